@@ -1,0 +1,5 @@
+"""The nouns: messages, calls, edits, findings, approvals, usage, events, verdicts, stops, errors, ids.
+
+Pure data and pure functions over it: no I/O, no clock, no asyncio.
+Every layer may import it; it imports nothing of the project.
+"""

@@ -1,0 +1,87 @@
+"""A human's decisions: approvals of one call, and answers to questions."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.record import Record
+
+
+class ApprovalChoice(StrEnum):
+    """The answers a person can give; ACP's words and ours."""
+
+    ALLOW_ONCE = "allow_once"
+    ALLOW_SESSION = "allow_session"
+    ALLOW_ALWAYS = "allow_always"
+    REJECT_ONCE = "reject_once"
+    REJECT_ALWAYS = "reject_always"
+    AMEND = "amend"
+    CANCELLED = "cancelled"
+    """Nobody can answer any more: the turn ended, or no person is there."""
+
+
+class Preview(Record):
+    """What exactly a call would do, built by us from the parsed arguments."""
+
+    title: str
+    """One line: ``Edit app.py``, ``Run: make test``."""
+    payload: str
+    """The command, or the diff: shown first, control and invisible characters escaped."""
+    kind: ToolKind = ToolKind.OTHER
+    path: str | None = None
+    line: int | None = None
+    """0-based, where in ``path`` it would happen."""
+    grant: str | None = None
+    """The rule that ``allow_session`` would add, or None when it cannot be granted broadly."""
+
+
+class ApprovalRequest(Record):
+    """One pending question whether one call may run."""
+
+    id: str
+    call_id: str
+    turn_id: str
+    tool: str
+    reason: str
+    preview: Preview
+    digest: str
+    """Hash of tool and exact arguments: what was approved is what runs."""
+    choices: tuple[ApprovalChoice, ...]
+
+
+class ApprovalAnswer(Record):
+    """A person's answer."""
+
+    choice: ApprovalChoice
+    note: str = ""
+    """Words for the model, for a rejection."""
+    arguments_json: str | None = None
+    """The changed arguments, for ``amend``; validated and guarded again."""
+    by: str = "user"
+    """Which face it came from: ``code_action``, ``panel``, ``message``, ``rule``, ``nobody``."""
+
+
+class Question(Record):
+    """Something only a person can answer: an escalation, or the model's own question."""
+
+    id: str
+    turn_id: str
+    origin: str
+    """The policy that escalated, or ``ask_user``."""
+    text: str
+    options: tuple[str, ...] = ()
+    """Offered answers; free words are always possible."""
+
+
+class QuestionAnswer(Record):
+    """The answer to a question."""
+
+    text: str
+    """The chosen option or free words; empty when nobody can answer."""
+    by: str = "user"
+
+    @property
+    def is_answered(self) -> bool:
+        """Say whether a person answered."""
+        return self.by != "nobody"

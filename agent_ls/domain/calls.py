@@ -1,0 +1,73 @@
+"""Tool calls and their results: the pair that is joined by the call id and never torn."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from agent_ls.domain.record import Record
+
+
+class Effect(StrEnum):
+    """What a call can do to the world; drives scheduling and approval."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    DELEGATE = "delegate"
+
+
+class ToolKind(StrEnum):
+    """What a tool is to a person, in the Agent Client Protocol's words."""
+
+    READ = "read"
+    EDIT = "edit"
+    DELETE = "delete"
+    MOVE = "move"
+    SEARCH = "search"
+    EXECUTE = "execute"
+    THINK = "think"
+    FETCH = "fetch"
+    OTHER = "other"
+
+
+class ErrorKind(StrEnum):
+    """Why a call has no good result."""
+
+    STRUCTURAL = "structural"
+    """Caught before it ran: unknown tool, arguments that do not parse or fit the schema."""
+    DENIED = "denied"
+    """A guard or a person said no."""
+    RUNTIME = "runtime"
+    """It ran and failed."""
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    """The process died while it ran: the effect is unknown."""
+
+
+class ToolCall(Record):
+    """One call as the model wrote it."""
+
+    id: str
+    """Ours, ``cal_…``."""
+    provider_id: str
+    """The provider's id, sent back with the result; may repeat across turns."""
+    tool: str
+    arguments_json: str
+    """The exact text the model wrote; parsed and validated only in ACT."""
+
+
+class ToolResult(Record):
+    """The one result of one call."""
+
+    call_id: str
+    text: str
+    """What the model reads: masked, already cut to the configured size."""
+    error: ErrorKind | None = None
+    data: JsonValue = None
+    """Structured facts for faces and policies (paths, diff statistics, exit code); not sent."""
+    output_id: str | None = None
+    """Blob digest of the whole output when ``text`` was cut."""
+    duration_ms: int = 0

@@ -1,0 +1,98 @@
+"""Texts of files and changes to them, in code-point offsets.
+
+Paths here are as the model sees them: relative with one root, ``<folder>/path`` with several.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agent_ls.domain.record import Record
+
+
+class TextFile(Record):
+    """The newest text of one file: the open buffer's if there is one, else the disk's."""
+
+    path: str
+    text: str
+    version: str
+    """Opaque; an edit computed on it is refused when the file has another version by then."""
+    is_open: bool = False
+    is_dirty: bool = False
+    """Open, and the buffer differs from the disk."""
+
+
+class Replacement(Record):
+    """Replace the code points ``start:end`` by ``text``."""
+
+    start: int
+    end: int
+    text: str
+
+
+class ChangeText(Record):
+    """Change parts of an existing file; replacements are sorted and do not overlap."""
+
+    kind: Literal["change"] = "change"
+    path: str
+    base_version: str
+    replacements: tuple[Replacement, ...]
+
+
+class CreateFile(Record):
+    """Create a file that does not exist."""
+
+    kind: Literal["create"] = "create"
+    path: str
+    text: str
+
+
+class DeleteFile(Record):
+    """Delete a file."""
+
+    kind: Literal["delete"] = "delete"
+    path: str
+    base_version: str
+
+
+class MoveFile(Record):
+    """Move a file to a path where nothing is."""
+
+    kind: Literal["move"] = "move"
+    path: str
+    base_version: str
+    new_path: str
+
+
+FileEdit = Annotated[ChangeText | CreateFile | DeleteFile | MoveFile, Field(discriminator="kind")]
+
+
+class EditOutcome(Record):
+    """What became of one file edit."""
+
+    status: Literal["applied", "stale", "refused", "unconfirmed"]
+    """``stale``: the file has another version, plan again; ``refused``: it will not work;
+    ``unconfirmed``: sent, and no proof either way came in time."""
+    reason: str = ""
+    """For a person and for the model: what happened and what to do; empty when applied."""
+    version: str | None = None
+    """The version after the edit, when applied."""
+    text: str | None = None
+    """The text after the edit, when applied and the file still exists."""
+
+
+def apply_replacements(text: str, replacements: tuple[Replacement, ...]) -> str:
+    """Return ``text`` with sorted, non-overlapping ``replacements`` carried out.
+
+    Errors: ``ValueError`` when they are out of order, overlap or leave the text.
+    """
+    parts: list[str] = []
+    at = 0
+    for change in replacements:
+        if not at <= change.start <= change.end <= len(text):
+            raise ValueError("replacements overlap, are out of order or leave the text")
+        parts += (text[at : change.start], change.text)
+        at = change.end
+    return "".join((*parts, text[at:]))

@@ -1,0 +1,423 @@
+"""Everything that can happen in a session: one closed, tagged, versioned union.
+
+Stored events are the truth; state is a fold of them (``loop/state.py``).
+Ephemeral ones (text as it streams) are published and never stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalRequest,
+    Question,
+    QuestionAnswer,
+)
+from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.plans import PlanItem
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.usage import Usage
+
+
+class _Event(Record):
+    v: int = 1
+    """The version of this kind's shape; the store migrates older ones when it loads them."""
+
+
+class SessionCreated(_Event):
+    """A session came to be."""
+
+    type: Literal["session_created"] = "session_created"
+    session_id: str
+    roots: tuple[str, ...]
+    """Sorted root URIs."""
+    mode: Mode
+    model: str
+
+
+class SessionResumed(_Event):
+    """A session with an unfinished turn was loaded and repaired after its process died."""
+
+    type: Literal["session_resumed"] = "session_resumed"
+    interrupted_calls: tuple[str, ...] = ()
+
+
+class ModeChanged(_Event):
+    """The person switched the permission mode."""
+
+    type: Literal["mode_changed"] = "mode_changed"
+    mode: Mode
+
+
+class ModelChanged(_Event):
+    """The person switched the model."""
+
+    type: Literal["model_changed"] = "model_changed"
+    model: str
+
+
+class PolicySilenced(_Event):
+    """The person told one policy to leave this session alone."""
+
+    type: Literal["policy_silenced"] = "policy_silenced"
+    origin: str
+
+
+class PromptQueued(_Event):
+    """A prompt came while a turn ran: it steers that turn, or waits for its end."""
+
+    type: Literal["prompt_queued"] = "prompt_queued"
+    text: str
+    kind: Literal["steer", "follow_up"]
+
+
+class Anchor(Record):
+    """Where in the workspace the prompt was asked, for faces that show things in place."""
+
+    path: str
+    line: int
+
+
+class TurnStarted(_Event):
+    """A prompt began a turn."""
+
+    type: Literal["turn_started"] = "turn_started"
+    turn_id: str
+    prompt: str
+    anchor: Anchor | None = None
+
+
+class PrefixSet(_Event):
+    """The unchanging front of every request: system prompt and tool list."""
+
+    type: Literal["prefix_set"] = "prefix_set"
+    system: str
+    tools: tuple[str, ...]
+    reason: str
+    """``first``, or what changed: announced, because it costs the provider's cache."""
+
+
+class Moved(_Event):
+    """The machine went from one phase to the next."""
+
+    type: Literal["moved"] = "moved"
+    to: str
+    stop: StopReason | None = None
+    """Set on the way to CLOSE and DONE."""
+    why: str = ""
+
+
+class AdvisoryRaised(_Event):
+    """A check has something to tell the model once; goes into a slot, is never kept."""
+
+    type: Literal["advisory_raised"] = "advisory_raised"
+    origin: str
+    text: str
+    priority: int
+
+
+class RequestPrepared(_Event):
+    """What the next request carries behind the conversation."""
+
+    type: Literal["request_prepared"] = "request_prepared"
+    step_id: str
+    number: int
+    """1 for the first step of the turn."""
+    slots: tuple[str, ...] = ()
+    text_only: bool = False
+    estimated_tokens: int = 0
+
+
+class AttemptFinished(_Event):
+    """One provider request ended, well or badly."""
+
+    type: Literal["attempt_finished"] = "attempt_finished"
+    step_id: str
+    finish: FinishReason | None = None
+    """None when it failed."""
+    failure: str | None = None
+    """A ``ProviderFailure`` word."""
+    message: str = ""
+    usage: Usage = Usage()
+    model: str = ""
+    duration_ms: int = 0
+
+
+class RecoveryChosen(_Event):
+    """A recovery decided what to do with an unusable attempt."""
+
+    type: Literal["recovery_chosen"] = "recovery_chosen"
+    step_id: str
+    origin: str
+    action: str
+    """``retry``, ``reask``, ``continue``, ``promote``, ``compact`` or ``fail``."""
+    text: str = ""
+    wait_s: float = 0.0
+
+
+class Answered(_Event):
+    """An attempt was accepted as the step's answer."""
+
+    type: Literal["answered"] = "answered"
+    step_id: str
+    message: AssistantMessage
+    is_partial: bool = False
+
+
+class NudgeAdded(_Event):
+    """The machine wrote a message to the model; kept in the conversation."""
+
+    type: Literal["nudge_added"] = "nudge_added"
+    origin: str
+    text: str
+
+
+class GateFailed(_Event):
+    """A gate did not accept the answer."""
+
+    type: Literal["gate_failed"] = "gate_failed"
+    origin: str
+    text: str
+
+
+class FindingsReported(_Event):
+    """What the checkers say now of the files that this turn changed; replaces what they said."""
+
+    type: Literal["findings_reported"] = "findings_reported"
+    paths: tuple[str, ...]
+    """The files that were looked at; those without findings are clean now."""
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class CallDecided(_Event):
+    """The guards' verdict on one call; the audit's row, written for denied calls too."""
+
+    type: Literal["call_decided"] = "call_decided"
+    call_id: str
+    decision: Literal["allow", "ask", "deny", "defer"]
+    origin: str
+    """The guard that decided, or ``guards`` when none objected."""
+    reason: str = ""
+
+
+class ApprovalRequested(_Event):
+    """A call waits for a person."""
+
+    type: Literal["approval_requested"] = "approval_requested"
+    request: ApprovalRequest
+
+
+class ApprovalResolved(_Event):
+    """A person, or nobody, answered; settles the request for every face."""
+
+    type: Literal["approval_resolved"] = "approval_resolved"
+    approval_id: str
+    answer: ApprovalAnswer
+    grant: str | None = None
+    """The rule that holds for the rest of the session, for ``allow_session``."""
+
+
+class QuestionAsked(_Event):
+    """The turn waits for a person's words."""
+
+    type: Literal["question_asked"] = "question_asked"
+    question: Question
+
+
+class QuestionResolved(_Event):
+    """The question was answered, or nobody can."""
+
+    type: Literal["question_resolved"] = "question_resolved"
+    question_id: str
+    answer: QuestionAnswer
+
+
+class ToolCallStarted(_Event):
+    """The durable intent: from here on the call may have had an effect."""
+
+    type: Literal["tool_call_started"] = "tool_call_started"
+    call_id: str
+    tool: str
+    effect: Effect
+    paths: tuple[str, ...] = ()
+    arguments_json: str = ""
+    """As it really runs: references resolved, amendments and hooks applied."""
+
+
+class EditIntended(_Event):
+    """The durable intent of one file edit, with the exact text before it."""
+
+    type: Literal["edit_intended"] = "edit_intended"
+    call_id: str
+    edit: FileEdit
+    before_blob: str | None
+    """Digest of the bytes before, in the blob store; None when the file did not exist."""
+
+
+class EditApplied(_Event):
+    """The outcome of one file edit."""
+
+    type: Literal["edit_applied"] = "edit_applied"
+    call_id: str
+    path: str
+    status: Literal["applied", "stale", "refused", "unconfirmed"]
+    reason: str = ""
+    after_blob: str | None = None
+    added_lines: int = 0
+    removed_lines: int = 0
+
+
+class ToolCallFinished(_Event):
+    """The one result of one call."""
+
+    type: Literal["tool_call_finished"] = "tool_call_finished"
+    result: ToolResult
+
+
+class PlanUpdated(_Event):
+    """The agent replaced its plan."""
+
+    type: Literal["plan_updated"] = "plan_updated"
+    items: tuple[PlanItem, ...]
+
+
+class Compacted(_Event):
+    """The conversation was shortened, with loss."""
+
+    type: Literal["compacted"] = "compacted"
+    origin: str
+    why: str
+    drop_before: int
+    """Messages with a smaller index in the conversation are replaced by ``summary``."""
+    summary: str
+    before_tokens: int
+    after_tokens: int
+
+
+class CancelRequested(_Event):
+    """Somebody asked the turn to stop."""
+
+    type: Literal["cancel_requested"] = "cancel_requested"
+    by: str
+
+
+class TurnEnded(_Event):
+    """The turn is over; nothing of it changes any more."""
+
+    type: Literal["turn_ended"] = "turn_ended"
+    turn_id: str
+    stop: StopReason
+    status: TurnStatus
+    output: str
+    failure_reason: str = ""
+    """For a person: what to do about it; empty on success."""
+    is_authentication: bool = False
+    open_tasks: tuple[str, ...] = ()
+
+
+Event = Annotated[
+    SessionCreated
+    | SessionResumed
+    | ModeChanged
+    | ModelChanged
+    | PolicySilenced
+    | PromptQueued
+    | TurnStarted
+    | PrefixSet
+    | Moved
+    | AdvisoryRaised
+    | RequestPrepared
+    | AttemptFinished
+    | RecoveryChosen
+    | Answered
+    | NudgeAdded
+    | GateFailed
+    | FindingsReported
+    | CallDecided
+    | ApprovalRequested
+    | ApprovalResolved
+    | QuestionAsked
+    | QuestionResolved
+    | ToolCallStarted
+    | EditIntended
+    | EditApplied
+    | ToolCallFinished
+    | PlanUpdated
+    | Compacted
+    | CancelRequested
+    | TurnEnded,
+    Field(discriminator="type"),
+]
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+"""Reads and writes any stored event as JSON."""
+
+DURABLE: tuple[type[_Event], ...] = (
+    SessionCreated,
+    TurnStarted,
+    ApprovalRequested,
+    ApprovalResolved,
+    QuestionResolved,
+    ToolCallStarted,
+    EditIntended,
+    EditApplied,
+    ToolCallFinished,
+    TurnEnded,
+)
+"""``emit`` waits for the commit of these: intents, outcomes, approvals and ends."""
+
+
+class StoredEvent(Record):
+    """An event in its place in a session's journal."""
+
+    session_id: str
+    seq: int
+    """From 1, without gaps."""
+    at_ms: int
+    """Wall clock; for people, never for decisions."""
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class TextStreamed:
+    """A piece of the answer arrived; ephemeral."""
+
+    step_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningStreamed:
+    """A piece of visible thinking arrived; ephemeral."""
+
+    step_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptDiscarded:
+    """What streamed in this step so far does not count; ephemeral."""
+
+    step_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutputStreamed:
+    """A running call printed something; ephemeral."""
+
+    call_id: str
+    text: str
+
+
+Ephemeral = TextStreamed | ReasoningStreamed | AttemptDiscarded | CallOutputStreamed

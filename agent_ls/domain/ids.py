@@ -1,0 +1,36 @@
+"""Ids: a prefix and a ULID, so that they sort by time and say what they name.
+
+Owns the format only; the clock and the randomness are given.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Literal
+
+Prefix = Literal["ses", "trn", "stp", "cal", "apr", "qst"]
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_RANDOM_BITS = 80
+
+
+class Ids:
+    """Makes ids that are unique and, within one maker, strictly increasing."""
+
+    def __init__(
+        self, now_ms: Callable[[], int], random_bits: Callable[[int], int] = secrets.randbits
+    ) -> None:
+        """Take the wall clock in milliseconds and a source of random integers of n bits."""
+        self._now_ms = now_ms
+        self._random_bits = random_bits
+        self._last = 0
+
+    def new(self, prefix: Prefix) -> str:
+        """Return ``<prefix>_<26 characters>``, greater than every id this maker gave before."""
+        value = (self._now_ms() << _RANDOM_BITS) | self._random_bits(_RANDOM_BITS)
+        # Two ids of one millisecond, or of a clock set back, must still sort as they were made.
+        value = max(value, self._last + 1)
+        self._last = value
+        digits = [_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5)]
+        return f"{prefix}_{''.join(digits)}"

@@ -1,0 +1,92 @@
+"""What goes to a model and what comes back, independent of any provider's dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import JsonValue
+
+from agent_ls.domain.messages import Message
+from agent_ls.domain.record import Record
+from agent_ls.domain.usage import Usage
+
+
+class ToolSpec(Record):
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+    """JSON schema of the arguments object."""
+
+
+class ModelRequest(Record):
+    """One provider request; equal requests must serialise to equal bytes (prompt caches)."""
+
+    model: str
+    """A litellm model name."""
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: Literal["auto", "none"] = "auto"
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    reasoning_effort: str | None = None
+
+
+class FinishReason(StrEnum):
+    """The provider's word for why the stream ended, normalised."""
+
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    REFUSAL = "refusal"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the model's visible thinking."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallClosed:
+    """A tool call whose arguments' JSON closed in the stream; comes before the stream's end."""
+
+    provider_id: str
+    tool: str
+    arguments_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallCut:
+    """A tool call whose arguments never closed; comes right before ``StreamFinished``."""
+
+    provider_id: str
+    tool: str
+    arguments_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFinished:
+    """The clean end of a stream; always last. A stream that breaks raises instead."""
+
+    finish: FinishReason
+    usage: Usage
+    model: str
+
+
+ModelEvent = TextDelta | ReasoningDelta | CallClosed | CallCut | StreamFinished

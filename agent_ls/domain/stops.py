@@ -1,0 +1,83 @@
+"""Why a turn ended, how that counts, and with which code a process says so.
+
+Source: seeds 000, 002, 003 and 004, termination reasons; one table for all of them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class StopReason(StrEnum):
+    """Why a turn ended."""
+
+    COMPLETED = "completed"
+    FINAL_OUTPUT = "final_output"
+    MAX_STEPS = "max_steps"
+    BUDGET_LIMIT = "budget_limit"
+    RESOURCE_LIMIT = "resource_limit"
+    CONTEXT_FULL = "context_full"
+    INCOMPLETE_ACTION = "incomplete_action"
+    UNVERIFIED = "unverified"
+    OPEN_TASKS = "open_tasks"
+    TIMEOUT = "timeout"
+    LOOP_DETECTED = "loop_detected"
+    LOW_CONFIDENCE = "low_confidence"
+    REFUSAL = "refusal"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+class TurnStatus(StrEnum):
+    """How a turn counts."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    ESCALATED = "escalated"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+STATUS: dict[StopReason, TurnStatus] = {
+    StopReason.COMPLETED: TurnStatus.SUCCESS,
+    StopReason.FINAL_OUTPUT: TurnStatus.SUCCESS,
+    StopReason.MAX_STEPS: TurnStatus.PARTIAL,
+    StopReason.BUDGET_LIMIT: TurnStatus.PARTIAL,
+    StopReason.RESOURCE_LIMIT: TurnStatus.PARTIAL,
+    StopReason.CONTEXT_FULL: TurnStatus.PARTIAL,
+    StopReason.INCOMPLETE_ACTION: TurnStatus.PARTIAL,
+    StopReason.UNVERIFIED: TurnStatus.PARTIAL,
+    StopReason.OPEN_TASKS: TurnStatus.PARTIAL,
+    StopReason.TIMEOUT: TurnStatus.PARTIAL,
+    StopReason.LOOP_DETECTED: TurnStatus.ESCALATED,
+    StopReason.LOW_CONFIDENCE: TurnStatus.ESCALATED,
+    StopReason.REFUSAL: TurnStatus.FAILED,
+    StopReason.ERROR: TurnStatus.FAILED,
+    StopReason.CANCELLED: TurnStatus.CANCELLED,
+}
+
+EXIT_CONFIGURATION = 3
+EXIT_AUTHENTICATION = 4
+_EXIT_TIMEOUT = 5
+_EXIT_CANCELLED = 130
+
+
+def exit_code(
+    stop: StopReason, *, is_authentication: bool = False, count_partial: bool = True
+) -> int:
+    """Return the process exit code of a turn that ended for ``stop``.
+
+    Without ``count_partial`` partial and escalated turns exit 0.
+    """
+    status = STATUS[stop]
+    if status is TurnStatus.SUCCESS:
+        return 0
+    if status is TurnStatus.CANCELLED:
+        return _EXIT_CANCELLED
+    if status is TurnStatus.FAILED:
+        return EXIT_AUTHENTICATION if is_authentication else 1
+    if not count_partial:
+        return 0
+    return _EXIT_TIMEOUT if stop is StopReason.TIMEOUT else 2

@@ -1,0 +1,194 @@
+"""What policies may say: closed unions, one per socket. The machine acts on them.
+
+A feature that does not fit needs a new verdict here, never a branch in a phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+from agent_ls.domain.findings import CheckReport
+from agent_ls.domain.stops import StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class Proceed:
+    """Check: nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """Check: tell the model this once, in a slot. Gate: not accepted, because of this."""
+
+    text: str
+    priority: int = 1
+    """Of the slot, 0 is the highest; gates ignore it."""
+    report: CheckReport | None = None
+    """A gate's findings, shown as diagnostics; the paths are those it looked at."""
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Check or recovery: shorten the conversation first."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseOut:
+    """Check: one last text-only answer, then stop."""
+
+    stop: StopReason
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Check: stop now, without another model request."""
+
+    stop: StopReason
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Escalate:
+    """Check or gate: ask the person; *stop* ends the turn with ``stop``."""
+
+    question: str
+    stop: StopReason
+
+
+@dataclass(frozen=True, slots=True)
+class TextOnly:
+    """Check: the next request may not call tools."""
+
+    why: str
+
+
+CheckVerdict = Proceed | Nudge | Compact | CloseOut | Halt | Escalate | TextOnly
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Compactor: cannot shrink it further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """Compactor: replace the messages before ``drop_before`` by ``summary``."""
+
+    drop_before: int
+    summary: str
+
+
+CompactorVerdict = Unchanged | Shortened
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Injection: text for the next request only."""
+
+    name: str
+    priority: int
+    max_tokens: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Recovery: nothing wrong that I know of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Recovery: the same request again after a wait."""
+
+    after_s: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reask:
+    """Recovery: drop the attempt, tell the model why, ask again."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Recovery: keep the text so far and let the model go on from there."""
+
+    text: str
+    """What the model is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """Recovery: take this as the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepFailed:
+    """Recovery: give this step up and go back to CHECK, which counts it."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Recovery: the turn cannot go on."""
+
+    stop: StopReason
+    why: str
+    is_authentication: bool = False
+
+
+RecoveryVerdict = Accept | Retry | Reask | Continue | Promote | Compact | StepFailed | Fail
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Guard: no objection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Guard: a person must say yes."""
+
+    reason: str
+    broad: bool = True
+    """Whether ``allow_session`` may be offered and earlier grants count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Guard: no, in any case; the model reads the reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    """Guard: not now; it becomes part of a proposed plan."""
+
+    reason: str
+
+
+GuardVerdict = Allow | Ask | Deny | Defer
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Gate: the answer is fine by me."""
+
+    report: CheckReport | None = None
+    """What was looked at and found clean or not counted; clears diagnostics."""
+    paths: tuple[str, ...] = ()
+
+
+GateVerdict = Pass | Nudge | Escalate
+

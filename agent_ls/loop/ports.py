@@ -1,0 +1,270 @@
+"""What the loop needs from the world, as protocols; ``assembly`` injects the real ones.
+
+Siblings that must not import each other meet here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
+from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
+from agent_ls.domain.events import Ephemeral, StoredEvent
+from agent_ls.domain.findings import CheckReport
+from agent_ls.domain.model_io import ModelEvent, ModelRequest
+
+
+class Clock(Protocol):
+    """Time; the only way to it."""
+
+    def now_ms(self) -> int:
+        """Return the wall clock in milliseconds since 1970; for people and ids."""
+        ...
+
+    def monotonic_s(self) -> float:
+        """Return a clock that never goes back; for durations and limits."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model."""
+
+    window_tokens: int
+    """0: unknown."""
+    max_output_tokens: int
+    """0: unknown."""
+
+
+class Provider(Protocol):
+    """A way to models."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Send the request and yield what comes back, ending with ``StreamFinished``.
+
+        Errors: ``ProviderError`` for everything that goes wrong, in the middle too.
+        Closing the iterator (or cancelling the task) cancels the request on the wire.
+        """
+        ...
+
+    async def facts(self, model: str) -> ModelFacts:
+        """Return what is known of ``model``; never raises for an unknown one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One folder the agent works in."""
+
+    name: str
+    path: Path
+    """Absolute and resolved."""
+    is_trusted: bool
+    """Whether the user trusts what this folder's content would run."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirEntry:
+    """One entry of a folder."""
+
+    name: str
+    is_dir: bool
+    size_bytes: int
+
+
+class Workspace(Protocol):
+    """Files as the user sees them: open buffers first, then the disk.
+
+    Paths are as the model writes them. Every method raises ``PathRefused`` for a path that
+    leaves the roots and ``WorkspaceError`` for one that cannot be used.
+    """
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """Return the folders, in the editor's order; at least one."""
+        ...
+
+    def locate(self, path: str) -> tuple[Root, Path]:
+        """Return the root and the absolute, resolved path that ``path`` names.
+
+        Inside that root after links are resolved; need not exist.
+        """
+        ...
+
+    def shown(self, absolute: Path) -> str | None:
+        """Return how the model names an absolute path; None outside every root."""
+        ...
+
+    async def read(self, path: str) -> TextFile:
+        """Return the newest text; ``WorkspaceError`` for missing, binary and too large files."""
+        ...
+
+    async def exists(self, path: str) -> bool:
+        """Say whether anything is there, in a buffer or on disk."""
+        ...
+
+    async def list_dir(self, path: str) -> list[DirEntry]:
+        """Return a folder's entries, folders first, each group by name."""
+        ...
+
+    async def files(self, path: str = ".") -> list[str]:
+        """Return all files below, ignore rules honoured, sorted."""
+        ...
+
+    async def dirty(self) -> list[TextFile]:
+        """Return the open files whose text differs from the disk's."""
+        ...
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        """Carry out one file edit, wholly or not at all; shielded from cancellation."""
+        ...
+
+    async def save_dirty(self) -> list[str]:
+        """Bring the disk up to the buffers before something reads the disk.
+
+        Returns the paths that could not be saved: what then reads the disk sees older text.
+        """
+        ...
+
+    async def describe(self) -> str:
+        """Return a short project tree for the system prompt."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutcome:
+    """What a command did."""
+
+    exit_code: int | None
+    """None when it was killed."""
+    output: str
+    """Standard output and error as they came, decoded leniently, capped in bytes."""
+    end: Literal["exited", "timed_out", "cancelled"]
+    duration_ms: int
+
+
+class Runner(Protocol):
+    """Runs commands: own process group, environment from an allow-list, no stdin."""
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout_s: float,
+        on_output: Callable[[str], None] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> CommandOutcome:
+        """Run a shell command to its end; kills it with all its children on time-out or cancel."""
+        ...
+
+
+class Checker(Protocol):
+    """One compile-time checker (ruff, tsc, …) over given texts instead of the disk."""
+
+    @property
+    def name(self) -> str:
+        """Return the checker's name, as in ``Finding.checker``."""
+        ...
+
+    def handles(self, path: str) -> bool:
+        """Say whether this file is of its kind."""
+        ...
+
+    async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
+        """Check these files as if the disk held these texts (None: deleted).
+
+        Never raises: what cannot run is a problem in the report.
+        """
+        ...
+
+
+class CompileChecks(Protocol):
+    """All checkers together, and what of their findings is new."""
+
+    async def introduced(
+        self, before: Mapping[str, str | None], now: Mapping[str, str | None]
+    ) -> CheckReport:
+        """Return the findings of ``now`` that ``before`` did not have; same keys in both."""
+        ...
+
+
+class Approver(Protocol):
+    """Brings a question to the person, by whatever face there is, and waits."""
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Wait for the decision; without a person answers ``reject_once`` by ``nobody``."""
+        ...
+
+    async def ask(self, question: Question) -> QuestionAnswer:
+        """Wait for the answer; without a person answers by ``nobody``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """One row of a session list."""
+
+    session_id: str
+    title: str
+    roots: tuple[str, ...]
+    updated_ms: int
+    turns: int
+    status: str
+    """Status of the last turn; ``running`` with an expired lease means it was cut off."""
+    cost_usd: float
+
+
+class Store(Protocol):
+    """The one store of all sessions."""
+
+    async def append(self, events: Sequence[StoredEvent], *, durable: bool) -> None:
+        """Store events in order; with ``durable`` returns after they survive a crash."""
+        ...
+
+    async def load(self, session_id: str) -> list[StoredEvent]:
+        """Return a session's events in order, migrated to today's versions; empty if unknown."""
+        ...
+
+    async def sessions(self, roots: Sequence[str] | None = None) -> list[SessionSummary]:
+        """Return sessions, newest first; only those of exactly these root URIs when given."""
+        ...
+
+    async def put_blob(self, data: bytes) -> str:
+        """Store bytes durably and return their digest; storing twice is harmless."""
+        ...
+
+    async def get_blob(self, digest: str) -> bytes | None:
+        """Return stored bytes."""
+        ...
+
+    async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
+        """Take or renew the right to write a session; False when another owner holds it."""
+        ...
+
+    async def release(self, session_id: str, owner: str) -> None:
+        """Give the right back."""
+        ...
+
+    async def close(self) -> None:
+        """Write what is pending and close."""
+        ...
+
+
+class Reader(Protocol):
+    """Follows a session; an exception in it is logged and never reaches the loop."""
+
+    def on_event(self, stored: StoredEvent) -> None:
+        """See a stored event, in order, after it was folded."""
+        ...
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """See something that is not stored."""
+        ...
