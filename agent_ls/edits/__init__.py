@@ -1,0 +1,4 @@
+"""Pure text: matching, diffs, patches, minimal text edits.
+
+Reads no file and knows no protocol.
+"""

@@ -1,0 +1,1 @@
+"""Checks: may we take another step?"""

@@ -1,0 +1,1 @@
+"""Compactors: can the context shrink enough?"""

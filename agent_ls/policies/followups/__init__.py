@@ -1,0 +1,1 @@
+"""Follow-ups: what does a finished call's result need to say besides?"""

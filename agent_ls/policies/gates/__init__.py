@@ -1,0 +1,1 @@
+"""Gates: is the answer acceptable?"""

@@ -1,0 +1,1 @@
+"""Guards: may this tool call run?"""

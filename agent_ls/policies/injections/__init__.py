@@ -1,0 +1,1 @@
+"""Injections: what else does this one request need to hold?"""

@@ -1,0 +1,1 @@
+"""Recoveries: what to do with a bad attempt?"""

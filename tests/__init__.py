@@ -1,0 +1,1 @@
+"""The tests of agent-ls; the folders mirror the package."""
