@@ -23,6 +23,7 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason, TurnStatus
@@ -111,7 +112,7 @@ class Moved(_Event):
     """The machine went from one phase to the next."""
 
     type: Literal["moved"] = "moved"
-    to: str
+    to: Phase
     stop: StopReason | None = None
     """Set on the way to CLOSE and DONE."""
     why: str = ""
@@ -162,6 +163,9 @@ class RecoveryChosen(_Event):
     action: str
     """``retry``, ``reask``, ``continue``, ``promote``, ``compact`` or ``fail``."""
     text: str = ""
+    """What the model is told, for ``reask`` and ``continue``; words for a person otherwise."""
+    partial: str = ""
+    """The text so far, kept in the conversation, for ``continue``."""
     wait_s: float = 0.0
 
 
@@ -306,7 +310,7 @@ class Compacted(_Event):
 
 
 class CancelRequested(_Event):
-    """Somebody asked the turn to stop."""
+    """Somebody asked the turn to stop; recorded before the running work is cancelled."""
 
     type: Literal["cancel_requested"] = "cancel_requested"
     by: str

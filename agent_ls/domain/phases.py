@@ -1,0 +1,40 @@
+"""The seven phases of a turn, the end, and which may follow which."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """Where a turn stands."""
+
+    CHECK = "check"
+    """May we take another step?"""
+    COMPACT = "compact"
+    """Can the context shrink enough?"""
+    PREPARE = "prepare"
+    """What exactly do we send?"""
+    CALL = "call"
+    """Did we get a usable response?"""
+    ACT = "act"
+    """Which calls may run, and what came of them?"""
+    JUDGE = "judge"
+    """Is the answer acceptable?"""
+    CLOSE = "close"
+    """What should the user be told?"""
+    DONE = "done"
+
+
+SUCCESSORS: dict[Phase, frozenset[Phase]] = {
+    Phase.CHECK: frozenset({Phase.PREPARE, Phase.COMPACT, Phase.CLOSE, Phase.DONE}),
+    Phase.COMPACT: frozenset({Phase.CHECK, Phase.CLOSE, Phase.DONE}),
+    Phase.PREPARE: frozenset({Phase.CALL, Phase.DONE}),
+    Phase.CALL: frozenset(
+        {Phase.ACT, Phase.JUDGE, Phase.CHECK, Phase.COMPACT, Phase.CLOSE, Phase.DONE}
+    ),
+    Phase.ACT: frozenset({Phase.CHECK, Phase.JUDGE, Phase.DONE}),
+    Phase.JUDGE: frozenset({Phase.CHECK, Phase.DONE}),
+    Phase.CLOSE: frozenset({Phase.DONE}),
+    Phase.DONE: frozenset(),
+}
+"""The transition table; DONE follows everything, because cancellation and defects do."""

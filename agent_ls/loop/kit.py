@@ -1,0 +1,47 @@
+"""Everything a turn works with, in one frozen value built by ``assembly``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent_ls.domain.ids import Ids
+from agent_ls.domain.model_io import ToolSpec
+from agent_ls.loop.options import LoopOptions
+from agent_ls.loop.ports import Approver, Clock, Provider, Store, Workspace
+from agent_ls.loop.sockets import (
+    Check,
+    Compactor,
+    FollowUp,
+    Gate,
+    Guard,
+    Injection,
+    Recovery,
+    Tool,
+)
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The parts of one session's turns, in the catalogue's order."""
+
+    options: LoopOptions
+    clock: Clock
+    ids: Ids
+    provider: Provider
+    workspace: Workspace
+    store: Store
+    approver: Approver
+    system_prompt: str
+    """The role text; environment, project and rules are added when a turn starts."""
+    tools: Mapping[str, Tool[Any]]
+    specs: tuple[ToolSpec, ...]
+    """The tools as the model sees them, in order."""
+    checks: tuple[Check, ...]
+    compactors: tuple[Compactor, ...]
+    injections: tuple[Injection, ...]
+    recoveries: tuple[Recovery, ...]
+    guards: tuple[Guard, ...]
+    follow_ups: tuple[FollowUp, ...]
+    gates: tuple[Gate, ...]

@@ -1,0 +1,34 @@
+"""The loop's own numbers; everything that belongs to a policy stands in the policy's file."""
+
+from __future__ import annotations
+
+from agent_ls.domain.record import Record
+
+
+class LoopOptions(Record):
+    """How the machine itself runs. Source: seeds 000 and 001."""
+
+    parallel: bool = True
+    """Run independent calls at the same time."""
+    max_parallel_calls: int = 4
+    """At most so many calls at once."""
+    early_reads: bool = True
+    """Start reads that need no asking while the model still streams."""
+    max_calls_per_answer: int = 25
+    """Calls beyond this get a structural error result."""
+    injection_budget_tokens: int = 1_500
+    """What all slots of one request may take together."""
+    max_output_tokens: int | None = None
+    """Limit of one answer; None: the model's own."""
+    temperature: float | None = None
+    """None: the model's own."""
+    reasoning_effort: str | None = None
+    """``low``, ``medium`` or ``high`` for models that think; None: the model's own."""
+    step_timeout_s: float = 600.0
+    """One step's model request, retries included."""
+    tool_timeout_s: float = 900.0
+    """One call, whatever its own limit says."""
+    max_replans: int = 2
+    """How often an edit is planned again because the file changed meanwhile."""
+    cancel_grace_s: float = 2.0
+    """How long cancelled calls may take to end."""

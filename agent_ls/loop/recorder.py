@@ -1,0 +1,70 @@
+"""The one door: state changes only by ``emit``.
+
+An event is numbered and folded, handed to the store, then shown to the readers.
+It owns the order of a session's events; it does not know what they are for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from agent_ls.domain.events import DURABLE, Ephemeral, Event, StoredEvent
+from agent_ls.loop.ports import Clock, Reader, Store
+from agent_ls.loop.state import SessionState, fold, fold_all
+
+_log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """The journal of one session and the state it adds up to."""
+
+    def __init__(
+        self, session_id: str, store: Store, clock: Clock, journal: Iterable[StoredEvent] = ()
+    ) -> None:
+        """Continue ``journal``, or begin an empty one."""
+        self.session_id = session_id
+        self.state: SessionState = fold_all(journal)
+        self._store = store
+        self._clock = clock
+        self._readers: list[Reader] = []
+        self._broken: set[int] = set()
+
+    def follow(self, reader: Reader) -> None:
+        """Show every later event to ``reader``."""
+        self._readers.append(reader)
+
+    async def emit(self, event: Event) -> None:
+        """Make ``event`` happen.
+
+        Folding and numbering come before the first suspension, so that concurrent emitters
+        keep one order. For durable kinds it returns when the event survives a crash.
+
+        Errors: ``StoreError`` when it cannot be stored.
+        """
+        stored = StoredEvent(
+            session_id=self.session_id,
+            seq=self.state.seq + 1,
+            at_ms=self._clock.now_ms(),
+            event=event,
+        )
+        self.state = fold(self.state, stored)
+        for reader in self._readers:
+            self._isolate(reader, lambda reader=reader: reader.on_event(stored))
+        await self._store.append([stored], durable=isinstance(event, DURABLE))
+
+    def whisper(self, piece: Ephemeral) -> None:
+        """Show something that is not kept."""
+        for reader in self._readers:
+            self._isolate(
+                reader, lambda reader=reader: reader.on_ephemeral(self.session_id, piece)
+            )
+
+    def _isolate(self, reader: Reader, show: Callable[[], None]) -> None:
+        """Keep a reader's failure to itself, and say it once."""
+        try:
+            show()
+        except Exception:
+            if id(reader) not in self._broken:
+                self._broken.add(id(reader))
+                _log.exception("%s failed on an event; it is told once", type(reader).__name__)

@@ -1,0 +1,377 @@
+"""What the events of a session add up to; ``fold`` is the only way it changes.
+
+Frozen: a holder of an old state keeps a consistent picture. Nothing here is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeVar
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.calls import Effect, ToolCall, ToolResult
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.plans import PlanItem
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.usage import Usage
+
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class CallState:
+    """Where one call of the current step stands."""
+
+    call: ToolCall
+    effect: Effect | None = None
+    """Set once it started: from then on it may have had an effect."""
+    decision: e.CallDecided | None = None
+    result: ToolResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedFile:
+    """One file the turn changed through us."""
+
+    before_blob: str | None
+    """The bytes before the turn's first touch; None when it did not exist."""
+    after_blob: str | None
+    """The bytes after the last applied edit; None when it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnState:
+    """One turn, running or ended."""
+
+    turn_id: str
+    prompt: str
+    anchor: e.Anchor | None = None
+    phase: Phase = Phase.CHECK
+    stop: StopReason | None = None
+    why: str = ""
+    events: tuple[e.StoredEvent, ...] = ()
+    """Every event since the prompt, in order: policies count these."""
+    step_id: str = ""
+    step_number: int = 0
+    request: e.RequestPrepared | None = None
+    """The one that was prepared last."""
+    calls: tuple[CallState, ...] = ()
+    """Those of the last answer, in the order the model wrote them."""
+    answer: AssistantMessage | None = None
+    reasks: tuple[UserMessage, ...] = ()
+    """Told to the model in the next attempt of this step only."""
+    partial_text: str = ""
+    """Text of earlier pieces of an answer that is being continued."""
+    touched: Mapping[str, TouchedFile] = field(default_factory=lambda: MappingProxyType({}))
+    intents: Mapping[str, e.EditIntended] = field(default_factory=lambda: MappingProxyType({}))
+    """By path: edits that were begun and have no outcome yet."""
+    usage: Usage = Usage()
+    ended: e.TurnEnded | None = None
+
+    @property
+    def open_calls(self) -> tuple[CallState, ...]:
+        """Return the calls that have no result yet."""
+        return tuple(state for state in self.calls if state.result is None)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """One session."""
+
+    session_id: str = ""
+    roots: tuple[str, ...] = ()
+    mode: Mode = Mode.ASK
+    model: str = ""
+    seq: int = 0
+    messages: tuple[Message, ...] = ()
+    """The conversation as it is sent, compactions carried out."""
+    prefix: e.PrefixSet | None = None
+    turn: TurnState | None = None
+    """The running turn, or the last one."""
+    turns: int = 0
+    title: str = ""
+    usage: Usage = Usage()
+    plan: tuple[PlanItem, ...] = ()
+    grants: frozenset[str] = frozenset()
+    silenced: frozenset[str] = frozenset()
+    queue: tuple[e.PromptQueued, ...] = ()
+    approvals: Mapping[str, ApprovalRequest] = field(default_factory=lambda: MappingProxyType({}))
+    """Pending ones, oldest first."""
+    questions: Mapping[str, Question] = field(default_factory=lambda: MappingProxyType({}))
+    """Pending ones, oldest first."""
+    findings: Mapping[str, tuple[Finding, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """What the checkers last said, by path; clean files are absent."""
+
+    @property
+    def is_running(self) -> bool:
+        """Say whether a turn has begun and not ended."""
+        return self.turn is not None and self.turn.ended is None
+
+    @property
+    def status(self) -> TurnStatus | None:
+        """Return how the last turn stands; None before the first."""
+        if self.turn is None:
+            return None
+        if self.turn.ended is not None:
+            return self.turn.ended.status
+        return TurnStatus.WAITING if self.approvals or self.questions else TurnStatus.RUNNING
+
+
+def fold_all(stored: Iterable[e.StoredEvent]) -> SessionState:
+    """Return the state that a journal adds up to."""
+    state = SessionState()
+    for one in stored:
+        state = fold(state, one)
+    return state
+
+
+def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
+    """Return the state after one more event."""
+    event = stored.event
+    state = replace(_fold_session(state, event), seq=stored.seq)
+    before = state.turn
+    if before is None:
+        return state
+    after = _fold_turn(before, event)
+    state = replace(state, turn=replace(after, events=(*after.events, stored)))
+    return _with_results(state) if before.open_calls and not after.open_calls else state
+
+
+def _fold_session(state: SessionState, event: e.Event) -> SessionState:
+    """Carry out what an event means to the session as a whole."""
+    match event:
+        case e.SessionCreated():
+            return replace(
+                state,
+                session_id=event.session_id,
+                roots=event.roots,
+                mode=event.mode,
+                model=event.model,
+            )
+        case e.ModeChanged():
+            return replace(state, mode=event.mode)
+        case e.ModelChanged():
+            return replace(state, model=event.model)
+        case e.PolicySilenced():
+            return replace(state, silenced=state.silenced | {event.origin})
+        case e.PromptQueued():
+            return replace(state, queue=(*state.queue, event))
+        case e.PrefixSet():
+            return replace(state, prefix=event)
+        case e.PlanUpdated():
+            return replace(state, plan=event.items)
+        case e.AttemptFinished():
+            return replace(state, usage=state.usage + event.usage)
+        case e.FindingsReported():
+            return replace(state, findings=_findings_after(state.findings, event))
+        case _:
+            return _fold_conversation(_fold_pending(state, event), event)
+
+
+def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
+    """Carry out what an event adds to, or takes from, the conversation."""
+    match event:
+        case e.TurnStarted():
+            return replace(
+                _said(state, UserMessage(text=event.prompt)),
+                turn=TurnState(turn_id=event.turn_id, prompt=event.prompt, anchor=event.anchor),
+                turns=state.turns + 1,
+                title=state.title or event.prompt.strip().partition("\n")[0][:80],
+                queue=_without_first(state.queue, event.prompt),
+            )
+        case e.RequestPrepared():
+            steers = [one for one in state.queue if one.kind == "steer"]
+            state = replace(
+                state, queue=tuple(one for one in state.queue if one.kind != "steer")
+            )
+            return _said(state, *(UserMessage(text=one.text, origin="steer") for one in steers))
+        case e.Answered():
+            return _said(state, event.message)
+        case e.RecoveryChosen(action="continue"):
+            return _said(
+                state,
+                AssistantMessage(text=event.partial),
+                UserMessage(text=event.text, origin=event.origin),
+            )
+        case e.NudgeAdded():
+            return _said(state, UserMessage(text=event.text, origin=event.origin))
+        case e.Compacted():
+            summary = UserMessage(text=event.summary, origin="summary")
+            return replace(state, messages=(summary, *state.messages[event.drop_before :]))
+        case _:
+            return state
+
+
+def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
+    """Carry out what an event means to the questions that wait for a person."""
+    match event:
+        case e.ApprovalRequested():
+            return replace(state, approvals=_with(state.approvals, event.request.id, event.request))
+        case e.ApprovalResolved():
+            grants = state.grants | {event.grant} if event.grant else state.grants
+            return replace(
+                state, approvals=_without(state.approvals, event.approval_id), grants=grants
+            )
+        case e.QuestionAsked():
+            return replace(
+                state, questions=_with(state.questions, event.question.id, event.question)
+            )
+        case e.QuestionResolved():
+            return replace(state, questions=_without(state.questions, event.question_id))
+        case e.TurnEnded():
+            return replace(
+                state, approvals=MappingProxyType({}), questions=MappingProxyType({})
+            )
+        case _:
+            return state
+
+
+def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
+    """Carry out what an event means to the turn."""
+    match event:
+        case e.Moved():
+            return replace(
+                turn, phase=event.to, stop=event.stop or turn.stop, why=event.why or turn.why
+            )
+        case e.RequestPrepared():
+            return replace(
+                turn,
+                request=event,
+                step_id=event.step_id,
+                step_number=event.number,
+                reasks=(),
+                partial_text="",
+            )
+        case e.AttemptFinished():
+            return replace(turn, usage=turn.usage + event.usage)
+        case e.RecoveryChosen(action="reask"):
+            told = UserMessage(text=event.text, origin=event.origin)
+            return replace(turn, reasks=(*turn.reasks, told))
+        case e.RecoveryChosen(action="continue"):
+            return replace(turn, partial_text=turn.partial_text + event.partial, reasks=())
+        case e.Answered():
+            return replace(
+                turn,
+                answer=event.message,
+                calls=tuple(CallState(call) for call in event.message.calls),
+                reasks=(),
+            )
+        case e.EditIntended():
+            return replace(turn, intents=_with(turn.intents, event.edit.path, event))
+        case e.EditApplied():
+            return _fold_edit(turn, event)
+        case e.TurnEnded():
+            return replace(turn, phase=Phase.DONE, stop=event.stop, ended=event)
+        case _:
+            return _fold_call(turn, event)
+
+
+def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
+    """Carry out what an event means to one call of the step."""
+    match event:
+        case e.CallDecided():
+            return _with_call(turn, event.call_id, decision=event)
+        case e.ToolCallStarted():
+            return _with_call(turn, event.call_id, effect=event.effect)
+        case e.ToolCallFinished():
+            return _with_call(turn, event.result.call_id, result=event.result)
+        case _:
+            return turn
+
+
+def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
+    """Settle an edit's intent, and remember the text from before the turn's first touch."""
+    intent = turn.intents.get(event.path)
+    turn = replace(turn, intents=_without(turn.intents, event.path))
+    if event.status != "applied" or intent is None:
+        return turn
+    first = turn.touched.get(event.path)
+    before = first.before_blob if first else intent.before_blob
+    touched = dict(turn.touched)
+    touched[event.path] = TouchedFile(before, event.after_blob)
+    if intent.edit.kind == "move":
+        # The new name had no file before; the old one has none any more.
+        touched[event.path] = TouchedFile(before, None)
+        touched.setdefault(intent.edit.new_path, TouchedFile(None, event.after_blob))
+    return replace(turn, touched=MappingProxyType(touched))
+
+
+def _with_results(state: SessionState) -> SessionState:
+    """Append the step's results, all there now, in the order the model wrote the calls."""
+    calls = state.turn.calls if state.turn else ()
+    return _said(
+        state,
+        *(
+            ToolMessage(
+                call_id=one.call.id,
+                provider_id=one.call.provider_id,
+                tool=one.call.tool,
+                text=one.result.text,
+                error=one.result.error,
+                output_id=one.result.output_id,
+            )
+            for one in calls
+            if one.result is not None
+        ),
+    )
+
+
+def _with_call(
+    turn: TurnState,
+    call_id: str,
+    *,
+    effect: Effect | None = None,
+    decision: e.CallDecided | None = None,
+    result: ToolResult | None = None,
+) -> TurnState:
+    calls = tuple(
+        replace(
+            one,
+            effect=effect or one.effect,
+            decision=decision or one.decision,
+            # The first result is the only one.
+            result=one.result or result,
+        )
+        if one.call.id == call_id
+        else one
+        for one in turn.calls
+    )
+    return replace(turn, calls=calls)
+
+
+def _findings_after(
+    before: Mapping[str, tuple[Finding, ...]], event: e.FindingsReported
+) -> Mapping[str, tuple[Finding, ...]]:
+    after = {path: found for path, found in before.items() if path not in event.paths}
+    for finding in event.findings:
+        after[finding.path] = (*after.get(finding.path, ()), finding)
+    return MappingProxyType(after)
+
+
+def _said(state: SessionState, *messages: Message) -> SessionState:
+    return replace(state, messages=(*state.messages, *messages))
+
+
+def _without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:
+    """Take the queued prompt that became a turn out of the queue."""
+    for index, one in enumerate(queue):
+        if one.kind == "follow_up" and one.text == text:
+            return queue[:index] + queue[index + 1 :]
+    return queue
+
+
+def _with(mapping: Mapping[str, V], key: str, value: V) -> Mapping[str, V]:
+    return MappingProxyType({**mapping, key: value})
+
+
+def _without(mapping: Mapping[str, V], key: str) -> Mapping[str, V]:
+    return MappingProxyType({k: v for k, v in mapping.items() if k != key})

@@ -1,0 +1,62 @@
+"""One running turn: its kit, its recorder, and the view of now. Holds no counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_ls.domain.errors import bug
+from agent_ls.domain.events import Event
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state import SessionState, TurnState
+from agent_ls.loop.view import TurnView
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a phase wants to go."""
+
+    to: Phase
+    stop: StopReason | None = None
+    why: str = ""
+
+
+class Turn:
+    """What every phase is given."""
+
+    def __init__(self, kit: Kit, recorder: Recorder, facts: ModelFacts) -> None:
+        """Take the parts; the state is the recorder's."""
+        self.kit = kit
+        self.recorder = recorder
+        self.facts = facts
+        self._started_s = kit.clock.monotonic_s()
+
+    @property
+    def session(self) -> SessionState:
+        """Return the session's state now."""
+        return self.recorder.state
+
+    @property
+    def state(self) -> TurnState:
+        """Return the turn's state now."""
+        turn = self.recorder.state.turn
+        if turn is None:
+            raise bug("a phase ran without a turn")
+        return turn
+
+    @property
+    def view(self) -> TurnView:
+        """Return what policies see now."""
+        return TurnView(
+            session=self.session,
+            turn=self.state,
+            facts=self.facts,
+            elapsed_s=self.kit.clock.monotonic_s() - self._started_s,
+        )
+
+    async def emit(self, event: Event) -> None:
+        """Make an event happen."""
+        await self.recorder.emit(event)

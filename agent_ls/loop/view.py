@@ -1,0 +1,139 @@
+"""What a policy may see: one consistent picture of the session, and the questions policies share.
+
+Every count is a count of events, so that a restart changes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from agent_ls.domain import events as e
+from agent_ls.domain.messages import Message, UserMessage
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.state import SessionState, TurnState
+
+E = TypeVar("E")
+
+_CHARS_PER_TOKEN = 4
+_CHARS_PER_MESSAGE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One moment of a running turn."""
+
+    session: SessionState
+    turn: TurnState
+    facts: ModelFacts
+    elapsed_s: float
+    """Since this process began or resumed the turn, monotonic."""
+
+    @property
+    def mode(self) -> Mode:
+        """Return the permission mode."""
+        return self.session.mode
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Return the conversation as it is sent."""
+        return self.session.messages
+
+    @property
+    def usage(self) -> Usage:
+        """Return what the turn has spent."""
+        return self.turn.usage
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps the turn has had answers to."""
+        return sum(1 for _ in self.each(e.Answered))
+
+    def each(self, kind: type[E]) -> Iterator[E]:
+        """Yield the turn's events of one kind, oldest first."""
+        for stored in self.turn.events:
+            if isinstance(stored.event, kind):
+                yield stored.event
+
+    def each_since(self, kind: type[E], marker: type[object]) -> list[E]:
+        """Return the events of one kind after the last ``marker``, oldest first."""
+        found: list[E] = []
+        for stored in reversed(self.turn.events):
+            if isinstance(stored.event, marker):
+                break
+            if isinstance(stored.event, kind):
+                found.append(stored.event)
+        return found[::-1]
+
+    def nudges(self, origin: str) -> int:
+        """Return how often this policy has nudged in this turn."""
+        return sum(1 for nudge in self.each(e.NudgeAdded) if nudge.origin == origin)
+
+    def advised(self, origin: str) -> bool:
+        """Say whether this check has already raised its advisory in this turn."""
+        return any(one.origin == origin for one in self.each(e.AdvisoryRaised))
+
+    def recoveries(self, origin: str) -> int:
+        """Return how often this recovery has acted in this step."""
+        return sum(
+            1
+            for one in self.each_since(e.RecoveryChosen, e.RequestPrepared)
+            if one.origin == origin
+        )
+
+    def is_silenced(self, origin: str) -> bool:
+        """Say whether the person told this policy to leave the session alone."""
+        return origin in self.session.silenced
+
+    @property
+    def has_new_steer(self) -> bool:
+        """Say whether the person has said something that the model has not seen."""
+        return any(one.kind == "steer" for one in self.session.queue)
+
+    def call_arguments(self, call_id: str) -> str:
+        """Return the arguments a call really ran with; empty when it never started."""
+        for started in self.each(e.ToolCallStarted):
+            if started.call_id == call_id:
+                return started.arguments_json
+        return ""
+
+    @property
+    def context_tokens(self) -> int:
+        """Return the size of the next request's conversation.
+
+        The provider's own count for what was sent last, an estimate for what came since.
+        """
+        answers = [
+            one for one in self.each(e.AttemptFinished) if one.finish and one.usage.input_tokens
+        ]
+        if not answers or any(True for _ in self.each_since(e.Compacted, e.AttemptFinished)):
+            return self.estimated_tokens
+        last = answers[-1].usage
+        tail = 0
+        for message in reversed(self.messages):
+            if message.role == "assistant":
+                break
+            tail += message_tokens(message)
+        return last.total_tokens + tail
+
+    @property
+    def estimated_tokens(self) -> int:
+        """Return the estimated size of the conversation with its system prompt."""
+        system = len(self.session.prefix.system) if self.session.prefix else 0
+        return system // _CHARS_PER_TOKEN + sum(map(message_tokens, self.messages))
+
+
+def message_tokens(message: Message) -> int:
+    """Return a message's estimated tokens: characters / 4, with 16 characters of overhead."""
+    size = len(message.text)
+    if message.role == "assistant":
+        size += sum(len(call.tool) + len(call.arguments_json) for call in message.calls)
+    return (size + _CHARS_PER_MESSAGE) // _CHARS_PER_TOKEN
+
+
+def text_tokens(text: str) -> int:
+    """Return a text's estimated tokens."""
+    return message_tokens(UserMessage(text=text))
