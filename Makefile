@@ -1,11 +1,82 @@
-# One command for each thing one does here; every target sets up what it needs.
+# One command for each thing one does here; every target first sets up what it needs.
+#
+#   make check      format, lint, types, import contract, rules about the repository
+#   make test       every test that fits in twenty minutes, real editors included
+#   make test-all   the long ones too
+#   make demo       the main job on a small project, with the scripted model
 SHELL := /bin/sh
 PY := .venv/bin/python
+NODE_TOOLS := tools/node/node_modules/.package-lock.json
+CLIENT := $(wildcard vscode-client/package.json)
 
-.PHONY: setup lock
+# The tests share the machine with the editors they drive: two at a time.
+PYTEST := $(PY) -m pytest -n 2 --dist worksteal
+
+.PHONY: help setup node-tools editors check format test test-python test-client test-newer test-all \
+	demo bench lock wheel clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
 
 setup:
 	@scripts/setup.sh
 
+# pyright and tsc.
+node-tools: $(NODE_TOOLS)
+$(NODE_TOOLS): tools/node/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is needed for pyright and tsc: install Node.js 20 or newer" >&2; exit 1; }
+	cd tools/node && npm ci --silent
+	@touch $@
+
+check: setup node-tools
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	tools/node/node_modules/.bin/pyright
+	.venv/bin/lint-imports --no-logo
+	$(PY) -m pytest -q tests/tidy
+
+format: setup
+	.venv/bin/ruff check --fix-only --quiet .
+	.venv/bin/ruff format .
+
+# Without CI=true a machine that cannot take an editor still runs everything else, and says what it left out.
+editors: setup
+	@if [ -x tests/editors/install.sh ]; then \
+		PYTHON="$(CURDIR)/$(PY)" tests/editors/install.sh || { [ "$$CI" != true ] && \
+		echo "not every editor could be installed; their tests will be skipped" >&2; }; \
+	fi
+
+test: test-python test-client test-newer
+
+test-python: setup node-tools editors
+	$(PYTEST)
+
+test-client: setup
+ifneq ($(CLIENT),)
+	cd vscode-client && npm ci --silent && npm test
+endif
+
+# What needs neither an editor nor a server process, on each newer interpreter this machine has.
+test-newer: setup
+	scripts/test_newer.sh -n 2 --dist worksteal
+
+test-all: setup node-tools editors test-client test-newer
+	$(PYTEST) -m "long or not long" --timeout 3600
+
+demo: setup
+	@[ -e $(NODE_TOOLS) ] || ! command -v npm >/dev/null || $(MAKE) --no-print-directory --silent node-tools
+	@.venv/bin/agent-ls demo
+
+bench: setup node-tools
+	$(PY) -m benchmarks
+
 lock:
 	scripts/lock.sh
+
+wheel: setup
+	$(PY) -m hatchling build --target wheel
+
+clean:
+	rm -rf .venv .cache dist tools/node/node_modules vscode-client/node_modules vscode-client/dist
+	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+	find agent_ls tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -10,4 +10,4 @@ compile() {
         --no-annotate --custom-compile-command "make lock" "$@"
 }
 compile --all-extras --group dev pyproject.toml -o requirements.lock "$@"
-compile scripts/uv.in -o scripts/uv.lock "$@"
+compile scripts/bootstrap.in -o scripts/bootstrap.lock "$@"

@@ -15,6 +15,6 @@ if [ ! -x "$private/bin/uv" ]; then
     [ -n "$python" ] || { echo "agent-ls needs Python 3.11 or newer; none was found on PATH." >&2; exit 1; }
     "$python" -m venv --clear "$private" >&2
     "$private/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --require-hashes -r "$root/scripts/uv.lock" >&2
+        --require-hashes -r "$root/scripts/bootstrap.lock" >&2
 fi
 exec "$private/bin/uv" "$@"

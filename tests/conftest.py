@@ -1,0 +1,99 @@
+"""What every test gets: a private place on disk, no way out to the network, and honest skips.
+
+Owns the surroundings only; fixtures that build parts of agent-ls live in tests/support or beside
+the tests that need them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+IN_CI = os.environ.get("CI") == "true"
+
+# The same examples on every run: a failure that comes and goes teaches nothing.
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("steady")
+
+_KEPT_VARIABLES = {"AGENT_LS_EDITORS"}
+_private: list[Path] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give this process its own XDG places and take the person's model keys away from it.
+
+    The editors stay where their installer put them, which depends on the real cache folder.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    os.environ.setdefault("AGENT_LS_EDITORS", str(cache / "agent-ls" / "editors"))
+    for name in list(os.environ):
+        ours = name.startswith("AGENT_LS_") and name not in _KEPT_VARIABLES
+        if ours or name.endswith("_API_KEY"):
+            del os.environ[name]
+    place = Path(tempfile.mkdtemp(prefix="agent-ls-tests-"))
+    _private.append(place)
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        folder = place / name.lower()
+        folder.mkdir()
+        os.environ[f"XDG_{name}_HOME"] = str(folder)
+    sys.addaudithook(_refuse_the_network)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for place in _private:
+        shutil.rmtree(place, ignore_errors=True)
+    _private.clear()
+
+
+def _is_loopback(host: object) -> bool:
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    if host in (None, "", "localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(str(host))
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _refuse_the_network(event: str, args: tuple[object, ...]) -> None:
+    """Refuse host look-ups beyond this machine, in this process; children are watched elsewhere."""
+    if event == "socket.getaddrinfo" and not _is_loopback(args[0]):
+        raise PermissionError(
+            f"a test tried to look up the host {args[0]!r}; use a loopback server"
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """In CI a real-editor test that cannot run has failed; elsewhere it is skipped."""
+    report = yield
+    if IN_CI and report.skipped and item.get_closest_marker("editor"):
+        report.outcome = "failed"
+        report.longrepr = f"an editor test may not be skipped in CI: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """In CI no module skips itself as a whole, because that hides which tests did not run."""
+    report = yield
+    if IN_CI and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"a module may not skip itself in CI: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return Path(__file__).parent.parent
