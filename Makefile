@@ -12,8 +12,9 @@ CLIENT := $(wildcard vscode-client/package.json)
 # The tests share the machine with the editors they drive: two at a time.
 PYTEST := $(PY) -m pytest -n 2 --dist worksteal
 
-.PHONY: help setup node-tools editors check format test test-python test-client test-newer test-all \
-	demo bench lock wheel clean
+.PHONY: help setup node-tools editors format lock wheel clean demo bench \
+	check check-format check-lint check-types check-imports check-tidy \
+	test test-python test-client test-newer test-all
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -28,11 +29,22 @@ $(NODE_TOOLS): tools/node/package-lock.json
 	cd tools/node && npm ci --silent
 	@touch $@
 
-check: setup node-tools
+# With -k every part reports, also after one has failed.
+check: check-format check-lint check-types check-imports check-tidy
+
+check-format: setup
 	.venv/bin/ruff format --check .
+
+check-lint: setup
 	.venv/bin/ruff check .
+
+check-types: setup node-tools
 	tools/node/node_modules/.bin/pyright
+
+check-imports: setup
 	.venv/bin/lint-imports --no-logo
+
+check-tidy: setup
 	$(PY) -m pytest -q tests/tidy
 
 format: setup
