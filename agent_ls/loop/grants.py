@@ -1,0 +1,42 @@
+"""What a person's *allow for this session* covers, as one string.
+
+Previews offer it and the approval guard looks it up, so both must say it the same way.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+EDIT_TOOLS = frozenset(
+    {"edit_file", "write_file", "apply_patch", "replace_symbol", "insert_symbol"}
+)
+"""Tools that change text a person can undo; one grant covers them all."""
+_OWN_GRANT = frozenset({"delete_file", "move_file"})
+"""Tools whose yes must not come along with the yes to ordinary edits."""
+_MAX_COMMAND_CHARS = 10_000
+
+
+def grant_of(tool_name: str, arguments: BaseModel) -> str | None:
+    """Return the rule that covers this call and those like it.
+
+    Shape: ``edit`` for every tool that changes text, the tool's name for deleting and moving,
+    ``run_command:<exact command>`` for a command, ``run_command[<folder>]:…`` when it names one.
+    None: each such call needs its own yes.
+    """
+    if tool_name in EDIT_TOOLS:
+        return "edit"
+    if tool_name in _OWN_GRANT:
+        return tool_name
+    if tool_name == "run_command":
+        return _grant_of_command(arguments)
+    return None
+
+
+def _grant_of_command(arguments: BaseModel) -> str | None:
+    """Cover the very same bytes in the very same folder, and nothing else."""
+    command = getattr(arguments, "command", "")
+    folder = getattr(arguments, "cwd", None) or "."
+    if not isinstance(command, str) or not command or len(command) > _MAX_COMMAND_CHARS:
+        return None
+    place = "" if folder == "." else f"[{folder}]"
+    return f"run_command{place}:{command}"
