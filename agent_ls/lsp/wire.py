@@ -1,0 +1,703 @@
+"""What clients that opted in see and say: the ``agent/*`` methods and their types.
+
+The one source of ``docs/protocol.md``, its JSON schema and the TypeScript types of the panel.
+Owns shapes only; ``updates.py`` makes them from events, ``handlers/`` serve the methods.
+Words are the Agent Client Protocol's where it has one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic.alias_generators import to_camel
+from typing_extensions import TypeAliasType
+
+from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.calls import ErrorKind, ToolKind
+from agent_ls.domain.findings import Severity
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.plans import PlanStatus
+from agent_ls.domain.stops import StopReason, TurnStatus
+
+VERSION = 1
+"""The protocol's version, announced as ``experimental.agent.version`` on both sides."""
+
+
+class Wire(BaseModel):
+    """Camel case outside; what a newer client adds is ignored."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        json_schema_serialization_defaults_required=True,
+    )
+
+
+# Parts.
+
+
+class TextContent(Wire):
+    """A piece of text."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class Location(Wire):
+    """A place in a file."""
+
+    path: str
+    """As the agent names it: relative to its root."""
+    uri: str | None
+    """Null for a place outside the workspace."""
+    line: int | None
+    """0-based."""
+
+
+class PlanEntry(Wire):
+    """One line of the agent's plan."""
+
+    content: str
+    status: PlanStatus
+
+
+class Cost(Wire):
+    """Money."""
+
+    amount: float
+    currency: Literal["USD"] = "USD"
+
+
+class TokenUsage(Wire):
+    """Tokens; the input includes the cached ones."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    reasoning_tokens: int
+
+
+class PermissionOption(Wire):
+    """One answer to a permission request."""
+
+    option_id: ApprovalChoice
+    name: str
+    """What a button says."""
+
+
+class FoundProblem(Wire):
+    """One finding of a checker; the column counts code points."""
+
+    path: str
+    uri: str | None
+    checker: str
+    code: str
+    message: str
+    severity: Severity
+    line: int
+    """0-based."""
+    column: int
+
+
+# Updates: what happened, tagged by ``sessionUpdate``.
+
+
+class SessionCreatedUpdate(Wire):
+    """The session came to be."""
+
+    session_update: Literal["session_created"] = "session_created"
+    mode: Mode
+    model: str
+
+
+class SessionResumedUpdate(Wire):
+    """An unfinished turn was repaired after its process died."""
+
+    session_update: Literal["session_resumed"] = "session_resumed"
+    interrupted_tool_calls: list[str]
+    """Calls whose effect is unknown."""
+
+
+class ModeUpdate(Wire):
+    """The permission mode is another one."""
+
+    session_update: Literal["current_mode_update"] = "current_mode_update"
+    current_mode_id: Mode
+
+
+class ModelUpdate(Wire):
+    """The model is another one."""
+
+    session_update: Literal["current_model_update"] = "current_model_update"
+    model: str
+
+
+class SilencedUpdate(Wire):
+    """The person told a policy to leave the session alone."""
+
+    session_update: Literal["policy_silenced"] = "policy_silenced"
+    origin: str
+
+
+class QueuedUpdate(Wire):
+    """A prompt waits: for the next request (``steer``) or for the turn's end."""
+
+    session_update: Literal["prompt_queued"] = "prompt_queued"
+    content: TextContent
+    when_busy: Literal["steer", "follow_up"]
+
+
+class TurnStartedUpdate(Wire):
+    """A prompt began a turn; the prompt itself follows as a user message."""
+
+    session_update: Literal["turn_started"] = "turn_started"
+    turn_id: str
+    anchor: Location | None
+
+
+class UserMessageUpdate(Wire):
+    """Text in the user's role."""
+
+    session_update: Literal["user_message_chunk"] = "user_message_chunk"
+    content: TextContent
+    origin: str
+    """``user``, or the name of the policy that wrote it."""
+
+
+class PhaseUpdate(Wire):
+    """The turn went on to another phase."""
+
+    session_update: Literal["phase_update"] = "phase_update"
+    phase: Phase
+    step: int
+    """The number of the step, from 1; 0 before the first."""
+    detail: str
+
+
+class AgentMessageChunk(Wire):
+    """The next piece of the answer's text."""
+
+    session_update: Literal["agent_message_chunk"] = "agent_message_chunk"
+    step_id: str
+    content: TextContent
+
+
+class AgentThoughtChunk(Wire):
+    """The next piece of the model's visible thinking."""
+
+    session_update: Literal["agent_thought_chunk"] = "agent_thought_chunk"
+    step_id: str
+    content: TextContent
+
+
+class ChunksDiscarded(Wire):
+    """The step's chunks so far do not count: the request is sent again."""
+
+    session_update: Literal["agent_chunks_discarded"] = "agent_chunks_discarded"
+    step_id: str
+
+
+class AgentMessage(Wire):
+    """The step's whole answer; replaces its chunks."""
+
+    session_update: Literal["agent_message"] = "agent_message"
+    step_id: str
+    content: TextContent
+    thought: str
+    is_partial: bool
+
+
+class ToolCallUpdate(Wire):
+    """The model asked for a call."""
+
+    session_update: Literal["tool_call"] = "tool_call"
+    tool_call_id: str
+    step_id: str
+    tool: str
+    title: str
+    """One line for a person."""
+    kind: ToolKind
+    status: Literal["pending"] = "pending"
+    raw_input: JsonValue
+    """The arguments; a string when they are not JSON."""
+
+
+class ToolCallProgress(Wire):
+    """A call went on; null fields are unchanged."""
+
+    session_update: Literal["tool_call_update"] = "tool_call_update"
+    tool_call_id: str
+    status: Literal["pending", "in_progress", "completed", "failed"]
+    locations: list[Location] | None = None
+    content: TextContent | None = None
+    """What the model reads of it."""
+    raw_output: JsonValue = None
+    """Structured facts."""
+    error: ErrorKind | None = None
+    """Why it failed."""
+    duration_ms: int | None = None
+
+
+class ToolCallDecision(Wire):
+    """The guards decided whether the call may run."""
+
+    session_update: Literal["tool_call_decision"] = "tool_call_decision"
+    tool_call_id: str
+    decision: Literal["allow", "ask", "deny", "defer"]
+    origin: str
+    reason: str
+
+
+class ToolCallOutput(Wire):
+    """A running call printed something."""
+
+    session_update: Literal["tool_call_output"] = "tool_call_output"
+    tool_call_id: str
+    content: TextContent
+
+
+class FileEdited(Wire):
+    """What became of one file edit."""
+
+    session_update: Literal["file_edited"] = "file_edited"
+    tool_call_id: str
+    location: Location
+    status: Literal["applied", "stale", "refused", "unconfirmed"]
+    reason: str
+    added_lines: int
+    removed_lines: int
+
+
+class PlanUpdate(Wire):
+    """The plan, whole."""
+
+    session_update: Literal["plan"] = "plan"
+    entries: list[PlanEntry]
+
+
+class UsageUpdate(Wire):
+    """Tokens in the context and money spent by the session."""
+
+    session_update: Literal["usage_update"] = "usage_update"
+    used: int
+    """Tokens of the last request and its answer."""
+    size: int | None
+    """The model's window; null when unknown."""
+    cost: Cost
+    total: TokenUsage
+
+
+class PermissionRequested(Wire):
+    """A call waits for a person."""
+
+    session_update: Literal["permission_request"] = "permission_request"
+    approval_id: str
+    tool_call_id: str
+    tool: str
+    title: str
+    kind: ToolKind
+    reason: str
+    payload: str
+    """Exactly what would happen: the command, or the diff."""
+    location: Location | None
+    grant: str | None
+    """The rule that ``allow_session`` adds."""
+    options: list[PermissionOption]
+    raw_input: JsonValue
+    """The arguments that ``amend`` may change; null when they are not known."""
+
+
+class PermissionResolved(Wire):
+    """A permission request is settled."""
+
+    session_update: Literal["permission_resolved"] = "permission_resolved"
+    approval_id: str
+    outcome: ApprovalChoice
+    by: str
+    note: str
+
+
+class QuestionAsked(Wire):
+    """The turn waits for a person's words."""
+
+    session_update: Literal["question"] = "question"
+    question_id: str
+    origin: str
+    text: str
+    options: list[str]
+
+
+class QuestionResolved(Wire):
+    """A question is settled."""
+
+    session_update: Literal["question_resolved"] = "question_resolved"
+    question_id: str
+    text: str
+    by: str
+
+
+class FindingsUpdate(Wire):
+    """What the checkers say now of these files; replaces what they said."""
+
+    session_update: Literal["findings"] = "findings"
+    paths: list[str]
+    findings: list[FoundProblem]
+    problems: list[str]
+    """Why a checker could not run."""
+
+
+class GateFailedUpdate(Wire):
+    """A gate did not accept the answer."""
+
+    session_update: Literal["gate_failed"] = "gate_failed"
+    origin: str
+    text: str
+
+
+class NoticeUpdate(Wire):
+    """Something a person may want to know: a retry, a warning, a changed prefix."""
+
+    session_update: Literal["notice"] = "notice"
+    level: Literal["info", "warning", "error"]
+    origin: str
+    text: str
+
+
+class CompactedUpdate(Wire):
+    """The conversation was shortened, with loss."""
+
+    session_update: Literal["compacted"] = "compacted"
+    origin: str
+    why: str
+    before_tokens: int
+    after_tokens: int
+
+
+class CancelUpdate(Wire):
+    """Somebody asked the turn to stop."""
+
+    session_update: Literal["cancel_requested"] = "cancel_requested"
+    by: str
+
+
+class TurnEndedUpdate(Wire):
+    """The turn is over."""
+
+    session_update: Literal["turn_ended"] = "turn_ended"
+    turn_id: str
+    stop_reason: StopReason
+    status: TurnStatus
+    output: str
+    failure_reason: str
+    open_tasks: list[str]
+
+
+Update = TypeAliasType(
+    "Update",
+    Annotated[
+        SessionCreatedUpdate
+        | SessionResumedUpdate
+        | ModeUpdate
+        | ModelUpdate
+        | SilencedUpdate
+        | QueuedUpdate
+        | TurnStartedUpdate
+        | UserMessageUpdate
+        | PhaseUpdate
+        | AgentMessageChunk
+        | AgentThoughtChunk
+        | ChunksDiscarded
+        | AgentMessage
+        | ToolCallUpdate
+        | ToolCallProgress
+        | ToolCallDecision
+        | ToolCallOutput
+        | FileEdited
+        | PlanUpdate
+        | UsageUpdate
+        | PermissionRequested
+        | PermissionResolved
+        | QuestionAsked
+        | QuestionResolved
+        | FindingsUpdate
+        | GateFailedUpdate
+        | NoticeUpdate
+        | CompactedUpdate
+        | CancelUpdate
+        | TurnEndedUpdate,
+        Field(discriminator="session_update"),
+    ],
+)
+"""One thing that happened; tagged by ``sessionUpdate``."""
+
+
+class UpdateParams(Wire):
+    """What happened in a session since the last notification, in order."""
+
+    session_id: str
+    seq: int
+    """Of the last stored event that is included; a snapshot with at least this seq has it."""
+    updates: list[Update]
+
+
+# Requests.
+
+
+class AnchorParams(Wire):
+    """Where the prompt is asked."""
+
+    uri: str
+    line: int = 0
+    """0-based."""
+
+
+class PromptParams(Wire):
+    """Say something to the agent; starts a turn, or queues while one runs."""
+
+    text: str
+    session_id: str | None = None
+    """Null: the current session, made on first use."""
+    anchor: AnchorParams | None = None
+    when_busy: Literal["steer", "follow_up"] = "steer"
+
+
+class PromptResult(Wire):
+    """Answered at once; what follows comes as updates."""
+
+    session_id: str
+    turn_id: str
+
+
+class SteerParams(Wire):
+    """Say something to the running turn; starts one when none runs."""
+
+    text: str
+    session_id: str | None = None
+
+
+class CancelParams(Wire):
+    """Stop the running turn."""
+
+    session_id: str | None = None
+
+
+class CancelResult(Wire):
+    """Says whether a turn ran."""
+
+    cancelled: bool
+
+
+class SnapshotParams(Wire):
+    """Ask for everything, after a reload."""
+
+    session_id: str | None = None
+
+
+class SessionInfo(Wire):
+    """One session."""
+
+    session_id: str
+    title: str
+    mode: Mode
+    model: str
+    status: TurnStatus | None
+    """Of the last turn; null before the first."""
+    turns: int
+
+
+class PartialAnswer(Wire):
+    """What has streamed of the answer that is being written."""
+
+    step_id: str
+    text: str
+    thought: str
+
+
+class SnapshotResult(Wire):
+    """A session as it is now: fold the updates, then add the partial answer."""
+
+    session: SessionInfo
+    seq: int
+    """Updates with a seq not greater than this are included."""
+    updates: list[Update]
+    partial: PartialAnswer | None
+
+
+class SessionsListParams(Wire):
+    """Ask for the sessions of this workspace."""
+
+
+class SessionRow(Wire):
+    """One row of a session list."""
+
+    session_id: str
+    title: str
+    updated_ms: int
+    """Wall clock, milliseconds since 1970."""
+    turns: int
+    status: str
+    """Of the last turn."""
+    is_interrupted: bool
+    """Its last turn was cut off and can be resumed."""
+    is_open: bool
+    """This server has it open."""
+    cost: Cost
+
+
+class SessionsListResult(Wire):
+    """Newest first."""
+
+    sessions: list[SessionRow]
+
+
+class SessionsNewParams(Wire):
+    """Begin another session; it becomes the current one."""
+
+    mode: Mode | None = None
+    model: str | None = None
+
+
+class SessionsResumeParams(Wire):
+    """Open a stored session; it becomes the current one."""
+
+    session_id: str
+    continue_turn: bool = True
+    """Go on with a turn that was cut off."""
+
+
+class SessionResult(Wire):
+    """The session that was opened; ask for its snapshot."""
+
+    session: SessionInfo
+
+
+class ApprovalResolveParams(Wire):
+    """Answer a permission request."""
+
+    choice: ApprovalChoice
+    approval_id: str | None = None
+    """Null: the oldest one that waits."""
+    session_id: str | None = None
+    note: str = ""
+    """Words for the model, with a rejection."""
+    arguments_json: str | None = None
+    """The changed arguments, with ``amend``."""
+
+
+class QuestionResolveParams(Wire):
+    """Answer a question."""
+
+    text: str
+    question_id: str | None = None
+    session_id: str | None = None
+
+
+class ResolveResult(Wire):
+    """False: it was already settled, or nothing waits."""
+
+    settled: bool
+
+
+class ConfigParams(Wire):
+    """Read the session's choices, and change those that are not null."""
+
+    session_id: str | None = None
+    mode: Mode | None = None
+    model: str | None = None
+    silence: str | None = None
+    """A policy to leave this session alone."""
+
+
+class ModeInfo(Wire):
+    """One permission mode."""
+
+    id: Mode
+    name: str
+    description: str
+
+
+class RootInfo(Wire):
+    """One folder the agent works in."""
+
+    name: str
+    uri: str
+    is_trusted: bool
+
+
+class ConfigResult(Wire):
+    """The session's choices, and what can be chosen."""
+
+    session_id: str
+    mode: Mode
+    model: str
+    silenced: list[str]
+    modes: list[ModeInfo]
+    roots: list[RootInfo]
+    problems: list[str]
+    """What is wrong with the settings, for a person."""
+
+
+class EditorDiagnostic(Wire):
+    """One diagnostic that the editor has, of whatever server."""
+
+    line: int
+    column: int = 0
+    end_line: int
+    end_column: int = 0
+    message: str
+    source: str = ""
+    code: str = ""
+    severity: Severity = Severity.ERROR
+
+
+class EditorDiagnosticsParams(Wire):
+    """All that the editor knows of one document, other servers' included."""
+
+    uri: str
+    diagnostics: list[EditorDiagnostic]
+
+
+class SaveParams(Wire):
+    """Save these documents, because something is about to read the disk."""
+
+    uris: list[str]
+
+
+class SaveResult(Wire):
+    """Those that could not be saved."""
+
+    unsaved: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One ``agent/*`` method."""
+
+    name: str
+    params: type[Wire]
+    result: type[Wire] | None
+    """None: a notification."""
+    to_server: bool = True
+
+
+METHODS = (
+    Method("agent/prompt", PromptParams, PromptResult),
+    Method("agent/steer", SteerParams, PromptResult),
+    Method("agent/cancel", CancelParams, CancelResult),
+    Method("agent/snapshot", SnapshotParams, SnapshotResult),
+    Method("agent/sessions/list", SessionsListParams, SessionsListResult),
+    Method("agent/sessions/new", SessionsNewParams, SessionResult),
+    Method("agent/sessions/resume", SessionsResumeParams, SessionResult),
+    Method("agent/approval/resolve", ApprovalResolveParams, ResolveResult),
+    Method("agent/question/resolve", QuestionResolveParams, ResolveResult),
+    Method("agent/config", ConfigParams, ConfigResult),
+    Method("agent/editorDiagnostics", EditorDiagnosticsParams, None),
+    Method("agent/update", UpdateParams, None, to_server=False),
+    Method("agent/save", SaveParams, SaveResult, to_server=False),
+)

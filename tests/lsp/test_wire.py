@@ -1,0 +1,45 @@
+"""The custom protocol's types, and the files that follow from them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from agent_ls.lsp import wire
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def test_the_generated_files_are_fresh() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools/generate_wire.py", "--check"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout == ""
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_update_goes_out_tagged_and_in_camel_case() -> None:
+    update = wire.ToolCallProgress(tool_call_id="cal_1", status="completed", duration_ms=3)
+    params = wire.UpdateParams(session_id="ses_1", seq=4, updates=[update])
+    sent = params.model_dump(mode="json", by_alias=True)
+    assert sent["updates"][0]["sessionUpdate"] == "tool_call_update"
+    assert sent["updates"][0]["toolCallId"] == "cal_1"
+    assert wire.UpdateParams.model_validate(sent) == params
+
+
+def test_fields_of_a_newer_client_are_ignored() -> None:
+    params = wire.PromptParams.model_validate({"text": "hi", "whenBusy": "follow_up", "mood": 1})
+    assert params.when_busy == "follow_up"
+
+
+def test_no_two_updates_share_a_tag() -> None:
+    schema = TypeAdapter(wire.Update).json_schema(mode="serialization")
+    mapping = (schema.get("discriminator") or schema["$defs"]["Update"]["discriminator"])["mapping"]
+    assert len(mapping) == len(set(mapping.values())) == 30

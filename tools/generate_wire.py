@@ -1,0 +1,231 @@
+"""Write what follows from ``agent_ls/lsp/wire.py``: reference, JSON schema and TypeScript types.
+
+python tools/generate_wire.py [--check]
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from agent_ls.lsp import wire
+
+ROOT = Path(__file__).resolve().parent.parent
+_SCALARS = {
+    "integer": "number",
+    "number": "number",
+    "string": "string",
+    "boolean": "boolean",
+    "null": "null",
+    "object": "Record<string, unknown>",
+    None: "unknown",
+}
+NOTE = "Generated from agent_ls/lsp/wire.py by tools/generate_wire.py; do not edit."
+
+
+def schema() -> dict[str, Any]:
+    """Return one JSON schema: ``$defs`` for every type, ``methods`` by name."""
+    models = [
+        (one.params, "validation" if one.to_server else "serialization") for one in wire.METHODS
+    ]
+    models += [
+        (one.result, "serialization" if one.to_server else "validation")
+        for one in wire.METHODS
+        if one.result
+    ]
+    _, whole = models_json_schema(models, by_alias=True)  # type: ignore[arg-type]
+    definitions = dict(sorted(_plain(whole["$defs"]).items()))
+    definitions["Update"]["description"] = "One thing that happened; tagged by `sessionUpdate`."
+    _add_field_docs(definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": NOTE,
+        "version": wire.VERSION,
+        "methods": {
+            one.name: {
+                "direction": "client → server" if one.to_server else "server → client",
+                "params": {"$ref": f"#/$defs/{one.params.__name__}"},
+                "result": {"$ref": f"#/$defs/{one.result.__name__}"} if one.result else None,
+            }
+            for one in wire.METHODS
+        },
+        "$defs": definitions,
+    }
+
+
+def _plain(node: Any) -> Any:
+    """Drop the titles that pydantic adds to every node; a property may be called title."""
+    if isinstance(node, dict):
+        return {
+            key: _plain(value)
+            for key, value in node.items()
+            if not (key == "title" and isinstance(value, str))
+        }
+    return [_plain(one) for one in node] if isinstance(node, list) else node
+
+
+def _add_field_docs(definitions: dict[str, Any]) -> None:
+    """Give each property the sentence that stands below its field."""
+    for name, definition in definitions.items():
+        model = getattr(wire, name, None)
+        if not (inspect.isclass(model) and issubclass(model, wire.Wire)):
+            continue
+        docs = _field_docs(model)
+        for field, info in model.model_fields.items():
+            alias = info.alias or field
+            if field in docs:
+                definition["properties"][alias]["description"] = docs[field]
+
+
+def _field_docs(model: type) -> dict[str, str]:
+    body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    docs: dict[str, str] = {}
+    for before, node in zip(body.body, body.body[1:], strict=False):
+        if (
+            isinstance(before, ast.AnnAssign)
+            and isinstance(before.target, ast.Name)
+            and isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+        ):
+            docs[before.target.id] = " ".join(str(node.value.value).split())
+    return docs
+
+
+def type_of(node: dict[str, Any]) -> str:
+    """Return the TypeScript type of a schema node."""
+    if "$ref" in node:
+        return node["$ref"].rpartition("/")[2]
+    if "const" in node:
+        return json.dumps(node["const"])
+    if "enum" in node:
+        return " | ".join(json.dumps(one) for one in node["enum"])
+    for key in ("anyOf", "oneOf"):
+        if key in node:
+            return " | ".join(type_of(one) for one in node[key])
+    if node.get("type") == "array":
+        item = type_of(node["items"])
+        return f"({item})[]" if " | " in item else f"{item}[]"
+    return _SCALARS[node.get("type")]
+
+
+def typescript() -> str:
+    """Return ``wire.ts``."""
+    whole = schema()
+    out = [f"// {NOTE}", "", f"export const PROTOCOL_VERSION = {wire.VERSION};", ""]
+    for name, node in whole["$defs"].items():
+        out += _comment(node.get("description"), "")
+        if "properties" in node or name.endswith("Params"):
+            out.append(f"export interface {name} {{")
+            needed = set(node.get("required", ()))
+            for field, value in node.get("properties", {}).items():
+                out += _comment(value.get("description"), "  ")
+                out.append(f"  {field}{'' if field in needed else '?'}: {type_of(value)};")
+            out += ["}", ""]
+        else:
+            members = type_of(node).split(" | ")
+            out += [f"export type {name} =", *(f"  | {one}" for one in members)]
+            out[-1] += ";"
+            out.append("")
+    out += _method_map("AgentRequests", "Requests to the server.", True, False)
+    out += _method_map("AgentNotifications", "Notifications to the server.", True, True)
+    out += _method_map("ClientRequests", "Requests to the client.", False, False)
+    out += _method_map("ClientNotifications", "Notifications to the client.", False, True)
+    return "\n".join(out).rstrip() + "\n"
+
+
+def _comment(text: str | None, indent: str) -> list[str]:
+    return [f"{indent}/** {_prose(text)} */"] if text else []
+
+
+def _prose(text: str) -> str:
+    """Return a docstring as one Markdown paragraph."""
+    return " ".join(text.split()).replace("``", "`")
+
+
+def _method_map(name: str, doc: str, to_server: bool, notification: bool) -> list[str]:
+    rows = [
+        f'  "{one.name}": {{ params: {one.params.__name__}'
+        + (f"; result: {one.result.__name__}" if one.result else "")
+        + " };"
+        for one in wire.METHODS
+        if one.to_server is to_server and (one.result is None) is notification
+    ]
+    return [f"/** {doc} */", f"export interface {name} {{", *rows, "}", ""]
+
+
+def reference() -> str:
+    """Return ``protocol.md``."""
+    definitions = schema()["$defs"]
+    out = [
+        "# The agent protocol",
+        "",
+        f"<!-- {NOTE} -->",
+        "",
+        "Every ability of agent-ls works with the standard protocol alone.",
+        "A client that wants more opts in with `initializationOptions.agent = "
+        f'{{"version": {wire.VERSION}}}`; only then does the server send anything of what follows.',
+        "The server announces `experimental.agent.version` in its capabilities.",
+        "Sessions, turns and calls are named by ids; lines are 0-based.",
+        "",
+        "| method | direction | params | result |",
+        "|---|---|---|---|",
+    ]
+    for one in wire.METHODS:
+        arrow = "client → server" if one.to_server else "server → client"
+        result = f"[{one.result.__name__}](#{one.result.__name__.lower()})" if one.result else "–"
+        out.append(
+            f"| `{one.name}` | {arrow} | "
+            f"[{one.params.__name__}](#{one.params.__name__.lower()}) | {result} |"
+        )
+    for name, node in definitions.items():
+        out += ["", f"## {name}", "", _prose(node.get("description", ""))]
+        if "properties" not in node:
+            if node.get("type") != "object":
+                out += ["", f"`{type_of(node)}`"]
+            continue
+        needed = set(node.get("required", ()))
+        out += ["", "| field | type | |", "|---|---|---|"]
+        for field, value in node["properties"].items():
+            kind = type_of(value).replace("|", "\\|")
+            mark = "" if field in needed else "optional. "
+            out.append(f"| `{field}` | `{kind}` | {mark}{_prose(value.get('description', ''))} |")
+    return "\n".join(line.rstrip() for line in out).rstrip() + "\n"
+
+
+def outputs() -> dict[Path, str]:
+    """Return every generated file and what it must hold."""
+    return {
+        ROOT / "docs/protocol.md": reference(),
+        ROOT / "docs/protocol.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False)
+        + "\n",
+        ROOT / "vscode-client/src/wire.ts": typescript(),
+    }
+
+
+def main() -> int:
+    """Write the files, or say which are stale."""
+    stale = [
+        path
+        for path, text in outputs().items()
+        if not path.exists() or path.read_text("utf-8") != text
+    ]
+    if "--check" in sys.argv:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is stale: run `python tools/generate_wire.py`")
+        return bool(stale)
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(outputs()[path], "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

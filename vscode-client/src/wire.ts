@@ -1,0 +1,685 @@
+// Generated from agent_ls/lsp/wire.py by tools/generate_wire.py; do not edit.
+
+export const PROTOCOL_VERSION = 1;
+
+/** The step's whole answer; replaces its chunks. */
+export interface AgentMessage {
+  sessionUpdate: "agent_message";
+  stepId: string;
+  content: TextContent;
+  thought: string;
+  isPartial: boolean;
+}
+
+/** The next piece of the answer's text. */
+export interface AgentMessageChunk {
+  sessionUpdate: "agent_message_chunk";
+  stepId: string;
+  content: TextContent;
+}
+
+/** The next piece of the model's visible thinking. */
+export interface AgentThoughtChunk {
+  sessionUpdate: "agent_thought_chunk";
+  stepId: string;
+  content: TextContent;
+}
+
+/** Where the prompt is asked. */
+export interface AnchorParams {
+  uri: string;
+  /** 0-based. */
+  line?: number;
+}
+
+/** The answers a person can give; ACP's words and ours. */
+export type ApprovalChoice =
+  | "allow_once"
+  | "allow_session"
+  | "allow_always"
+  | "reject_once"
+  | "reject_always"
+  | "amend"
+  | "cancelled";
+
+/** Answer a permission request. */
+export interface ApprovalResolveParams {
+  choice: ApprovalChoice;
+  /** Null: the oldest one that waits. */
+  approvalId?: string | null;
+  sessionId?: string | null;
+  /** Words for the model, with a rejection. */
+  note?: string;
+  /** The changed arguments, with `amend`. */
+  argumentsJson?: string | null;
+}
+
+/** Stop the running turn. */
+export interface CancelParams {
+  sessionId?: string | null;
+}
+
+/** Says whether a turn ran. */
+export interface CancelResult {
+  cancelled: boolean;
+}
+
+/** Somebody asked the turn to stop. */
+export interface CancelUpdate {
+  sessionUpdate: "cancel_requested";
+  by: string;
+}
+
+/** The step's chunks so far do not count: the request is sent again. */
+export interface ChunksDiscarded {
+  sessionUpdate: "agent_chunks_discarded";
+  stepId: string;
+}
+
+/** The conversation was shortened, with loss. */
+export interface CompactedUpdate {
+  sessionUpdate: "compacted";
+  origin: string;
+  why: string;
+  beforeTokens: number;
+  afterTokens: number;
+}
+
+/** Read the session's choices, and change those that are not null. */
+export interface ConfigParams {
+  sessionId?: string | null;
+  mode?: Mode | null;
+  model?: string | null;
+  /** A policy to leave this session alone. */
+  silence?: string | null;
+}
+
+/** The session's choices, and what can be chosen. */
+export interface ConfigResult {
+  sessionId: string;
+  mode: Mode;
+  model: string;
+  silenced: string[];
+  modes: ModeInfo[];
+  roots: RootInfo[];
+  /** What is wrong with the settings, for a person. */
+  problems: string[];
+}
+
+/** Money. */
+export interface Cost {
+  amount: number;
+  currency: "USD";
+}
+
+/** One diagnostic that the editor has, of whatever server. */
+export interface EditorDiagnostic {
+  line: number;
+  column?: number;
+  endLine: number;
+  endColumn?: number;
+  message: string;
+  source?: string;
+  code?: string;
+  severity?: Severity;
+}
+
+/** All that the editor knows of one document, other servers' included. */
+export interface EditorDiagnosticsParams {
+  uri: string;
+  diagnostics: EditorDiagnostic[];
+}
+
+/** Why a call has no good result. */
+export type ErrorKind =
+  | "structural"
+  | "denied"
+  | "runtime"
+  | "timeout"
+  | "cancelled"
+  | "interrupted";
+
+/** What became of one file edit. */
+export interface FileEdited {
+  sessionUpdate: "file_edited";
+  toolCallId: string;
+  location: Location;
+  status: "applied" | "stale" | "refused" | "unconfirmed";
+  reason: string;
+  addedLines: number;
+  removedLines: number;
+}
+
+/** What the checkers say now of these files; replaces what they said. */
+export interface FindingsUpdate {
+  sessionUpdate: "findings";
+  paths: string[];
+  findings: FoundProblem[];
+  /** Why a checker could not run. */
+  problems: string[];
+}
+
+/** One finding of a checker; the column counts code points. */
+export interface FoundProblem {
+  path: string;
+  uri: string | null;
+  checker: string;
+  code: string;
+  message: string;
+  severity: Severity;
+  /** 0-based. */
+  line: number;
+  column: number;
+}
+
+/** A gate did not accept the answer. */
+export interface GateFailedUpdate {
+  sessionUpdate: "gate_failed";
+  origin: string;
+  text: string;
+}
+
+export type JsonValue =
+  | unknown;
+
+/** A place in a file. */
+export interface Location {
+  /** As the agent names it: relative to its root. */
+  path: string;
+  /** Null for a place outside the workspace. */
+  uri: string | null;
+  /** 0-based. */
+  line: number | null;
+}
+
+/** The permission modes, from the most careful to the freest. */
+export type Mode =
+  | "plan"
+  | "ask-all"
+  | "ask"
+  | "accept-edits"
+  | "auto";
+
+/** One permission mode. */
+export interface ModeInfo {
+  id: Mode;
+  name: string;
+  description: string;
+}
+
+/** The permission mode is another one. */
+export interface ModeUpdate {
+  sessionUpdate: "current_mode_update";
+  currentModeId: Mode;
+}
+
+/** The model is another one. */
+export interface ModelUpdate {
+  sessionUpdate: "current_model_update";
+  model: string;
+}
+
+/** Something a person may want to know: a retry, a warning, a changed prefix. */
+export interface NoticeUpdate {
+  sessionUpdate: "notice";
+  level: "info" | "warning" | "error";
+  origin: string;
+  text: string;
+}
+
+/** What has streamed of the answer that is being written. */
+export interface PartialAnswer {
+  stepId: string;
+  text: string;
+  thought: string;
+}
+
+/** One answer to a permission request. */
+export interface PermissionOption {
+  optionId: ApprovalChoice;
+  /** What a button says. */
+  name: string;
+}
+
+/** A call waits for a person. */
+export interface PermissionRequested {
+  sessionUpdate: "permission_request";
+  approvalId: string;
+  toolCallId: string;
+  tool: string;
+  title: string;
+  kind: ToolKind;
+  reason: string;
+  /** Exactly what would happen: the command, or the diff. */
+  payload: string;
+  location: Location | null;
+  /** The rule that `allow_session` adds. */
+  grant: string | null;
+  options: PermissionOption[];
+  /** The arguments that `amend` may change; null when they are not known. */
+  rawInput: JsonValue;
+}
+
+/** A permission request is settled. */
+export interface PermissionResolved {
+  sessionUpdate: "permission_resolved";
+  approvalId: string;
+  outcome: ApprovalChoice;
+  by: string;
+  note: string;
+}
+
+/** Where a turn stands. */
+export type Phase =
+  | "check"
+  | "compact"
+  | "prepare"
+  | "call"
+  | "act"
+  | "judge"
+  | "close"
+  | "done";
+
+/** The turn went on to another phase. */
+export interface PhaseUpdate {
+  sessionUpdate: "phase_update";
+  phase: Phase;
+  /** The number of the step, from 1; 0 before the first. */
+  step: number;
+  detail: string;
+}
+
+/** One line of the agent's plan. */
+export interface PlanEntry {
+  content: string;
+  status: PlanStatus;
+}
+
+/** Where one item stands. */
+export type PlanStatus =
+  | "pending"
+  | "in_progress"
+  | "completed"
+  | "blocked";
+
+/** The plan, whole. */
+export interface PlanUpdate {
+  sessionUpdate: "plan";
+  entries: PlanEntry[];
+}
+
+/** Say something to the agent; starts a turn, or queues while one runs. */
+export interface PromptParams {
+  text: string;
+  /** Null: the current session, made on first use. */
+  sessionId?: string | null;
+  anchor?: AnchorParams | null;
+  whenBusy?: "steer" | "follow_up";
+}
+
+/** Answered at once; what follows comes as updates. */
+export interface PromptResult {
+  sessionId: string;
+  turnId: string;
+}
+
+/** The turn waits for a person's words. */
+export interface QuestionAsked {
+  sessionUpdate: "question";
+  questionId: string;
+  origin: string;
+  text: string;
+  options: string[];
+}
+
+/** Answer a question. */
+export interface QuestionResolveParams {
+  text: string;
+  questionId?: string | null;
+  sessionId?: string | null;
+}
+
+/** A question is settled. */
+export interface QuestionResolved {
+  sessionUpdate: "question_resolved";
+  questionId: string;
+  text: string;
+  by: string;
+}
+
+/** A prompt waits: for the next request (`steer`) or for the turn's end. */
+export interface QueuedUpdate {
+  sessionUpdate: "prompt_queued";
+  content: TextContent;
+  whenBusy: "steer" | "follow_up";
+}
+
+/** False: it was already settled, or nothing waits. */
+export interface ResolveResult {
+  settled: boolean;
+}
+
+/** One folder the agent works in. */
+export interface RootInfo {
+  name: string;
+  uri: string;
+  isTrusted: boolean;
+}
+
+/** Save these documents, because something is about to read the disk. */
+export interface SaveParams {
+  uris: string[];
+}
+
+/** Those that could not be saved. */
+export interface SaveResult {
+  unsaved?: string[];
+}
+
+/** The session came to be. */
+export interface SessionCreatedUpdate {
+  sessionUpdate: "session_created";
+  mode: Mode;
+  model: string;
+}
+
+/** One session. */
+export interface SessionInfo {
+  sessionId: string;
+  title: string;
+  mode: Mode;
+  model: string;
+  /** Of the last turn; null before the first. */
+  status: TurnStatus | null;
+  turns: number;
+}
+
+/** The session that was opened; ask for its snapshot. */
+export interface SessionResult {
+  session: SessionInfo;
+}
+
+/** An unfinished turn was repaired after its process died. */
+export interface SessionResumedUpdate {
+  sessionUpdate: "session_resumed";
+  /** Calls whose effect is unknown. */
+  interruptedToolCalls: string[];
+}
+
+/** One row of a session list. */
+export interface SessionRow {
+  sessionId: string;
+  title: string;
+  /** Wall clock, milliseconds since 1970. */
+  updatedMs: number;
+  turns: number;
+  /** Of the last turn. */
+  status: string;
+  /** Its last turn was cut off and can be resumed. */
+  isInterrupted: boolean;
+  /** This server has it open. */
+  isOpen: boolean;
+  cost: Cost;
+}
+
+/** Ask for the sessions of this workspace. */
+export interface SessionsListParams {
+}
+
+/** Newest first. */
+export interface SessionsListResult {
+  sessions: SessionRow[];
+}
+
+/** Begin another session; it becomes the current one. */
+export interface SessionsNewParams {
+  mode?: Mode | null;
+  model?: string | null;
+}
+
+/** Open a stored session; it becomes the current one. */
+export interface SessionsResumeParams {
+  sessionId: string;
+  /** Go on with a turn that was cut off. */
+  continueTurn?: boolean;
+}
+
+/** How bad a finding is; only errors and warnings can fail a gate. */
+export type Severity =
+  | "error"
+  | "warning"
+  | "information"
+  | "hint";
+
+/** The person told a policy to leave the session alone. */
+export interface SilencedUpdate {
+  sessionUpdate: "policy_silenced";
+  origin: string;
+}
+
+/** Ask for everything, after a reload. */
+export interface SnapshotParams {
+  sessionId?: string | null;
+}
+
+/** A session as it is now: fold the updates, then add the partial answer. */
+export interface SnapshotResult {
+  session: SessionInfo;
+  /** Updates with a seq not greater than this are included. */
+  seq: number;
+  updates: Update[];
+  partial: PartialAnswer | null;
+}
+
+/** Say something to the running turn; starts one when none runs. */
+export interface SteerParams {
+  text: string;
+  sessionId?: string | null;
+}
+
+/** Why a turn ended. */
+export type StopReason =
+  | "completed"
+  | "final_output"
+  | "max_steps"
+  | "budget_limit"
+  | "resource_limit"
+  | "context_full"
+  | "incomplete_action"
+  | "unverified"
+  | "open_tasks"
+  | "timeout"
+  | "loop_detected"
+  | "low_confidence"
+  | "refusal"
+  | "error"
+  | "cancelled";
+
+/** A piece of text. */
+export interface TextContent {
+  type: "text";
+  text: string;
+}
+
+/** Tokens; the input includes the cached ones. */
+export interface TokenUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  reasoningTokens: number;
+}
+
+/** The guards decided whether the call may run. */
+export interface ToolCallDecision {
+  sessionUpdate: "tool_call_decision";
+  toolCallId: string;
+  decision: "allow" | "ask" | "deny" | "defer";
+  origin: string;
+  reason: string;
+}
+
+/** A running call printed something. */
+export interface ToolCallOutput {
+  sessionUpdate: "tool_call_output";
+  toolCallId: string;
+  content: TextContent;
+}
+
+/** A call went on; null fields are unchanged. */
+export interface ToolCallProgress {
+  sessionUpdate: "tool_call_update";
+  toolCallId: string;
+  status: "pending" | "in_progress" | "completed" | "failed";
+  locations: Location[] | null;
+  /** What the model reads of it. */
+  content: TextContent | null;
+  /** Structured facts. */
+  rawOutput: JsonValue;
+  /** Why it failed. */
+  error: ErrorKind | null;
+  durationMs: number | null;
+}
+
+/** The model asked for a call. */
+export interface ToolCallUpdate {
+  sessionUpdate: "tool_call";
+  toolCallId: string;
+  stepId: string;
+  tool: string;
+  /** One line for a person. */
+  title: string;
+  kind: ToolKind;
+  status: "pending";
+  /** The arguments; a string when they are not JSON. */
+  rawInput: JsonValue;
+}
+
+/** What a tool is to a person, in the Agent Client Protocol's words. */
+export type ToolKind =
+  | "read"
+  | "edit"
+  | "delete"
+  | "move"
+  | "search"
+  | "execute"
+  | "think"
+  | "fetch"
+  | "other";
+
+/** The turn is over. */
+export interface TurnEndedUpdate {
+  sessionUpdate: "turn_ended";
+  turnId: string;
+  stopReason: StopReason;
+  status: TurnStatus;
+  output: string;
+  failureReason: string;
+  openTasks: string[];
+}
+
+/** A prompt began a turn; the prompt itself follows as a user message. */
+export interface TurnStartedUpdate {
+  sessionUpdate: "turn_started";
+  turnId: string;
+  anchor: Location | null;
+}
+
+/** How a turn counts. */
+export type TurnStatus =
+  | "running"
+  | "waiting"
+  | "success"
+  | "partial"
+  | "escalated"
+  | "failed"
+  | "cancelled";
+
+/** One thing that happened; tagged by `sessionUpdate`. */
+export type Update =
+  | SessionCreatedUpdate
+  | SessionResumedUpdate
+  | ModeUpdate
+  | ModelUpdate
+  | SilencedUpdate
+  | QueuedUpdate
+  | TurnStartedUpdate
+  | UserMessageUpdate
+  | PhaseUpdate
+  | AgentMessageChunk
+  | AgentThoughtChunk
+  | ChunksDiscarded
+  | AgentMessage
+  | ToolCallUpdate
+  | ToolCallProgress
+  | ToolCallDecision
+  | ToolCallOutput
+  | FileEdited
+  | PlanUpdate
+  | UsageUpdate
+  | PermissionRequested
+  | PermissionResolved
+  | QuestionAsked
+  | QuestionResolved
+  | FindingsUpdate
+  | GateFailedUpdate
+  | NoticeUpdate
+  | CompactedUpdate
+  | CancelUpdate
+  | TurnEndedUpdate;
+
+/** What happened in a session since the last notification, in order. */
+export interface UpdateParams {
+  sessionId: string;
+  /** Of the last stored event that is included; a snapshot with at least this seq has it. */
+  seq: number;
+  updates: Update[];
+}
+
+/** Tokens in the context and money spent by the session. */
+export interface UsageUpdate {
+  sessionUpdate: "usage_update";
+  /** Tokens of the last request and its answer. */
+  used: number;
+  /** The model's window; null when unknown. */
+  size: number | null;
+  cost: Cost;
+  total: TokenUsage;
+}
+
+/** Text in the user's role. */
+export interface UserMessageUpdate {
+  sessionUpdate: "user_message_chunk";
+  content: TextContent;
+  /** `user`, or the name of the policy that wrote it. */
+  origin: string;
+}
+
+/** Requests to the server. */
+export interface AgentRequests {
+  "agent/prompt": { params: PromptParams; result: PromptResult };
+  "agent/steer": { params: SteerParams; result: PromptResult };
+  "agent/cancel": { params: CancelParams; result: CancelResult };
+  "agent/snapshot": { params: SnapshotParams; result: SnapshotResult };
+  "agent/sessions/list": { params: SessionsListParams; result: SessionsListResult };
+  "agent/sessions/new": { params: SessionsNewParams; result: SessionResult };
+  "agent/sessions/resume": { params: SessionsResumeParams; result: SessionResult };
+  "agent/approval/resolve": { params: ApprovalResolveParams; result: ResolveResult };
+  "agent/question/resolve": { params: QuestionResolveParams; result: ResolveResult };
+  "agent/config": { params: ConfigParams; result: ConfigResult };
+}
+
+/** Notifications to the server. */
+export interface AgentNotifications {
+  "agent/editorDiagnostics": { params: EditorDiagnosticsParams };
+}
+
+/** Requests to the client. */
+export interface ClientRequests {
+  "agent/save": { params: SaveParams; result: SaveResult };
+}
+
+/** Notifications to the client. */
+export interface ClientNotifications {
+  "agent/update": { params: UpdateParams };
+}
