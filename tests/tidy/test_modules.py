@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 Modules = dict[str, ast.Module]
 Rule = Callable[[str, ast.Module], Iterator[str]]
 
-_EMPTY_WORDS = re.compile(r"(?:Manager|Helper|Util|Utils|Base)(?=[A-Z]|$)|^(?:Base)(?=[A-Z])")
+_EMPTY_WORDS = re.compile(r"(?:Manager|Helper|Utils?|Base)(?=[A-Z]|$)")
 _EMPTY_FILES = {"base", "common", "helpers", "manager", "misc", "util", "utils"}
 
 
