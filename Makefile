@@ -12,7 +12,7 @@ CLIENT := $(wildcard vscode-client/package.json)
 # The tests share the machine with the editors they drive: two at a time.
 PYTEST := $(PY) -m pytest -n 2 --dist worksteal
 
-.PHONY: help setup node-tools editors format lock wheel clean demo bench \
+.PHONY: help setup node-tools editors format generate lock wheel clean demo bench \
 	check check-format check-lint check-types check-imports check-tidy \
 	test test-python test-client test-newer test-all
 
@@ -81,6 +81,10 @@ demo: setup
 
 bench: setup node-tools
 	$(PY) -m benchmarks
+
+# What is generated from our own types; a test says when it is stale.
+generate: setup
+	$(PY) tools/generate_wire.py
 
 lock:
 	scripts/lock.sh
