@@ -5,6 +5,7 @@ Paths here are as the model sees them: relative with one root, ``<folder>/path``
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -96,3 +97,23 @@ def apply_replacements(text: str, replacements: tuple[Replacement, ...]) -> str:
         parts += (text[at : change.start], change.text)
         at = change.end
     return "".join((*parts, text[at:]))
+
+
+_MAX_DIFFED_LINES = 2_000
+
+
+def changed_lines(before: str, after: str) -> tuple[int, int]:
+    """Return how many lines were added and removed; an upper bound for very large changes."""
+    old, new = before.splitlines(), after.splitlines()
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    old, new = old[start : len(old) - end], new[start : len(new) - end]
+    same = 0
+    if max(len(old), len(new)) <= _MAX_DIFFED_LINES:
+        blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+        same = sum(block.size for block in blocks)
+    return len(new) - same, len(old) - same

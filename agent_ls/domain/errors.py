@@ -85,7 +85,7 @@ class WorkspaceError(AgentLsError):
     """A path could not be read, listed or named; the message says which and why."""
 
 
-class PathRefused(WorkspaceError):  # noqa: N818 - it is a verdict, and reads as one
+class PathRefused(WorkspaceError):
     """The path is outside the roots, or of a kind no tool may touch."""
 
 

@@ -11,12 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from agent_ls.domain.approvals import (
-    ApprovalAnswer,
-    ApprovalRequest,
-    Question,
-    QuestionAnswer,
-)
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.findings import Finding
@@ -116,6 +111,8 @@ class Moved(_Event):
     stop: StopReason | None = None
     """Set on the way to CLOSE and DONE."""
     why: str = ""
+    text_only: bool = False
+    """On the way to PREPARE: the next request may not call tools."""
 
 
 class AdvisoryRaised(_Event):
@@ -161,7 +158,7 @@ class RecoveryChosen(_Event):
     step_id: str
     origin: str
     action: str
-    """``retry``, ``reask``, ``continue``, ``promote``, ``compact`` or ``fail``."""
+    """``retry``, ``reask``, ``continue``, ``promote``, ``compact``, ``fail_step`` or ``fail``."""
     text: str = ""
     """What the model is told, for ``reask`` and ``continue``; words for a person otherwise."""
     partial: str = ""
@@ -287,6 +284,8 @@ class ToolCallFinished(_Event):
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
     result: ToolResult
+    effect: Effect = Effect.READ
+    """Of the call, ``READ`` too for one that never started."""
 
 
 class PlanUpdated(_Event):
@@ -367,19 +366,26 @@ Event = Annotated[
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 """Reads and writes any stored event as JSON."""
 
-DURABLE: tuple[type[_Event], ...] = (
+_DURABLE = (
     SessionCreated,
     TurnStarted,
     ApprovalRequested,
     ApprovalResolved,
     QuestionResolved,
-    ToolCallStarted,
     EditIntended,
     EditApplied,
-    ToolCallFinished,
     TurnEnded,
 )
-"""``emit`` waits for the commit of these: intents, outcomes, approvals and ends."""
+
+
+def is_durable(event: Event) -> bool:
+    """Say whether ``emit`` must wait for the commit: intents, outcomes, approvals and ends.
+
+    Reads have no effect that could be lost; after a crash they run again.
+    """
+    if isinstance(event, ToolCallStarted | ToolCallFinished):
+        return event.effect is not Effect.READ
+    return isinstance(event, _DURABLE)
 
 
 class StoredEvent(Record):

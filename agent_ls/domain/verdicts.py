@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 from agent_ls.domain.findings import CheckReport
 from agent_ls.domain.stops import StopReason
 
@@ -144,7 +143,6 @@ class Fail:
 
     stop: StopReason
     why: str
-    is_authentication: bool = False
 
 
 RecoveryVerdict = Accept | Retry | Reask | Continue | Promote | Compact | StepFailed | Fail
@@ -191,4 +189,3 @@ class Pass:
 
 
 GateVerdict = Pass | Nudge | Escalate
-

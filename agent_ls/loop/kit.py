@@ -10,16 +10,7 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.options import LoopOptions
 from agent_ls.loop.ports import Approver, Clock, Provider, Store, Workspace
-from agent_ls.loop.sockets import (
-    Check,
-    Compactor,
-    FollowUp,
-    Gate,
-    Guard,
-    Injection,
-    Recovery,
-    Tool,
-)
+from agent_ls.loop.sockets import Check, Compactor, FollowUp, Gate, Guard, Injection, Recovery, Tool
 
 
 @dataclass(frozen=True)

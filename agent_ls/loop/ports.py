@@ -5,7 +5,7 @@ Siblings that must not import each other meet here.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -46,7 +46,7 @@ class ModelFacts:
 class Provider(Protocol):
     """A way to models."""
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send the request and yield what comes back, ending with ``StreamFinished``.
 
         Errors: ``ProviderError`` for everything that goes wrong, in the middle too.
@@ -104,6 +104,12 @@ class Workspace(Protocol):
 
     async def read(self, path: str) -> TextFile:
         """Return the newest text; ``WorkspaceError`` for missing, binary and too large files."""
+        ...
+
+    async def snapshot(self, path: str) -> bytes | None:
+        """Return the exact newest content, whatever it is: a buffer encoded as it will be saved,
+        else the disk's bytes; None when nothing is there.
+        """
         ...
 
     async def exists(self, path: str) -> bool:

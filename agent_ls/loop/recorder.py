@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from agent_ls.domain.events import DURABLE, Ephemeral, Event, StoredEvent
+from agent_ls.domain.events import Ephemeral, Event, StoredEvent, is_durable
 from agent_ls.loop.ports import Clock, Reader, Store
 from agent_ls.loop.state import SessionState, fold, fold_all
 
@@ -51,14 +51,12 @@ class Recorder:
         self.state = fold(self.state, stored)
         for reader in self._readers:
             self._isolate(reader, lambda reader=reader: reader.on_event(stored))
-        await self._store.append([stored], durable=isinstance(event, DURABLE))
+        await self._store.append([stored], durable=is_durable(event))
 
     def whisper(self, piece: Ephemeral) -> None:
         """Show something that is not kept."""
         for reader in self._readers:
-            self._isolate(
-                reader, lambda reader=reader: reader.on_ephemeral(self.session_id, piece)
-            )
+            self._isolate(reader, lambda reader=reader: reader.on_ephemeral(self.session_id, piece))
 
     def _isolate(self, reader: Reader, show: Callable[[], None]) -> None:
         """Keep a reader's failure to itself, and say it once."""

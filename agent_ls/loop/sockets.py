@@ -156,7 +156,6 @@ class Gate(Protocol):
         ...
 
 
-
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a running call is given besides its arguments."""

@@ -21,7 +21,6 @@ from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 
-
 V = TypeVar("V")
 
 
@@ -56,6 +55,8 @@ class TurnState:
     phase: Phase = Phase.CHECK
     stop: StopReason | None = None
     why: str = ""
+    text_only: bool = False
+    """CHECK allowed the coming step only without tools."""
     events: tuple[e.StoredEvent, ...] = ()
     """Every event since the prompt, in order: policies count these."""
     step_id: str = ""
@@ -190,9 +191,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             )
         case e.RequestPrepared():
             steers = [one for one in state.queue if one.kind == "steer"]
-            state = replace(
-                state, queue=tuple(one for one in state.queue if one.kind != "steer")
-            )
+            state = replace(state, queue=tuple(one for one in state.queue if one.kind != "steer"))
             return _said(state, *(UserMessage(text=one.text, origin="steer") for one in steers))
         case e.Answered():
             return _said(state, event.message)
@@ -228,9 +227,7 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
         case e.QuestionResolved():
             return replace(state, questions=_without(state.questions, event.question_id))
         case e.TurnEnded():
-            return replace(
-                state, approvals=MappingProxyType({}), questions=MappingProxyType({})
-            )
+            return replace(state, approvals=MappingProxyType({}), questions=MappingProxyType({}))
         case _:
             return state
 
@@ -240,7 +237,11 @@ def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
     match event:
         case e.Moved():
             return replace(
-                turn, phase=event.to, stop=event.stop or turn.stop, why=event.why or turn.why
+                turn,
+                phase=event.to,
+                stop=event.stop or turn.stop,
+                why=event.why or turn.why,
+                text_only=event.text_only if event.to is Phase.PREPARE else turn.text_only,
             )
         case e.RequestPrepared():
             return replace(

@@ -8,6 +8,7 @@ from agent_ls.domain.errors import bug
 from agent_ls.domain.events import Event
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
+from agent_ls.loop.early_reads import EarlyReads
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports import ModelFacts
 from agent_ls.loop.recorder import Recorder
@@ -22,6 +23,7 @@ class Move:
     to: Phase
     stop: StopReason | None = None
     why: str = ""
+    text_only: bool = False
 
 
 class Turn:
@@ -32,6 +34,8 @@ class Turn:
         self.kit = kit
         self.recorder = recorder
         self.facts = facts
+        self.early = EarlyReads(self)
+        """Reads of the answer that is streaming, or that ACT is about to carry out."""
         self._started_s = kit.clock.monotonic_s()
 
     @property

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from agent_ls.domain import events as e
+from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.messages import Message, UserMessage
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports import ModelFacts
 from agent_ls.loop.state import SessionState, TurnState
@@ -84,6 +86,24 @@ class TurnView:
             if one.origin == origin
         )
 
+    def recoveries_since_answer(self, origin: str) -> int:
+        """Return how often this recovery has acted since the last answer, compactions included."""
+        return sum(
+            1 for one in self.each_since(e.RecoveryChosen, e.Answered) if one.origin == origin
+        )
+
+    @property
+    def failed_steps(self) -> int:
+        """Return how many steps in a row were given up, up to now."""
+        return sum(
+            1 for one in self.each_since(e.RecoveryChosen, e.Answered) if one.action == "fail_step"
+        )
+
+    @property
+    def has_compacted_since_answer(self) -> bool:
+        """Say whether COMPACT was entered since the last answer, with or without success."""
+        return any(one.to is Phase.COMPACT for one in self.each_since(e.Moved, e.Answered))
+
     def is_silenced(self, origin: str) -> bool:
         """Say whether the person told this policy to leave the session alone."""
         return origin in self.session.silenced
@@ -92,6 +112,12 @@ class TurnView:
     def has_new_steer(self) -> bool:
         """Say whether the person has said something that the model has not seen."""
         return any(one.kind == "steer" for one in self.session.queue)
+
+    @property
+    def is_authentication_failure(self) -> bool:
+        """Say whether the last model request failed because of the key."""
+        attempts = list(self.each(e.AttemptFinished))
+        return bool(attempts) and attempts[-1].failure == ProviderFailure.AUTHENTICATION
 
     def call_arguments(self, call_id: str) -> str:
         """Return the arguments a call really ran with; empty when it never started."""

@@ -1,0 +1,84 @@
+"""From the text a model wrote to arguments that fit the tool, or to a result that says why not.
+
+Strict: broken JSON is an error, never an empty object. Source: seed 001, structural errors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn, cast
+
+from pydantic import ValidationError
+
+from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.model_io import ToolSpec
+from agent_ls.loop.sockets import PlannedCall, Tool
+
+_SHOWN_CHARS = 2_000
+
+
+def plan_call(
+    call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
+) -> PlannedCall | ToolResult:
+    """Return the call with valid arguments, or its structural error result."""
+    tool = tools.get(call.tool)
+    if tool is None:
+        names = ", ".join(tools)
+        return structural(call, f"There is no tool {call.tool!r}. The tools are: {names}.")
+    try:
+        data = parse_object(call.arguments_json)
+        arguments = tool.Arguments.model_validate(data)
+    except ValidationError as error:
+        return structural(call, _why(error), specs)
+    except ValueError as error:
+        return structural(call, f"The arguments are not one JSON object: {error}.", specs)
+    return PlannedCall(call, tool, arguments)
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """Return the one JSON object that ``text`` is.
+
+    Errors: ``ValueError`` for anything else, repeated keys and non-finite numbers included.
+    """
+    try:
+        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_not_json)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"it is a {type(data).__name__}, not an object")
+    return cast("dict[str, Any]", data)
+
+
+def structural(call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = ()) -> ToolResult:
+    """Return the error result with the whole call, so that the model can correct itself."""
+    parts = [
+        f"error: {error}",
+        f"call: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})",
+    ]
+    parts += [
+        f"parameters of {spec.name}: {json.dumps(spec.parameters, ensure_ascii=False)}"
+        for spec in specs
+        if spec.name == call.tool
+    ]
+    parts.append("Nothing was done. Correct the call and try again.")
+    return ToolResult(call_id=call.id, text="\n".join(parts), error=ErrorKind.STRUCTURAL)
+
+
+def _why(error: ValidationError) -> str:
+    """Return pydantic's findings as one line a model can act on."""
+    found = [
+        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in error.errors()
+    ]
+    return "The arguments do not fit: " + "; ".join(found) + "."
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError("a key stands in it twice")
+    return cast("dict[str, Any]", data)
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

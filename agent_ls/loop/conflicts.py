@@ -1,0 +1,35 @@
+"""Which calls may run at the same time. Pure.
+
+READ with READ always; a WRITE with anything on another file; the same file in order;
+EXECUTE and DELEGATE alone. Source: seed 000 batches, seed 001 reactive scheduling.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from agent_ls.domain.calls import Effect
+from agent_ls.loop.sockets import PlannedCall
+
+
+def conflicts(later: PlannedCall, earlier: PlannedCall) -> bool:
+    """Say whether ``later`` must wait until ``earlier``, written before it, is finished."""
+    effects = {later.effect, earlier.effect}
+    if effects == {Effect.READ}:
+        return False
+    if effects & {Effect.EXECUTE, Effect.DELEGATE}:
+        return True
+    mine, others = _places(later), _places(earlier)
+    # A call that names no file looks at, or changes, everything.
+    return not mine or not others or any(_overlap(a, b) for a in mine for b in others)
+
+
+def _places(planned: PlannedCall) -> list[str]:
+    return [posixpath.normpath(path.replace("\\", "/")) for path in planned.paths]
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Say whether two paths are equal or one holds the other."""
+    if "." in (one, other):
+        return True
+    return one == other or one.startswith(other + "/") or other.startswith(one + "/")

@@ -1,0 +1,73 @@
+"""Reads that start while the model still streams.
+
+What they bring is kept aside until the answer is accepted; an attempt that breaks takes its
+reads with it. Nothing is recorded here. Source: seed 001, call streaming.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from agent_ls.domain.calls import Effect, ToolCall, ToolKind, ToolResult
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.verdicts import Allow
+from agent_ls.loop.arguments import plan_call
+from agent_ls.loop.conflicts import conflicts
+from agent_ls.loop.guarding import decide
+from agent_ls.loop.running import Ran, run_tool
+from agent_ls.loop.sockets import PlannedCall
+
+if TYPE_CHECKING:
+    from agent_ls.loop.turn import Turn
+
+_LOOKS = frozenset({ToolKind.READ, ToolKind.SEARCH})
+
+
+class EarlyReads:
+    """The reads of one attempt."""
+
+    def __init__(self, turn: Turn) -> None:
+        """Begin with none."""
+        self._turn = turn
+        self._seen: list[PlannedCall] = []
+        self._tasks: dict[str, asyncio.Task[Ran | None]] = {}
+        self._slots = asyncio.Semaphore(turn.kit.options.max_parallel_calls)
+        self._is_blocked = False
+
+    def offer(self, call: ToolCall) -> None:
+        """Start the call if it is a read that needs no asking and nothing before it conflicts."""
+        options = self._turn.kit.options
+        off = not (options.early_reads and options.parallel)
+        if off or self._is_blocked or self._turn.session.mode is Mode.ASK_ALL:
+            return
+        planned = plan_call(call, self._turn.kit.tools, ())
+        if isinstance(planned, ToolResult):
+            return
+        if planned.effect in (Effect.EXECUTE, Effect.DELEGATE):
+            self._is_blocked = True
+            return
+        is_free = not any(conflicts(planned, earlier) for earlier in self._seen)
+        self._seen.append(planned)
+        within = len(self._seen) <= options.max_calls_per_answer
+        # A question to the person or a new plan must not come from an answer that then breaks.
+        is_look = planned.effect is Effect.READ and planned.tool.kind in _LOOKS
+        if is_look and is_free and within and not self._turn.state.text_only:
+            self._tasks[call.id] = asyncio.create_task(self._read(planned))
+
+    def task(self, call_id: str) -> asyncio.Task[Ran | None] | None:
+        """Return the running or finished read of this call; its None means it did not run."""
+        return self._tasks.get(call_id)
+
+    def discard(self) -> None:
+        """Forget everything; what still runs is cancelled."""
+        for task in self._tasks.values():
+            task.cancel()
+        self._tasks.clear()
+
+    async def _read(self, planned: PlannedCall) -> Ran | None:
+        async with self._slots:
+            _, verdict = await decide(planned, self._turn)
+            if not isinstance(verdict, Allow):
+                return None
+            return await run_tool(planned, self._turn)

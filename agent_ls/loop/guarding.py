@@ -1,0 +1,46 @@
+"""What the guards together say of one call: deny before defer before ask before allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
+from agent_ls.loop.sockets import PlannedCall
+
+if TYPE_CHECKING:
+    from agent_ls.loop.turn import Turn
+
+NO_OBJECTION = "guards"
+"""The origin of a verdict when no guard objected."""
+
+
+async def decide(planned: PlannedCall, turn: Turn) -> tuple[str, GuardVerdict]:
+    """Return the strictest verdict and the guard it came from.
+
+    The first Deny ends the round. Among several Asks one that is not broad wins, because no
+    earlier grant may answer it.
+    """
+    decided: tuple[str, GuardVerdict] = (NO_OBJECTION, Allow())
+    for guard in turn.kit.guards:
+        verdict = await guard.judge(planned, turn.view)
+        if isinstance(verdict, Deny):
+            return guard.name, verdict
+        if _rank(verdict) > _rank(decided[1]):
+            decided = (guard.name, verdict)
+    return decided
+
+
+def _rank(verdict: GuardVerdict) -> int:
+    match verdict:
+        case Allow():
+            return 0
+        case Ask(broad=True):
+            return 1
+        case Ask():
+            return 2
+        case Defer():
+            return 3
+        case Deny():
+            return 4
+        case _:
+            assert_never(verdict)

@@ -1,0 +1,80 @@
+"""CLOSE: what should the user be told? One last text-only answer, worded by stop reason.
+
+Source: seed 000 wrap-up, seed 002 graceful close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from agent_ls.domain.errors import ProviderError
+from agent_ls.domain.events import Answered, AttemptFinished, TextStreamed
+from agent_ls.domain.messages import AssistantMessage, UserMessage
+from agent_ls.domain.model_io import StreamFinished, TextDelta
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.request import request_of
+from agent_ls.loop.turn import Move, Turn
+
+WORDS: dict[StopReason, str] = {
+    StopReason.MAX_STEPS: "You have used all steps of this turn.",
+    StopReason.BUDGET_LIMIT: "The budget of this turn is used up.",
+    StopReason.RESOURCE_LIMIT: "The machine's resources for this turn are used up.",
+    StopReason.CONTEXT_FULL: "The conversation no longer fits the model.",
+    StopReason.TIMEOUT: "The time of this turn is over.",
+    StopReason.LOOP_DETECTED: "You have been repeating yourself without progress.",
+}
+_ASK = (
+    "{why} Do not call tools. Tell the user in a few sentences: what is done, "
+    "what remains, and what blocks it."
+)
+_CLOSE_TIMEOUT_S = 60.0
+
+
+async def close(turn: Turn) -> Move:
+    """Ask for the last words; a mechanical text when there are none."""
+    state = turn.state
+    stop = state.stop or StopReason.ERROR
+    text = await _last_words(turn, WORDS.get(stop, "The turn ends here."))
+    await turn.emit(
+        Answered(
+            step_id=state.step_id,
+            message=AssistantMessage(text=text or _mechanical(turn)),
+        )
+    )
+    return Move(Phase.DONE, stop, state.why)
+
+
+async def _last_words(turn: Turn, why: str) -> str:
+    """Return the model's closing text; empty when it cannot give one."""
+    told = UserMessage(text=_ASK.format(why=why), origin="close")
+    request = request_of(turn, extra=(told,), text_only=True)
+    step_id = turn.state.step_id
+    parts: list[str] = []
+    usage = Usage()
+    try:
+        async with asyncio.timeout(_CLOSE_TIMEOUT_S):
+            async for event in turn.kit.provider.stream(request):
+                if isinstance(event, TextDelta):
+                    parts.append(event.text)
+                    turn.recorder.whisper(TextStreamed(step_id, event.text))
+                elif isinstance(event, StreamFinished):
+                    usage = event.usage
+                    await turn.emit(
+                        AttemptFinished(
+                            step_id=step_id, finish=event.finish, usage=usage, model=event.model
+                        )
+                    )
+    except (ProviderError, TimeoutError):
+        return ""
+    return "".join(parts).strip()
+
+
+def _mechanical(turn: Turn) -> str:
+    """Return closing words made from the journal."""
+    state = turn.state
+    done = ", ".join(sorted(state.touched)) or "nothing"
+    text = f"Stopped: {state.why} Files changed so far: {done}."
+    todo = [item.text for item in turn.session.plan if item.status != "completed"]
+    return text + (f" Still open: {'; '.join(todo)}." if todo else "")

@@ -1,0 +1,68 @@
+"""JUDGE: is the answer acceptable?
+
+Gates run cheapest first and the first that fails decides; it says everything it found in one
+nudge. Source: seed 000 phase 6, seeds 002 and 004.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from agent_ls.domain.events import FindingsReported, GateFailed, NudgeAdded
+from agent_ls.domain.findings import CheckReport
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import Escalate, Nudge, Pass
+from agent_ls.loop.phase_check import escalate
+from agent_ls.loop.sockets import Gate
+from agent_ls.loop.turn import Move, Turn
+
+
+async def judge(turn: Turn) -> Move:
+    """Ask the gates; a nudge goes back to CHECK until the gate's cap."""
+    answer = turn.state.answer
+    if answer is None or turn.view.has_new_steer:
+        return Move(Phase.CHECK)
+    for gate in turn.kit.gates:
+        verdict = await gate.judge(answer, turn.view)
+        match verdict:
+            case Pass(report=report, paths=paths):
+                await _report(turn, report, paths)
+            case Nudge(text=text, report=report, paths=paths):
+                await _report(turn, report, paths)
+                return await _fail(turn, gate, text)
+            case Escalate():
+                move = await escalate(turn, gate.name, verdict)
+                return move or Move(Phase.CHECK)
+            case _:
+                assert_never(verdict)
+    # The person may have said something while the gates ran.
+    if turn.view.has_new_steer:
+        return Move(Phase.CHECK)
+    return Move(Phase.DONE, turn.state.stop or StopReason.COMPLETED)
+
+
+async def _fail(turn: Turn, gate: Gate, text: str) -> Move:
+    """Record the failure; nudge, or end the turn at the cap."""
+    await turn.emit(GateFailed(origin=gate.name, text=text))
+    if turn.view.nudges(gate.name) >= gate.cap:
+        return Move(Phase.DONE, gate.stop, text)
+    await turn.emit(NudgeAdded(origin=gate.name, text=text))
+    return Move(Phase.CHECK)
+
+
+async def _report(turn: Turn, report: CheckReport | None, paths: tuple[str, ...]) -> None:
+    """Show what a gate's checkers found, or that they found nothing any more."""
+    if report is None:
+        return
+    shown = {finding.path for finding in report.findings} | set(paths)
+    known = {path: turn.session.findings.get(path, ()) for path in shown}
+    if not report.problems and all(
+        known[path] == tuple(f for f in report.findings if f.path == path) for path in shown
+    ):
+        return
+    await turn.emit(
+        FindingsReported(
+            paths=tuple(sorted(shown)), findings=report.findings, problems=report.problems
+        )
+    )

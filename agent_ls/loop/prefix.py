@@ -1,0 +1,53 @@
+"""The system prompt: role, environment, project and rules, made once a session.
+
+Later turns keep it as it is unless mode, model or folders changed: the provider's cache
+is keyed by it.
+"""
+
+from __future__ import annotations
+
+import platform
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.loop.turn import Turn
+
+_RULES_FILE = "AGENTS.md"
+_RULES_CHARS = 12_000
+
+
+async def system_prompt(turn: Turn) -> str:
+    """Return the text for this session's folders and mode."""
+    kit, session = turn.kit, turn.session
+    parts = [
+        kit.system_prompt.strip(),
+        _environment(turn),
+    ]
+    if tree := (await kit.workspace.describe()).strip():
+        parts.append(f"# Project\n{tree}")
+    if rules := await _rules(turn):
+        parts.append(rules)
+    parts.append(f"Permission mode: {session.mode}.")
+    return "\n\n".join(parts)
+
+
+def _environment(turn: Turn) -> str:
+    folders = ", ".join(f"{root.name}/" for root in turn.kit.workspace.roots)
+    names = "several folders, paths begin with the folder's name: " + folders
+    if len(turn.kit.workspace.roots) == 1:
+        names = f"one folder ({folders}), paths are relative to it"
+    return f"# Environment\nSystem: {platform.system()}. Workspace: {names}."
+
+
+async def _rules(turn: Turn) -> str:
+    """Return the project's own rules for agents, from the root of each folder."""
+    roots = turn.kit.workspace.roots
+    found: list[str] = []
+    for root in roots:
+        path = _RULES_FILE if len(roots) == 1 else f"{root.name}/{_RULES_FILE}"
+        try:
+            text = (await turn.kit.workspace.read(path)).text
+        except WorkspaceError:
+            continue
+        if text.strip():
+            found.append(f"# Rules from {path}\n{text.strip()[:_RULES_CHARS]}")
+    return "\n\n".join(found)

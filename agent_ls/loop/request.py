@@ -1,0 +1,43 @@
+"""The model request that the state gives: conversation, then the step's slots at the end."""
+
+from __future__ import annotations
+
+from agent_ls.domain.errors import bug
+from agent_ls.domain.messages import Message, UserMessage
+from agent_ls.domain.model_io import ModelRequest
+from agent_ls.loop.turn import Turn
+
+
+def request_of(
+    turn: Turn, *, extra: tuple[UserMessage, ...] = (), text_only: bool = False
+) -> ModelRequest:
+    """Return the next request.
+
+    Invariant: nothing is put in front of what was sent before. Slots stand before the newest
+    message when that is the user's and was not sent yet, else at the very end.
+    """
+    session, state, options = turn.session, turn.state, turn.kit.options
+    if session.prefix is None:
+        raise bug("a request was made before its prefix")
+    return ModelRequest(
+        model=session.model,
+        system=session.prefix.system,
+        messages=(*_with_slots(turn), *state.reasks, *extra),
+        tools=turn.kit.specs,
+        tool_choice="none" if text_only or (state.request and state.request.text_only) else "auto",
+        max_output_tokens=options.max_output_tokens,
+        temperature=options.temperature,
+        reasoning_effort=options.reasoning_effort,
+    )
+
+
+def _with_slots(turn: Turn) -> tuple[Message, ...]:
+    """Return the conversation with the step's slots in their place."""
+    messages, state = turn.session.messages, turn.state
+    texts = state.request.slots if state.request else ()
+    if not texts:
+        return messages
+    slots = tuple(UserMessage(text=text, origin="slot") for text in texts)
+    newest = messages[-1] if messages else None
+    is_unsent = newest is not None and newest.role == "user" and not state.partial_text
+    return (*messages[:-1], *slots, messages[-1]) if is_unsent else (*messages, *slots)

@@ -1,0 +1,148 @@
+"""One call is run: the tool plans, edits are applied with intent before effect, and whatever
+happens becomes a result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_ls.domain.calls import ErrorKind, ToolResult
+from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines
+from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
+from agent_ls.domain.events import CallOutputStreamed, EditApplied, EditIntended, Event
+from agent_ls.loop.sockets import PlannedCall, ToolContext, ToolOutput
+
+if TYPE_CHECKING:
+    from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A call's result, and what it wants recorded once the result counts."""
+
+    result: ToolResult
+    events: tuple[Event, ...] = ()
+
+
+async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
+    """Run the call to its result.
+
+    Errors: only ``StoreError``; every other failure becomes a result. Cancellation is raised on
+    after an edit that had begun is settled.
+    """
+    call_id = planned.call.id
+    started_s = turn.kit.clock.monotonic_s()
+    limit_s = turn.kit.options.tool_timeout_s
+    try:
+        async with asyncio.timeout(limit_s):
+            output = await _plan_and_apply(planned, turn)
+    except ToolError as error:
+        output = ToolOutput(error.text, error.kind)
+    except WorkspaceError as error:
+        output = ToolOutput(str(error), ErrorKind.RUNTIME)
+    except TimeoutError:
+        output = ToolOutput(f"It did not end within {limit_s:.0f} s.", ErrorKind.TIMEOUT)
+    except StoreError:
+        raise
+    except Exception as error:
+        _log.exception("tool %s failed unexpectedly", planned.tool.name)
+        text = f"The tool itself failed ({type(error).__name__}: {error}). Try another way."
+        output = ToolOutput(text, ErrorKind.RUNTIME)
+    result = ToolResult(
+        call_id=call_id,
+        text=output.text,
+        error=output.error,
+        data=output.data,
+        duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
+    )
+    return Ran(result, output.events)
+
+
+async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
+    """Let the tool plan, apply its edits, and let it plan anew when a file moved under it."""
+    context = ToolContext(
+        call_id=planned.call.id,
+        turn_id=turn.state.turn_id,
+        view=turn.view,
+        report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
+    )
+    for attempts_left in range(turn.kit.options.max_replans, -1, -1):
+        output = await planned.tool.run(planned.arguments, context)
+        failed = await _apply_all(planned, output.edits, turn)
+        if failed is None:
+            return output
+        done, edit, outcome = failed
+        if outcome.status == "stale" and not done and attempts_left:
+            continue
+        return ToolOutput(_refusal(done, edit, outcome), ErrorKind.RUNTIME)
+    return output  # pyright: ignore[reportPossiblyUnboundVariable] - the range is never empty
+
+
+async def _apply_all(
+    planned: PlannedCall, edits: tuple[FileEdit, ...], turn: Turn
+) -> tuple[list[str], FileEdit, EditOutcome] | None:
+    """Apply the edits in order; None when all are, else where it stopped and why."""
+    done: list[str] = []
+    for edit in edits:
+        outcome = await _settled(_apply(planned.call.id, edit, turn))
+        if outcome.status != "applied":
+            return done, edit, outcome
+        done.append(edit.path)
+    return None
+
+
+async def _settled(work: Coroutine[None, None, EditOutcome]) -> EditOutcome:
+    """Await work that must not stop half-way: a cancellation waits until it is settled."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+async def _apply(call_id: str, edit: FileEdit, turn: Turn) -> EditOutcome:
+    """Store the intent with the exact text before, apply, store the outcome."""
+    workspace, store = turn.kit.workspace, turn.kit.store
+    before = await workspace.snapshot(edit.path)
+    before_blob = None if before is None else await store.put_blob(before)
+    await turn.emit(EditIntended(call_id=call_id, edit=edit, before_blob=before_blob))
+    outcome = await workspace.apply(edit)
+    after: bytes | None = None
+    if outcome.status == "applied":
+        after = await workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
+    added, removed = _line_changes(before, after) if outcome.status == "applied" else (0, 0)
+    await turn.emit(
+        EditApplied(
+            call_id=call_id,
+            path=edit.path,
+            status=outcome.status,
+            reason=outcome.reason,
+            after_blob=None if after is None else await store.put_blob(after),
+            added_lines=added,
+            removed_lines=removed,
+        )
+    )
+    return outcome
+
+
+def _line_changes(before: bytes | None, after: bytes | None) -> tuple[int, int]:
+    return changed_lines(
+        (before or b"").decode(errors="replace"), (after or b"").decode(errors="replace")
+    )
+
+
+def _refusal(done: list[str], edit: FileEdit, outcome: EditOutcome) -> str:
+    """Return what the model reads when an edit did not happen."""
+    text = f"{edit.path} was not changed: {outcome.reason}"
+    if outcome.status == "stale":
+        text = f"{edit.path} was not changed: it keeps changing. Read it again, then edit."
+    if outcome.status == "unconfirmed":
+        text = f"{edit.path}: {outcome.reason} Read it before doing anything else with it."
+    return text + (f" Already changed by this call: {', '.join(done)}." if done else "")

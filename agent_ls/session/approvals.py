@@ -1,0 +1,108 @@
+"""Questions to the person: pending ones, their answers, and the one rule that the first wins.
+
+Faces (code actions, the panel, messages) see them as events and answer here; they hold nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    Question,
+    QuestionAnswer,
+)
+from agent_ls.domain.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    QuestionAsked,
+    QuestionResolved,
+)
+from agent_ls.loop.recorder import Recorder
+
+T = TypeVar("T")
+
+_NOBODY = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by="nobody")
+_NO_ANSWER = QuestionAnswer(text="", by="nobody")
+
+
+class Approvals:
+    """The Approver of one session: asks one thing at a time and waits for as long as it takes."""
+
+    def __init__(self, recorder: Recorder, *, is_attended: bool) -> None:
+        """Without a person (``is_attended`` false) everything is answered by ``nobody`` at once."""
+        self._recorder = recorder
+        self._is_attended = is_attended
+        self._one_at_a_time = asyncio.Lock()
+        self._approvals: dict[str, asyncio.Future[ApprovalAnswer]] = {}
+        self._questions: dict[str, asyncio.Future[QuestionAnswer]] = {}
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Record the request, wait for the answer, record it too."""
+        async with self._one_at_a_time:
+            # A grant given while this one waited in line may cover it.
+            if request.preview.grant in self._recorder.state.grants and _is_broad(request):
+                return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
+            await self._recorder.emit(ApprovalRequested(request=request))
+            answer = _NOBODY
+            if self._is_attended:
+                future = asyncio.get_running_loop().create_future()
+                self._approvals[request.id] = future
+                try:
+                    answer = await future
+                finally:
+                    self._approvals.pop(request.id, None)
+            is_grant = answer.choice is ApprovalChoice.ALLOW_SESSION and _is_broad(request)
+            await self._recorder.emit(
+                ApprovalResolved(
+                    approval_id=request.id,
+                    answer=answer,
+                    grant=request.preview.grant if is_grant else None,
+                )
+            )
+            return answer
+
+    async def ask(self, question: Question) -> QuestionAnswer:
+        """Record the question, wait for the answer, record it too."""
+        async with self._one_at_a_time:
+            await self._recorder.emit(QuestionAsked(question=question))
+            answer = _NO_ANSWER
+            if self._is_attended:
+                future = asyncio.get_running_loop().create_future()
+                self._questions[question.id] = future
+                try:
+                    answer = await future
+                finally:
+                    self._questions.pop(question.id, None)
+            await self._recorder.emit(QuestionResolved(question_id=question.id, answer=answer))
+            return answer
+
+    def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
+        """Settle one approval, the oldest when no id is given.
+
+        False when it is unknown, already settled, or was not offered this choice.
+        """
+        approval_id = approval_id or next(iter(self._approvals), "")
+        request = self._recorder.state.approvals.get(approval_id)
+        if request is None or answer.choice not in request.choices:
+            return False
+        return _settle(self._approvals.get(approval_id), answer)
+
+    def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
+        """Settle one question, the oldest when no id is given; False when there is none."""
+        question_id = question_id or next(iter(self._questions), "")
+        return _settle(self._questions.get(question_id), answer)
+
+
+def _is_broad(request: ApprovalRequest) -> bool:
+    return ApprovalChoice.ALLOW_SESSION in request.choices
+
+
+def _settle(future: asyncio.Future[T] | None, answer: T) -> bool:
+    if future is None or future.done():
+        return False
+    future.set_result(answer)
+    return True

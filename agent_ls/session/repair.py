@@ -1,0 +1,114 @@
+"""A turn that its process's death cut off is made whole: load, repair, go on.
+
+A started write or command is never repeated by itself; of an edit it is proven from the file
+whether it happened. Source: decisions on crash safety, seed 002 resume.
+"""
+
+from __future__ import annotations
+
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.edits import FileEdit, apply_replacements
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.events import (
+    ApprovalResolved,
+    EditApplied,
+    EditIntended,
+    QuestionResolved,
+    SessionResumed,
+    ToolCallFinished,
+)
+from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state import CallState
+
+_UNKNOWN = (
+    "The process died while this ran: its outcome is unknown. Verify what it did before "
+    "you repeat it."
+)
+_APPLIED = "The process died right after this edit; the file shows that it was applied."
+_NOT_APPLIED = "The process died before this edit; the file shows that it was not applied."
+
+
+async def repair(recorder: Recorder, workspace: Workspace, store: Store) -> None:
+    """Settle what the dead process left open, so that the machine can go on from the state.
+
+    Calls that never started, and reads, stay open: ACT judges and asks for them anew.
+    """
+    turn = recorder.state.turn
+    if turn is None or not recorder.state.is_running:
+        return
+    await _withdraw_questions(recorder)
+    edits = {
+        path: await _settle_edit(recorder, intent, workspace, store)
+        for path, intent in turn.intents.items()
+    }
+    interrupted: list[str] = []
+    for state in turn.open_calls:
+        if state.effect is None or state.effect is Effect.READ:
+            continue
+        interrupted.append(state.call.id)
+        intents = [one for one in turn.intents.values() if one.call_id == state.call.id]
+        said = " ".join(f"{one.edit.path}: {edits[one.edit.path]}" for one in intents)
+        await recorder.emit(_interrupted(state, said or _UNKNOWN))
+    await recorder.emit(SessionResumed(interrupted_calls=tuple(interrupted)))
+
+
+def _interrupted(state: CallState, text: str) -> ToolCallFinished:
+    result = ToolResult(call_id=state.call.id, text=text, error=ErrorKind.INTERRUPTED)
+    return ToolCallFinished(result=result, effect=state.effect or Effect.WRITE)
+
+
+async def _withdraw_questions(recorder: Recorder) -> None:
+    """Settle what waited for a person; what still matters is asked again with a new id."""
+    for approval_id in list(recorder.state.approvals):
+        answer = ApprovalAnswer(choice=ApprovalChoice.CANCELLED, by="nobody")
+        await recorder.emit(ApprovalResolved(approval_id=approval_id, answer=answer))
+    for question_id in list(recorder.state.questions):
+        answer = QuestionAnswer(text="", by="nobody")
+        await recorder.emit(QuestionResolved(question_id=question_id, answer=answer))
+
+
+async def _settle_edit(
+    recorder: Recorder, intent: EditIntended, workspace: Workspace, store: Store
+) -> str:
+    """Record what the file proves about an edit without an outcome; return it in words."""
+    edit = intent.edit
+    before = None if intent.before_blob is None else await store.get_blob(intent.before_blob)
+    place = edit.new_path if edit.kind == "move" else edit.path
+    try:
+        now = await workspace.snapshot(place)
+    except WorkspaceError:
+        return _UNKNOWN
+    if now == _after(edit, before):
+        await recorder.emit(
+            EditApplied(
+                call_id=intent.call_id,
+                path=edit.path,
+                status="applied",
+                after_blob=None if now is None else await store.put_blob(now),
+            )
+        )
+        return _APPLIED
+    was_before = before if edit.kind != "move" else None
+    status, words = ("refused", _NOT_APPLIED) if now == was_before else ("unconfirmed", _UNKNOWN)
+    await recorder.emit(
+        EditApplied(call_id=intent.call_id, path=edit.path, status=status, reason=words)
+    )
+    return words
+
+
+def _after(edit: FileEdit, before: bytes | None) -> bytes | None:
+    """Return the content that the edit would have left at its place."""
+    match edit.kind:
+        case "create":
+            return edit.text.encode()
+        case "delete":
+            return None
+        case "move":
+            return before
+        case "change":
+            text = (before or b"").decode(errors="surrogateescape")
+            bom = "\ufeff" if text.startswith("\ufeff") else ""
+            changed = apply_replacements(text.removeprefix(bom), edit.replacements)
+            return (bom + changed).encode(errors="surrogateescape")

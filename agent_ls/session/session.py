@@ -1,0 +1,158 @@
+"""One conversation: takes prompts, runs its turns one after the other, takes decisions.
+
+Owns the running task and nothing else: what happened is the recorder's, who decides is in
+``approvals``, what the loop does is the loop's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Literal
+
+from agent_ls.domain.approvals import ApprovalAnswer, QuestionAnswer
+from agent_ls.domain.events import (
+    Anchor,
+    CancelRequested,
+    ModeChanged,
+    ModelChanged,
+    PolicySilenced,
+    PromptQueued,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_ls.domain.modes import Mode
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.machine import run_turn
+from agent_ls.loop.ports import Approver, Reader
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state import SessionState
+from agent_ls.loop.turn import Turn
+from agent_ls.session.approvals import Approvals
+
+_log = logging.getLogger(__name__)
+
+BuildKit = Callable[[Approver], Kit]
+
+
+class Session:
+    """One open session."""
+
+    def __init__(self, recorder: Recorder, build_kit: BuildKit, *, is_attended: bool) -> None:
+        """Take the journal's recorder and what builds the parts around this session's approver."""
+        self._recorder = recorder
+        self._approvals = Approvals(recorder, is_attended=is_attended)
+        self._kit = build_kit(self._approvals)
+        self._task: asyncio.Task[TurnEnded] | None = None
+        self._ended: TurnEnded | None = None
+
+    @property
+    def id(self) -> str:
+        """Return the session's id."""
+        return self._recorder.session_id
+
+    @property
+    def state(self) -> SessionState:
+        """Return what the journal adds up to now."""
+        return self._recorder.state
+
+    def follow(self, reader: Reader) -> None:
+        """Show every later event to ``reader``."""
+        self._recorder.follow(reader)
+
+    async def submit(
+        self,
+        prompt: str,
+        *,
+        anchor: Anchor | None = None,
+        when_busy: Literal["steer", "follow_up"] = "steer",
+    ) -> str:
+        """Start a turn and return its id at once; while one runs, queue for it or after it.
+
+        Errors: ``StoreError`` when the prompt cannot be stored.
+        """
+        running = self.state.turn
+        if self.state.is_running and running is not None:
+            await self._recorder.emit(PromptQueued(text=prompt, kind=when_busy))
+            return running.turn_id
+        return await self._start(prompt, anchor)
+
+    async def _start(self, prompt: str, anchor: Anchor | None = None) -> str:
+        turn_id = self._kit.ids.new("trn")
+        await self._recorder.emit(TurnStarted(turn_id=turn_id, prompt=prompt, anchor=anchor))
+        self._run()
+        return turn_id
+
+    def _run(self) -> None:
+        """Run the turn that the state says is open, in a task of the session's own."""
+        self._task = asyncio.create_task(self._walk(), name=f"turn of {self.id}")
+
+    async def _walk(self) -> TurnEnded:
+        facts = await self._kit.provider.facts(self.state.model)
+        ended = await run_turn(Turn(self._kit, self._recorder, facts))
+        self._ended = ended
+        await self._next_in_queue()
+        return ended
+
+    async def _next_in_queue(self) -> None:
+        """Begin the next turn with what the person said for after this one."""
+        for queued in self.state.queue:
+            await self._start(queued.text)
+            return
+
+    def resume(self) -> bool:
+        """Go on with a turn that was cut off; False when none is open or it already runs."""
+        if not self.state.is_running or (self._task is not None and not self._task.done()):
+            return False
+        self._run()
+        return True
+
+    async def cancel(self, by: str) -> bool:
+        """Stop the running turn; False when none runs."""
+        task = self._task
+        if task is None or task.done() or not self.state.is_running:
+            return False
+        await self._recorder.emit(CancelRequested(by=by))
+        task.cancel()
+        return True
+
+    async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
+        """Settle one approval, the oldest when no id is given; False when it is settled."""
+        return self._approvals.resolve_approval(approval_id, answer)
+
+    async def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
+        """Settle one question, the oldest when no id is given; False when it is settled."""
+        return self._approvals.resolve_question(question_id, answer)
+
+    async def set_mode(self, mode: Mode) -> None:
+        """Switch the permission mode, from the next decision on."""
+        if mode is not self.state.mode:
+            await self._recorder.emit(ModeChanged(mode=mode))
+
+    async def set_model(self, model: str) -> None:
+        """Switch the model, from the next request on."""
+        if model != self.state.model:
+            await self._recorder.emit(ModelChanged(model=model))
+
+    async def silence(self, origin: str) -> None:
+        """Tell one policy to leave this session alone."""
+        if origin not in self.state.silenced:
+            await self._recorder.emit(PolicySilenced(origin=origin))
+
+    async def wait_idle(self) -> TurnEnded | None:
+        """Wait until no turn runs and return how the last one of this process ended.
+
+        Errors: what broke the turn without an end, ``StoreError`` above all.
+        """
+        while (task := self._task) is not None:
+            await asyncio.shield(task)
+            if self._task is task:
+                break
+        return self._ended
+
+    async def close(self, by: str = "shutdown") -> None:
+        """Stop what runs and wait until it has ended."""
+        await self.cancel(by)
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)

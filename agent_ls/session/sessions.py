@@ -1,0 +1,153 @@
+"""All sessions of one server: made, found again after a crash, listed, closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import SessionCreated
+from agent_ls.domain.ids import Ids
+from agent_ls.domain.modes import Mode
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.ports import Approver, Clock, SessionSummary, Store, Workspace
+from agent_ls.loop.recorder import Recorder
+from agent_ls.session.repair import repair
+from agent_ls.session.session import Session
+
+_log = logging.getLogger(__name__)
+
+_LEASE_S = 60.0
+_RENEW_S = 20.0
+
+
+class Sessions:
+    """The sessions that this process may write."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        workspace: Workspace,
+        clock: Clock,
+        ids: Ids,
+        build_kit: Callable[[Approver], Kit],
+        mode: Mode,
+        model: str,
+        is_attended: bool,
+    ) -> None:
+        """Take the parts and the defaults of new sessions."""
+        self._store = store
+        self._workspace = workspace
+        self._clock = clock
+        self._ids = ids
+        self._build_kit = build_kit
+        self._mode = mode
+        self._model = model
+        self._is_attended = is_attended
+        self._owner = f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}"
+        self._open: dict[str, Session] = {}
+        self._opening = asyncio.Lock()
+        self._renewing: asyncio.Task[None] | None = None
+
+    @property
+    def root_uris(self) -> tuple[str, ...]:
+        """Return the folders' URIs, sorted, as sessions remember them."""
+        return tuple(sorted(root.path.as_uri() for root in self._workspace.roots))
+
+    async def create(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
+        """Begin a new session."""
+        session_id = self._ids.new("ses")
+        await self._take_lease(session_id)
+        recorder = Recorder(session_id, self._store, self._clock)
+        await recorder.emit(
+            SessionCreated(
+                session_id=session_id,
+                roots=self.root_uris,
+                mode=mode or self._mode,
+                model=model or self._model,
+            )
+        )
+        return self._opened(recorder)
+
+    async def current(self) -> Session:
+        """Return the session opened last in this process, a new one if there is none."""
+        async with self._opening:
+            return next(reversed(self._open.values()), None) or await self.create()
+
+    async def open(self, session_id: str) -> Session:
+        """Load a session and settle what a dead process left open; its turn does not go on.
+
+        Errors: ``StoreError`` when it is unknown or another process writes it.
+        """
+        async with self._opening:
+            if (known := self._open.pop(session_id, None)) is not None:
+                self._open[session_id] = known
+                return known
+            await self._take_lease(session_id)
+            journal = await self._store.load(session_id)
+            if not journal:
+                await self._store.release(session_id, self._owner)
+                raise StoreError(f"there is no session {session_id}; list them to see which are")
+            recorder = Recorder(session_id, self._store, self._clock, journal)
+            await repair(recorder, self._workspace, self._store)
+            return self._opened(recorder)
+
+    async def resume(self, session_id: str) -> Session:
+        """Open a session and go on with its turn if that was cut off."""
+        session = await self.open(session_id)
+        session.resume()
+        return session
+
+    async def list(self) -> list[SessionSummary]:
+        """Return the sessions of these folders, newest first."""
+        return await self._store.sessions(self.root_uris)
+
+    async def interrupted(self) -> list[SessionSummary]:
+        """Return the sessions of these folders whose turn was cut off, newest first."""
+        return [
+            one
+            for one in await self.list()
+            if one.status in ("running", "waiting") and one.session_id not in self._open
+        ]
+
+    def get(self, session_id: str) -> Session | None:
+        """Return an open session."""
+        return self._open.get(session_id)
+
+    async def close(self) -> None:
+        """End what runs, give the leases back, close the store."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+        await asyncio.gather(*(session.close() for session in self._open.values()))
+        for session_id in self._open:
+            await self._store.release(session_id, self._owner)
+        self._open.clear()
+        await self._store.close()
+
+    def _opened(self, recorder: Recorder) -> Session:
+        session = Session(recorder, self._build_kit, is_attended=self._is_attended)
+        self._open[session.id] = session
+        if self._renewing is None:
+            self._renewing = asyncio.create_task(self._renew_leases())
+        return session
+
+    async def _take_lease(self, session_id: str) -> None:
+        if not await self._store.lease(session_id, self._owner, _LEASE_S):
+            raise StoreError(
+                f"another agent-ls writes session {session_id}; close it there, or wait "
+                f"{_LEASE_S:.0f} s if it has died"
+            )
+
+    async def _renew_leases(self) -> None:
+        while True:
+            await self._clock.sleep(_RENEW_S)
+            for session_id in list(self._open):
+                try:
+                    if not await self._store.lease(session_id, self._owner, _LEASE_S):
+                        _log.error("lost the lease on session %s", session_id)
+                except StoreError as error:
+                    _log.warning("could not renew the lease on %s: %s", session_id, error)
