@@ -204,7 +204,8 @@ class ChunksDiscarded(Wire):
 
 
 class AgentMessage(Wire):
-    """The step's whole answer; replaces its chunks."""
+    """The answer, or with ``is_partial`` a kept piece of it; replaces the step's chunks since the
+    last one of the same step."""
 
     session_update: Literal["agent_message"] = "agent_message"
     step_id: str

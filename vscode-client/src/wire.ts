@@ -2,7 +2,7 @@
 
 export const PROTOCOL_VERSION = 1;
 
-/** The step's whole answer; replaces its chunks. */
+/** The answer, or with `is_partial` a kept piece of it; replaces the step's chunks since the last one of the same step. */
 export interface AgentMessage {
   sessionUpdate: "agent_message";
   stepId: string;

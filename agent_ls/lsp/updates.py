@@ -1,0 +1,431 @@
+"""From stored events to what opted-in clients see.
+
+Owns the mapping and nothing else: no sending, no time, no state of editors.
+A snapshot and the live stream are made by the same ``Translation``, so that they agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
+from agent_ls.domain.calls import ToolCall, ToolKind
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.usage import Usage
+from agent_ls.lsp import wire
+
+_TITLE_ARGUMENTS = ("command", "path", "file", "pattern", "query", "symbol", "url", "question")
+"""What a person wants to know of a call first, in this order."""
+_MAX_TITLE_CHARACTERS = 120
+
+CHOICE_NAMES: Mapping[ApprovalChoice, str] = {
+    ApprovalChoice.ALLOW_ONCE: "Allow once",
+    ApprovalChoice.ALLOW_SESSION: "Allow for this session",
+    ApprovalChoice.ALLOW_ALWAYS: "Allow always",
+    ApprovalChoice.REJECT_ONCE: "Reject",
+    ApprovalChoice.REJECT_ALWAYS: "Reject always",
+    ApprovalChoice.AMEND: "Change the arguments",
+    ApprovalChoice.CANCELLED: "Cancelled",
+}
+"""What buttons and code actions say."""
+
+
+class Translation:
+    """Turns one session's events, fed in order, into updates."""
+
+    def __init__(
+        self, tool_kinds: Mapping[str, ToolKind], uri_of: Callable[[str], str | None]
+    ) -> None:
+        """Take what each tool is to a person, and how a path of the agent becomes a URI."""
+        self._tool_kinds = tool_kinds
+        self._uri_of = uri_of
+        self._steers: list[str] = []
+        self._calls: dict[str, ToolCall] = {}
+        self._total = Usage()
+        self._step = 0
+
+    def feed(self, event: e.Event) -> list[wire.Update]:
+        """Return what clients see of the next event; empty when there is nothing to see."""
+        match event:
+            case (
+                e.SessionCreated()
+                | e.SessionResumed()
+                | e.ModeChanged()
+                | e.ModelChanged()
+                | e.PolicySilenced()
+                | e.PromptQueued()
+            ):
+                return [self._of_session(event)]
+            case e.TurnStarted() | e.CancelRequested() | e.TurnEnded():
+                return self._of_turn(event)
+            case (
+                e.PrefixSet()
+                | e.Moved()
+                | e.AdvisoryRaised()
+                | e.RequestPrepared()
+                | e.AttemptFinished()
+                | e.RecoveryChosen()
+                | e.Answered()
+                | e.Compacted()
+            ):
+                return self._of_step(event)
+            case (
+                e.ApprovalRequested()
+                | e.ApprovalResolved()
+                | e.QuestionAsked()
+                | e.QuestionResolved()
+            ):
+                return [self._of_person(event)]
+            case (
+                e.CallDecided()
+                | e.ToolCallStarted()
+                | e.EditIntended()
+                | e.EditApplied()
+                | e.ToolCallFinished()
+            ):
+                return self._of_call(event)
+            case e.NudgeAdded() | e.GateFailed() | e.FindingsReported() | e.PlanUpdated():
+                return [self._of_judgement(event)]
+            case _:
+                assert_never(event)
+
+    def _of_session(
+        self,
+        event: e.SessionCreated
+        | e.SessionResumed
+        | e.ModeChanged
+        | e.ModelChanged
+        | e.PolicySilenced
+        | e.PromptQueued,
+    ) -> wire.Update:
+        match event:
+            case e.SessionCreated():
+                return wire.SessionCreatedUpdate(mode=event.mode, model=event.model)
+            case e.SessionResumed():
+                return wire.SessionResumedUpdate(
+                    interrupted_tool_calls=list(event.interrupted_calls)
+                )
+            case e.ModeChanged():
+                return wire.ModeUpdate(current_mode_id=event.mode)
+            case e.ModelChanged():
+                return wire.ModelUpdate(model=event.model)
+            case e.PolicySilenced():
+                return wire.SilencedUpdate(origin=event.origin)
+            case e.PromptQueued():
+                if event.kind == "steer":
+                    self._steers.append(event.text)
+                return wire.QueuedUpdate(content=_text(event.text), when_busy=event.kind)
+
+    def _of_turn(self, event: e.TurnStarted | e.CancelRequested | e.TurnEnded) -> list[wire.Update]:
+        match event:
+            case e.TurnStarted():
+                self._step = 0
+                anchor = event.anchor
+                place = self._place(anchor.path, anchor.line) if anchor else None
+                return [
+                    wire.TurnStartedUpdate(turn_id=event.turn_id, anchor=place),
+                    wire.UserMessageUpdate(content=_text(event.prompt), origin="user"),
+                ]
+            case e.CancelRequested():
+                return [wire.CancelUpdate(by=event.by)]
+            case e.TurnEnded():
+                return [
+                    wire.TurnEndedUpdate(
+                        turn_id=event.turn_id,
+                        stop_reason=event.stop,
+                        status=event.status,
+                        output=event.output,
+                        failure_reason=event.failure_reason,
+                        open_tasks=list(event.open_tasks),
+                    )
+                ]
+
+    def _of_step(
+        self,
+        event: e.PrefixSet
+        | e.Moved
+        | e.AdvisoryRaised
+        | e.RequestPrepared
+        | e.AttemptFinished
+        | e.RecoveryChosen
+        | e.Answered
+        | e.Compacted,
+    ) -> list[wire.Update]:
+        match event:
+            case e.PrefixSet():
+                if event.reason == "first":
+                    return []
+                return [_notice("info", "prefix", f"The prompt's prefix changed: {event.reason}")]
+            case e.Moved():
+                return [wire.PhaseUpdate(phase=event.to, step=self._step, detail=event.why)]
+            case e.AdvisoryRaised():
+                return [_notice("info", event.origin, event.text)]
+            case e.RequestPrepared():
+                self._step = event.number
+                steers, self._steers = self._steers, []
+                return [
+                    wire.UserMessageUpdate(content=_text(one), origin="steer") for one in steers
+                ]
+            case e.AttemptFinished():
+                return self._of_attempt(event)
+            case e.RecoveryChosen():
+                return _of_recovery(event)
+            case e.Answered():
+                return self._of_answer(event)
+            case e.Compacted():
+                return [
+                    wire.CompactedUpdate(
+                        origin=event.origin,
+                        why=event.why,
+                        before_tokens=event.before_tokens,
+                        after_tokens=event.after_tokens,
+                    )
+                ]
+
+    def _of_attempt(self, event: e.AttemptFinished) -> list[wire.Update]:
+        self._total += event.usage
+        updates: list[wire.Update] = []
+        if event.failure is not None:
+            updates.append(_notice("warning", "model", event.message or event.failure))
+        if event.usage != Usage():
+            updates.append(self._usage(event.usage))
+        return updates
+
+    def _usage(self, last: Usage) -> wire.UsageUpdate:
+        total = self._total
+        return wire.UsageUpdate(
+            used=last.total_tokens,
+            size=None,
+            cost=wire.Cost(amount=total.cost_usd),
+            total=wire.TokenUsage(
+                input_tokens=total.input_tokens,
+                output_tokens=total.output_tokens,
+                cache_read_tokens=total.cache_read_tokens,
+                cache_write_tokens=total.cache_write_tokens,
+                reasoning_tokens=total.reasoning_tokens,
+            ),
+        )
+
+    def _of_answer(self, event: e.Answered) -> list[wire.Update]:
+        message = event.message
+        self._calls.update((call.id, call) for call in message.calls)
+        answer = wire.AgentMessage(
+            step_id=event.step_id,
+            content=_text(message.text),
+            thought=message.reasoning,
+            is_partial=event.is_partial,
+        )
+        calls = [
+            wire.ToolCallUpdate(
+                tool_call_id=call.id,
+                step_id=event.step_id,
+                tool=call.tool,
+                title=call_title(call.tool, call.arguments_json),
+                kind=self._tool_kinds.get(call.tool, ToolKind.OTHER),
+                raw_input=parsed(call.arguments_json),
+            )
+            for call in message.calls
+        ]
+        return [answer, *calls]
+
+    def _of_person(
+        self,
+        event: e.ApprovalRequested | e.ApprovalResolved | e.QuestionAsked | e.QuestionResolved,
+    ) -> wire.Update:
+        match event:
+            case e.ApprovalRequested():
+                return self._permission(event.request)
+            case e.ApprovalResolved():
+                return wire.PermissionResolved(
+                    approval_id=event.approval_id,
+                    outcome=event.answer.choice,
+                    by=event.answer.by,
+                    note=event.answer.note,
+                )
+            case e.QuestionAsked():
+                asked = event.question
+                return wire.QuestionAsked(
+                    question_id=asked.id,
+                    origin=asked.origin,
+                    text=asked.text,
+                    options=list(asked.options),
+                )
+            case e.QuestionResolved():
+                return wire.QuestionResolved(
+                    question_id=event.question_id, text=event.answer.text, by=event.answer.by
+                )
+
+    def _permission(self, request: ApprovalRequest) -> wire.PermissionRequested:
+        preview = request.preview
+        call = self._calls.get(request.call_id)
+        return wire.PermissionRequested(
+            approval_id=request.id,
+            tool_call_id=request.call_id,
+            tool=request.tool,
+            title=preview.title,
+            kind=preview.kind,
+            reason=request.reason,
+            payload=preview.payload,
+            location=self._place(preview.path, preview.line) if preview.path else None,
+            grant=preview.grant,
+            options=[
+                wire.PermissionOption(option_id=one, name=CHOICE_NAMES[one])
+                for one in request.choices
+            ],
+            raw_input=parsed(call.arguments_json) if call else None,
+        )
+
+    def _of_call(
+        self,
+        event: e.CallDecided
+        | e.ToolCallStarted
+        | e.EditIntended
+        | e.EditApplied
+        | e.ToolCallFinished,
+    ) -> list[wire.Update]:
+        match event:
+            case e.CallDecided():
+                return [
+                    wire.ToolCallDecision(
+                        tool_call_id=event.call_id,
+                        decision=event.decision,
+                        origin=event.origin,
+                        reason=event.reason,
+                    )
+                ]
+            case e.ToolCallStarted():
+                return [
+                    wire.ToolCallProgress(
+                        tool_call_id=event.call_id,
+                        status="in_progress",
+                        locations=[self._place(path, None) for path in event.paths],
+                    )
+                ]
+            case e.EditIntended():
+                return []
+            case e.EditApplied():
+                return [
+                    wire.FileEdited(
+                        tool_call_id=event.call_id,
+                        location=self._place(event.path, None),
+                        status=event.status,
+                        reason=event.reason,
+                        added_lines=event.added_lines,
+                        removed_lines=event.removed_lines,
+                    )
+                ]
+            case e.ToolCallFinished():
+                result = event.result
+                return [
+                    wire.ToolCallProgress(
+                        tool_call_id=result.call_id,
+                        status="failed" if result.error else "completed",
+                        content=_text(result.text),
+                        raw_output=result.data,
+                        error=result.error,
+                        duration_ms=result.duration_ms,
+                    )
+                ]
+
+    def _of_judgement(
+        self, event: e.NudgeAdded | e.GateFailed | e.FindingsReported | e.PlanUpdated
+    ) -> wire.Update:
+        match event:
+            case e.NudgeAdded():
+                return wire.UserMessageUpdate(content=_text(event.text), origin=event.origin)
+            case e.GateFailed():
+                return wire.GateFailedUpdate(origin=event.origin, text=event.text)
+            case e.FindingsReported():
+                return wire.FindingsUpdate(
+                    paths=list(event.paths),
+                    findings=[self._finding(one) for one in event.findings],
+                    problems=list(event.problems),
+                )
+            case e.PlanUpdated():
+                return wire.PlanUpdate(
+                    entries=[
+                        wire.PlanEntry(content=one.text, status=one.status) for one in event.items
+                    ]
+                )
+
+    def _finding(self, finding: Finding) -> wire.FoundProblem:
+        return wire.FoundProblem(
+            path=finding.path,
+            uri=self._uri_of(finding.path),
+            checker=finding.checker,
+            code=finding.code,
+            message=finding.message,
+            severity=finding.severity,
+            line=finding.start_line,
+            column=finding.start_column,
+        )
+
+    def _place(self, path: str, line: int | None) -> wire.Location:
+        return wire.Location(path=path, uri=self._uri_of(path), line=line)
+
+
+def of_ephemeral(piece: e.Ephemeral) -> wire.Update:
+    """Return what clients see of something that is not stored."""
+    match piece:
+        case e.TextStreamed():
+            return wire.AgentMessageChunk(step_id=piece.step_id, content=_text(piece.text))
+        case e.ReasoningStreamed():
+            return wire.AgentThoughtChunk(step_id=piece.step_id, content=_text(piece.text))
+        case e.AttemptDiscarded():
+            return wire.ChunksDiscarded(step_id=piece.step_id)
+        case e.CallOutputStreamed():
+            return wire.ToolCallOutput(tool_call_id=piece.call_id, content=_text(piece.text))
+        case _:
+            assert_never(piece)
+
+
+def call_title(tool: str, arguments_json: str) -> str:
+    """Return one line that tells a person which call this is."""
+    arguments = parsed(arguments_json)
+    found = ""
+    if isinstance(arguments, dict):
+        found = next(
+            (
+                value
+                for name in _TITLE_ARGUMENTS
+                if isinstance(value := arguments.get(name), str) and value.strip()
+            ),
+            "",
+        )
+    title = f"{tool} {found}".strip().partition("\n")[0]
+    if len(title) > _MAX_TITLE_CHARACTERS:
+        title = title[: _MAX_TITLE_CHARACTERS - 1] + "…"
+    return title
+
+
+def parsed(arguments_json: str) -> JsonValue:
+    """Return a call's arguments; the text itself when it is not JSON."""
+    try:
+        return json.loads(arguments_json)
+    except ValueError:
+        return arguments_json
+
+
+def _of_recovery(event: e.RecoveryChosen) -> list[wire.Update]:
+    if event.action == "continue":
+        kept = wire.AgentMessage(
+            step_id=event.step_id, content=_text(event.partial), thought="", is_partial=True
+        )
+        return [kept]
+    words = f"{event.action}: {event.text}" if event.text else event.action
+    if event.wait_s:
+        words += f" (in {event.wait_s:g} s)"
+    return [_notice("warning", event.origin, words)]
+
+
+def _notice(level: str, origin: str, text: str) -> wire.NoticeUpdate:
+    return wire.NoticeUpdate.model_validate({"level": level, "origin": origin, "text": text})
+
+
+def _text(text: str) -> wire.TextContent:
+    return wire.TextContent(text=text)
