@@ -1,0 +1,111 @@
+"""Lines and columns as LSP counts them, over plain strings.
+
+Owns the three ways a client may count columns and the three line ends LSP knows: LF, CRLF and CR.
+Form feed, NEL and the Unicode separators are ordinary characters.
+Inside agent-ls an offset is always a number of code points; only this folder knows columns.
+"""
+
+from __future__ import annotations
+
+import io
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Final, Literal
+
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+"""What a column counts: bytes, UTF-16 units or code points."""
+
+ENCODINGS: Final[tuple[Encoding, ...]] = ("utf-8", "utf-16", "utf-32")
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of `text` with their ends.
+
+    Shape: at least one; only the last has no line end, and it may be empty.
+    """
+    if "\n" not in text and "\r" not in text:
+        return [text]
+    lines = list(io.StringIO(text, newline=""))
+    if lines[-1].endswith(("\n", "\r")):
+        lines.append("")
+    return lines
+
+
+def content_length(line: str) -> int:
+    """How many code points stand before the line end."""
+    if line.endswith("\r\n"):
+        return len(line) - 2
+    return len(line) - line.endswith(("\n", "\r"))
+
+
+def column_to_index(line: str, column: int, encoding: Encoding) -> int:
+    """The code point at which `column` stands.
+
+    Clamped to the line's content; a column inside a character is that character's start.
+    """
+    limit = max(0, min(column, content_length(line)))
+    if limit == 0 or encoding == "utf-32" or line.isascii():
+        return limit
+    # A code point takes at least one unit, so the first `column` of them hold the place.
+    head = line[:limit]
+    if encoding == "utf-8":
+        return _prefix_length(head.encode("utf-8", "surrogatepass"), column)
+    units = head.encode("utf-16-le", "surrogatepass")
+    cut = 2 * column
+    if len(units) == 2 * limit or cut >= len(units):
+        return limit
+    # High byte DC to DF: the second half of a pair, whose first half must not stay behind.
+    cut -= 2 * (0xDC <= units[cut + 1] <= 0xDF and 0xD8 <= units[cut - 1] <= 0xDB)
+    return len(units[:cut].decode("utf-16-le", "surrogatepass"))
+
+
+def _prefix_length(encoded: bytes, column: int) -> int:
+    cut = min(column, len(encoded))
+    while cut < len(encoded) and encoded[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return len(encoded[:cut].decode("utf-8", "surrogatepass"))
+
+
+def index_to_column(line: str, index: int, encoding: Encoding) -> int:
+    """The column of the code point at `index`; the opposite of `column_to_index`."""
+    head = line[:index]
+    if encoding == "utf-32" or head.isascii():
+        return len(head)
+    if encoding == "utf-8":
+        return len(head.encode("utf-8", "surrogatepass"))
+    return len(head.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class TextPositions:
+    """Where the offsets of one text stand in a client's lines and columns, and back."""
+
+    def __init__(self, text: str, encoding: Encoding, lines: Sequence[str] | None = None) -> None:
+        self.text = text
+        self.encoding: Encoding = encoding
+        lengths = map(len, split_lines(text) if lines is None else lines)
+        self._starts = list(accumulate(lengths, initial=0))[:-1]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of a code-point offset, clamped to the text.
+
+        The place between CR and LF of one line end does not exist in LSP; it answers as the one
+        before CR.
+        """
+        offset = max(0, min(offset, len(self.text)))
+        line = bisect_right(self._starts, offset) - 1
+        content = self._line(line)
+        index = min(offset - self._starts[line], content_length(content))
+        return line, index_to_column(content, index, self.encoding)
+
+    def offset(self, line: int, column: int) -> int:
+        """Code-point offset of a line and column, clamped to the text."""
+        if line < 0:
+            return 0
+        if line >= len(self._starts):
+            return len(self.text)
+        return self._starts[line] + column_to_index(self._line(line), column, self.encoding)
+
+    def _line(self, line: int) -> str:
+        end = self._starts[line + 1] if line + 1 < len(self._starts) else None
+        return self.text[self._starts[line] : end]
