@@ -41,6 +41,7 @@ def parse_object(text: str) -> dict[str, Any]:
 
     Errors: ``ValueError`` for anything else, repeated keys and non-finite numbers included.
     """
+    data: Any
     try:
         data = json.loads(text, object_pairs_hook=_unique, parse_constant=_not_json)
     except RecursionError:
@@ -77,7 +78,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
         raise ValueError("a key stands in it twice")
-    return cast("dict[str, Any]", data)
+    return data
 
 
 def _not_json(name: str) -> NoReturn:

@@ -6,7 +6,7 @@ Prepare (guards, the person), execute, finalize (follow-ups). Source: seed 000 p
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import Literal, assert_never
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
@@ -15,11 +15,9 @@ from agent_ls.domain.events import CallDecided, ToolCallFinished, ToolCallStarte
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.guarding import decide
-from agent_ls.loop.running import Ran, run_tool
-from agent_ls.loop.sockets import PlannedCall
-
-if TYPE_CHECKING:
-    from agent_ls.loop.turn import Turn
+from agent_ls.loop.running import run_tool
+from agent_ls.loop.sockets import PlannedCall, Ran
+from agent_ls.loop.turn import Turn
 
 _ALLOWS = (
     ApprovalChoice.ALLOW_ONCE,
@@ -146,7 +144,7 @@ def digest(planned: PlannedCall) -> str:
 
 async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
     """Run the call, or take over the read that already runs since it streamed."""
-    early = turn.early.task(planned.call.id)
+    early = turn.early.get(planned.call.id)
     if early is not None and planned.effect is Effect.READ:
         ran = await early
         if ran is not None:

@@ -7,7 +7,6 @@ reads with it. Nothing is recorded here. Source: seed 001, call streaming.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from agent_ls.domain.calls import Effect, ToolCall, ToolKind, ToolResult
 from agent_ls.domain.modes import Mode
@@ -15,11 +14,9 @@ from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.conflicts import conflicts
 from agent_ls.loop.guarding import decide
-from agent_ls.loop.running import Ran, run_tool
-from agent_ls.loop.sockets import PlannedCall
-
-if TYPE_CHECKING:
-    from agent_ls.loop.turn import Turn
+from agent_ls.loop.running import run_tool
+from agent_ls.loop.sockets import PlannedCall, Ran
+from agent_ls.loop.turn import Turn
 
 _LOOKS = frozenset({ToolKind.READ, ToolKind.SEARCH})
 
@@ -28,10 +25,9 @@ class EarlyReads:
     """The reads of one attempt."""
 
     def __init__(self, turn: Turn) -> None:
-        """Begin with none."""
+        """Begin with none; what they bring is found by call id in ``turn.early``."""
         self._turn = turn
         self._seen: list[PlannedCall] = []
-        self._tasks: dict[str, asyncio.Task[Ran | None]] = {}
         self._slots = asyncio.Semaphore(turn.kit.options.max_parallel_calls)
         self._is_blocked = False
 
@@ -53,17 +49,7 @@ class EarlyReads:
         # A question to the person or a new plan must not come from an answer that then breaks.
         is_look = planned.effect is Effect.READ and planned.tool.kind in _LOOKS
         if is_look and is_free and within and not self._turn.state.text_only:
-            self._tasks[call.id] = asyncio.create_task(self._read(planned))
-
-    def task(self, call_id: str) -> asyncio.Task[Ran | None] | None:
-        """Return the running or finished read of this call; its None means it did not run."""
-        return self._tasks.get(call_id)
-
-    def discard(self) -> None:
-        """Forget everything; what still runs is cancelled."""
-        for task in self._tasks.values():
-            task.cancel()
-        self._tasks.clear()
+            self._turn.early[call.id] = asyncio.create_task(self._read(planned))
 
     async def _read(self, planned: PlannedCall) -> Ran | None:
         async with self._slots:

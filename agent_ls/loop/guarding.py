@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
 from agent_ls.loop.sockets import PlannedCall
-
-if TYPE_CHECKING:
-    from agent_ls.loop.turn import Turn
+from agent_ls.loop.turn import Turn
 
 NO_OBJECTION = "guards"
 """The origin of a verdict when no guard objected."""

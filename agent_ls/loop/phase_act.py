@@ -63,7 +63,7 @@ class _Crew:
                     del self._running[task]
                     task.result()
         finally:
-            self._turn.early.discard()
+            self._turn.discard_early()
             await self._stop()
 
     def _start_unblocked(self) -> None:

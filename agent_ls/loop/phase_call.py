@@ -64,14 +64,14 @@ async def call(turn: Turn) -> Move:
                 move = await _attempt_once(turn)
             return move
     except TimeoutError:
-        turn.early.discard()
+        turn.discard_early()
         why = f"The model did not answer within {limit_s:.0f} s (setting loop.step_timeout_s)."
         return Move(Phase.CLOSE, StopReason.TIMEOUT, why)
 
 
 async def _attempt_once(turn: Turn) -> Move | None:
     """Make one attempt and do what the recoveries say; None: make another."""
-    turn.early = EarlyReads(turn)
+    turn.discard_early()
     attempt = await _stream(turn)
     for recovery in turn.kit.recoveries:
         verdict = await recovery.judge(attempt, turn.view)
@@ -113,6 +113,7 @@ class _Gathered:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
+        self._early = EarlyReads(turn)
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls: list[ToolCall] = []
@@ -132,7 +133,7 @@ class _Gathered:
             case CallClosed():
                 call = self._identified(event)
                 self._calls.append(call)
-                turn.early.offer(call)
+                self._early.offer(call)
             case CallCut():
                 self._cut.append(self._identified(event))
             case StreamFinished():
@@ -168,7 +169,7 @@ async def _accept(turn: Turn, attempt: Attempt, text: str) -> Move:
     if turn.state.text_only:
         # The request forbade calls; those that came all the same do not count.
         calls = ()
-        turn.early.discard()
+        turn.discard_early()
     message = AssistantMessage(text=text, reasoning=attempt.reasoning, calls=calls)
     is_partial = attempt.finish is FinishReason.LENGTH
     await turn.emit(Answered(step_id=turn.state.step_id, message=message, is_partial=is_partial))
@@ -186,7 +187,7 @@ async def _recover(
     if isinstance(verdict, Promote):
         await _chosen(turn, origin, "promote")
         return await _accept(turn, attempt, verdict.text)
-    turn.early.discard()
+    turn.discard_early()
     if not isinstance(verdict, Continue):
         turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
     match verdict:

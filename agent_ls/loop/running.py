@@ -7,27 +7,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
-from agent_ls.domain.events import CallOutputStreamed, EditApplied, EditIntended, Event
-from agent_ls.loop.sockets import PlannedCall, ToolContext, ToolOutput
-
-if TYPE_CHECKING:
-    from agent_ls.loop.turn import Turn
+from agent_ls.domain.events import CallOutputStreamed, EditApplied, EditIntended
+from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
+from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A call's result, and what it wants recorded once the result counts."""
-
-    result: ToolResult
-    events: tuple[Event, ...] = ()
 
 
 async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:

@@ -183,6 +183,14 @@ class ToolOutput:
     """Facts to record, such as ``PlanUpdated``; tools change no state themselves."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A call's result, and what it wants recorded once the result counts."""
+
+    result: ToolResult
+    events: tuple[Event, ...] = ()
+
+
 class Tool(Protocol[ArgumentsT]):
     """Something the model can call. A frozen dataclass whose fields are ports and ``options``."""
 

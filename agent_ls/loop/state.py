@@ -365,7 +365,7 @@ def _said(state: SessionState, *messages: Message) -> SessionState:
 def _without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:
     """Take the queued prompt that became a turn out of the queue."""
     for index, one in enumerate(queue):
-        if one.kind == "follow_up" and one.text == text:
+        if one.text == text:
             return queue[:index] + queue[index + 1 :]
     return queue
 

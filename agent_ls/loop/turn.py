@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from agent_ls.domain.errors import bug
 from agent_ls.domain.events import Event
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.early_reads import EarlyReads
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports import ModelFacts
 from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.sockets import Ran
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.view import TurnView
 
@@ -34,8 +35,8 @@ class Turn:
         self.kit = kit
         self.recorder = recorder
         self.facts = facts
-        self.early = EarlyReads(self)
-        """Reads of the answer that is streaming, or that ACT is about to carry out."""
+        self.early: dict[str, asyncio.Task[Ran | None]] = {}
+        """By call id: reads that were started while the answer streamed; None: did not run."""
         self._started_s = kit.clock.monotonic_s()
 
     @property
@@ -60,6 +61,12 @@ class Turn:
             facts=self.facts,
             elapsed_s=self.kit.clock.monotonic_s() - self._started_s,
         )
+
+    def discard_early(self) -> None:
+        """Forget what was read early; what still runs is cancelled."""
+        for task in self.early.values():
+            task.cancel()
+        self.early.clear()
 
     async def emit(self, event: Event) -> None:
         """Make an event happen."""

@@ -23,6 +23,7 @@ from agent_ls.domain.events import (
     TurnStarted,
 )
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine import run_turn
 from agent_ls.loop.ports import Approver, Reader
@@ -92,7 +93,8 @@ class Session:
         facts = await self._kit.provider.facts(self.state.model)
         ended = await run_turn(Turn(self._kit, self._recorder, facts))
         self._ended = ended
-        await self._next_in_queue()
+        if ended.stop is not StopReason.CANCELLED:
+            await self._next_in_queue()
         return ended
 
     async def _next_in_queue(self) -> None:
