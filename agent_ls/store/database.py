@@ -1,0 +1,138 @@
+"""One connection to the database: opened, brought to today's schema, used in transactions.
+
+Used by the writer's thread alone. Raises what the driver raises; ``faults.explain`` words it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+
+from agent_ls.domain.errors import StoreError
+from agent_ls.store import migrations
+from agent_ls.store.location import Location, prepare_file
+
+_BUSY_MS = 10_000
+_CONNECT_S = 10
+_MIGRATION_LOCK = 0x61_67_65_6E_74
+"""Any number that all servers share and nobody else uses."""
+
+
+class Database:
+    """A connection that is open and has today's schema."""
+
+    def __init__(self, location: Location) -> None:
+        """Open; ``close`` even when a later transaction fails."""
+        self._location = location
+        self._takes_lock = True
+        self._engine = self._sqlite() if location.path is not None else self._postgres()
+        try:
+            self._connection = self._engine.connect()
+            self._migrate()
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    @contextmanager
+    def transaction(self, *, is_write: bool) -> Generator[sa.Connection]:
+        """Give the connection inside a transaction: committed at the end, rolled back on error."""
+        self._takes_lock = is_write
+        with self._connection.begin():
+            yield self._connection
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+        self._engine.dispose()
+
+    def _sqlite(self) -> sa.Engine:
+        path = self._location.path
+        assert path is not None
+        prepare_file(path)
+        url = sa.URL.create("sqlite", database=str(path))
+        engine = sa.create_engine(url, poolclass=NullPool)
+
+        def on_connect(driver: sa.PoolProxiedConnection, _entry: ConnectionPoolEntry) -> None:
+            # The driver's own idea of transactions leaves table changes outside of them.
+            driver.isolation_level = None  # pyright: ignore[reportAttributeAccessIssue]
+            cursor = driver.cursor()
+            # First, so that the others wait too.
+            cursor.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+            cursor.execute("PRAGMA journal_mode=WAL")
+            cursor.execute("PRAGMA synchronous=FULL")
+            cursor.execute("PRAGMA foreign_keys=ON")
+            cursor.close()
+
+        def on_begin(connection: sa.Connection) -> None:
+            # Taking the write lock at once avoids the dead end of two readers that both want it.
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if self._takes_lock else "BEGIN")
+
+        event.listen(engine, "connect", on_connect)
+        event.listen(engine, "begin", on_begin)
+        return engine
+
+    def _postgres(self) -> sa.Engine:
+        url = sa.make_url(self._location.url)
+        options: dict[str, object] = {}
+        if url.get_driver_name() == "pg8000":
+            options = {"timeout": _CONNECT_S, "application_name": "agent-ls"}
+            url = _with_tls(url, options)
+        engine = sa.create_engine(url, poolclass=NullPool, connect_args=options)
+
+        def on_connect(driver: sa.PoolProxiedConnection, _entry: ConnectionPoolEntry) -> None:
+            cursor = driver.cursor()
+            # What is acknowledged must survive the server's crash, whatever its default is.
+            cursor.execute("SET synchronous_commit TO on")
+            cursor.execute(f"SET lock_timeout TO {_BUSY_MS}")
+            cursor.close()
+            driver.commit()
+
+        event.listen(engine, "connect", on_connect)
+        return engine
+
+    def _migrate(self) -> None:
+        with self.transaction(is_write=False) as connection:
+            if migrations.stored_revision(connection) == migrations.HEAD:
+                return
+        with self.transaction(is_write=True) as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(
+                    sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK}
+                )
+            # Another server may have done it while this one waited for the lock.
+            revision = migrations.stored_revision(connection)
+            if revision == migrations.HEAD:
+                return
+            if revision is not None and revision not in migrations.REVISIONS:
+                raise StoreError(
+                    f"The store {self._location.shown} was made by a newer agent-ls "
+                    f"(schema {revision}). Upgrade agent-ls, or choose another place for the "
+                    "store in the settings."
+                )
+            migrations.upgrade(connection)
+
+
+def _with_tls(url: sa.URL, options: dict[str, object]) -> sa.URL:
+    """Turn libpq's ``sslmode``, which people know, into what pg8000 takes."""
+    import ssl
+
+    mode = url.query.get("sslmode")
+    if mode == "disable":
+        options["ssl_context"] = False
+    elif mode == "require":
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        options["ssl_context"] = context
+    elif mode == "verify-full":
+        options["ssl_context"] = True
+    elif mode not in (None, "prefer", "allow"):
+        raise StoreError(
+            f"sslmode={mode} in the store's URL is not known: use disable, prefer, require or "
+            "verify-full."
+        )
+    return url.difference_update_query(["sslmode"])

@@ -1,0 +1,137 @@
+"""Turns what a database raises into a ``StoreError`` that says what to do.
+
+Owns the wording and whether trying again can help; raises nothing itself.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, cast
+
+import sqlalchemy.exc as sa_exc
+
+from agent_ls.domain.errors import StoreError
+from agent_ls.store.location import Location
+
+
+class StoreFault(StoreError):
+    """A ``StoreError`` and what the writer needs to know of it."""
+
+    def __init__(self, message: str, *, is_shared: bool, is_lost: bool = False) -> None:
+        """Take the words for a person.
+
+        ``is_shared``: the whole store has the trouble, not one piece of work; it may pass.
+        ``is_lost``: the connection is gone, a new one may work.
+        """
+        super().__init__(message)
+        self.is_shared = is_shared
+        self.is_lost = is_lost
+
+
+# By the beginning of SQLite's own name for the error.
+_SQLITE = (
+    ("SQLITE_FULL", "the disk is full. Free some space; agent-ls then goes on by itself."),
+    (
+        "SQLITE_READONLY",
+        "it is read-only. Make the file and its folder writable, "
+        "or choose another place for the store in the settings.",
+    ),
+    (
+        "SQLITE_CANTOPEN",
+        "the file cannot be opened. Check that its folder exists and belongs to you.",
+    ),
+    (
+        "SQLITE_NOTADB",
+        "the file is not a store. It was left as it is; move it away "
+        "or choose another place for the store in the settings.",
+    ),
+    (
+        "SQLITE_CORRUPT",
+        "the file is damaged. It was left as it is; keep a copy, rescue what is readable with "
+        "`sqlite3 FILE .recover`, and move it away so that agent-ls begins a new one.",
+    ),
+    (
+        "SQLITE_BUSY",
+        "another program keeps it locked. Close what has the file open and try again.",
+    ),
+    ("SQLITE_IOERR", "the disk reports an error. Check the disk and its free space."),
+)
+
+# By the beginning of PostgreSQL's SQLSTATE.
+_POSTGRES = (
+    ("28", "the server refused the login. Check user and password in the URL."),
+    ("3D000", "that database does not exist. Create it (createdb) and try again."),
+    ("3F", "there is no schema to make tables in. Ask the database's owner for one."),
+    ("42501", "the user may not do that there. Grant it the right to create and write tables."),
+    ("53100", "the server's disk is full. Free some space; agent-ls then goes on by itself."),
+    ("53", "the server has no room for another connection. Try again later."),
+    ("25006", "the server is read-only. Give the URL of the primary server."),
+    ("55P03", "another program keeps it locked. Close what has it open and try again."),
+    ("57P", "the server is shutting down or starting. Try again when it is up."),
+    ("08", "the connection was lost. Check that the server runs and can be reached."),
+)
+_LOST = ("57P", "08")
+
+
+def explain(error: BaseException, location: Location) -> StoreError:
+    """Return the error for a person; one of ours comes back as it is.
+
+    Shape: a ``StoreFault`` for everything that the database or the disk says.
+    """
+    if isinstance(error, StoreError):
+        return error
+    if isinstance(error, sa_exc.DBAPIError):
+        return _of_driver(error, location)
+    if isinstance(error, OSError):
+        reason = error.strerror or str(error)
+        return _fault(location, f"{reason}. Check that its folder exists and belongs to you.")
+    if isinstance(error, ModuleNotFoundError):
+        return _fault(
+            location,
+            f"the Python package {error.name!r} is missing. "
+            "For PostgreSQL install agent-ls with its extra: pip install 'agent-ls[postgres]'.",
+        )
+    return _fault(location, f"{type(error).__name__}: {error}", is_shared=False)
+
+
+def _of_driver(error: sa_exc.DBAPIError, location: Location) -> StoreFault:
+    # What SQLAlchemy says would repeat the statement with its parameters: the user's own text.
+    original = error.orig
+    if isinstance(original, sqlite3.Error):
+        name = getattr(original, "sqlite_errorname", "")
+        for start, advice in _SQLITE:
+            if name.startswith(start):
+                return _fault(location, advice)
+        return _fault(location, f"SQLite says: {original} ({name}).", is_shared=False)
+    code, words = _postgres_words(original)
+    is_lost = error.connection_invalidated or code.startswith(_LOST) or not code
+    for start, advice in _POSTGRES:
+        if code.startswith(start):
+            return _fault(location, advice, is_lost=is_lost)
+    if not code:
+        return _fault(
+            location,
+            f"the server cannot be reached ({words}). Check that it runs, and the URL.",
+            is_lost=True,
+        )
+    return _fault(location, f"PostgreSQL says: {words} ({code}).", is_shared=False)
+
+
+def _postgres_words(original: BaseException | None) -> tuple[str, str]:
+    """Return SQLSTATE and message; no SQLSTATE means that the server was not reached."""
+    first = original.args[0] if original is not None and original.args else ""
+    if isinstance(first, dict):
+        fields = cast("dict[str, Any]", first)
+        return str(fields.get("C", "")), str(fields.get("M", ""))
+    state = getattr(original, "sqlstate", None)
+    return str(state or ""), str(first)
+
+
+def _fault(
+    location: Location, words: str, *, is_shared: bool = True, is_lost: bool = False
+) -> StoreFault:
+    return StoreFault(
+        f"The store {location.shown} cannot be used: {words}",
+        is_shared=is_shared,
+        is_lost=is_lost,
+    )

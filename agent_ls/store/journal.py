@@ -1,0 +1,253 @@
+"""Appends events with their projections, and reads them back.
+
+Owns the order of a session's events: numbers without gaps, the same number never twice.
+Every function runs inside the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, cast
+
+import sqlalchemy as sa
+from pydantic_core import PydanticSerializationError
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import EVENT, Event, StoredEvent
+from agent_ls.store import schema
+from agent_ls.store.projections import AbandonCalls, Change, Cursor, Table, Write, project
+from agent_ls.store.upcasts import read_event
+
+_TABLES: dict[Table, tuple[sa.Table, str]] = {
+    "sessions": (schema.sessions, "session_id"),
+    "executions": (schema.executions, "execution_id"),
+    "steps": (schema.steps, "step_id"),
+    "calls": (schema.calls, "call_id"),
+    "approvals": (schema.approvals, "approval_id"),
+}
+_WHERE_IT_STANDS = (
+    sa.select(schema.sessions.c.last_seq, schema.sessions.c.cursor)
+    .where(schema.sessions.c.session_id == sa.bindparam("session_id"))
+    # Two servers that append to one session take turns; SQLite has one writer anyway.
+    .with_for_update()
+)
+_ADD_EVENT = sa.insert(schema.events)
+_BODIES = (
+    sa.select(schema.events.c.seq, schema.events.c.at_ms, schema.events.c.body)
+    .where(schema.events.c.session_id == sa.bindparam("session_id"))
+    .where(schema.events.c.seq.between(sa.bindparam("first"), sa.bindparam("last")))
+)
+_JOURNAL = (
+    sa.select(schema.events)
+    .where(schema.events.c.session_id == sa.bindparam("session_id"))
+    .order_by(schema.events.c.seq)
+)
+_ABANDON = (
+    sa.update(schema.calls)
+    .where(schema.calls.c.session_id == sa.bindparam("in_session"))
+    .where(schema.calls.c.execution_id == sa.bindparam("in_execution"))
+    .where(schema.calls.c.finished_ms.is_(None))
+    .values(status="abandoned", finished_ms=sa.bindparam("at_ms"))
+)
+
+
+class JournalConflict(StoreError):
+    """The events do not continue what is stored."""
+
+
+def append(connection: sa.Connection, events: Iterable[StoredEvent]) -> None:
+    """Store events in order, with everything that is derived from them.
+
+    Storing the very same event again changes nothing, so an append whose outcome got lost can
+    be repeated. Errors: ``JournalConflict`` when a session's events do not follow on.
+    """
+    for session_id, group in groupby(events, key=lambda stored: stored.session_id):
+        _append_to(connection, session_id, list(group))
+
+
+def load(connection: sa.Connection, session_id: str) -> list[StoredEvent]:
+    """Return a session's events in order; empty for an unknown one.
+
+    Errors: ``StoreError`` naming the first event that cannot be read.
+    """
+    rows = connection.execute(_JOURNAL, {"session_id": session_id})
+    loaded: list[StoredEvent] = []
+    for row in rows:
+        try:
+            event = read_event(row.body, row.type, row.v)
+        except StoreError as error:
+            raise StoreError(f"Event {row.seq} of {session_id} cannot be read: {error}.") from error
+        loaded.append(StoredEvent(session_id=session_id, seq=row.seq, at_ms=row.at_ms, event=event))
+    return loaded
+
+
+def _append_to(connection: sa.Connection, session_id: str, events: list[StoredEvent]) -> None:
+    row = connection.execute(_WHERE_IT_STANDS, {"session_id": session_id}).one_or_none()
+    last_seq = row.last_seq if row is not None else 0
+    known = [stored for stored in events if stored.seq <= last_seq]
+    if known:
+        _check_same(connection, session_id, known)
+    fresh = events[len(known) :]
+    if not fresh:
+        return
+    _check_follows(session_id, last_seq, fresh)
+    cursor = Cursor.model_validate_json(row.cursor) if row is not None else Cursor()
+    pending = _Rows(session_id)
+    pending.take(connection, Write("sessions", ""))
+    for stored in fresh:
+        cursor, changes = project(cursor, stored)
+        for change in changes:
+            pending.take(connection, change)
+    last = fresh[-1]
+    pending.take(
+        connection,
+        Write(
+            "sessions",
+            "",
+            {"last_seq": last.seq, "updated_ms": last.at_ms, "cursor": cursor.model_dump_json()},
+        ),
+    )
+    # The session's row comes first: the others refer to it.
+    pending.write(connection)
+    try:
+        connection.execute(_ADD_EVENT, [_event_row(stored) for stored in fresh])
+    except IntegrityError as error:
+        raise _conflict(session_id) from error
+
+
+def _check_follows(session_id: str, last_seq: int, events: list[StoredEvent]) -> None:
+    for seq, stored in enumerate(events, start=last_seq + 1):
+        if stored.seq != seq:
+            raise JournalConflict(
+                f"Event {stored.seq} of {session_id} was not stored, because event {seq} is "
+                "missing. Reload the session (agent-ls.session.resume) to go on from what is there."
+            )
+
+
+def _check_same(connection: sa.Connection, session_id: str, events: list[StoredEvent]) -> None:
+    rows = connection.execute(
+        _BODIES, {"session_id": session_id, "first": events[0].seq, "last": events[-1].seq}
+    )
+    stored_before = {row.seq: (row.at_ms, row.body) for row in rows}
+    for stored in events:
+        if stored_before.get(stored.seq) != (stored.at_ms, _dump(stored.event)):
+            raise _conflict(session_id)
+
+
+def _conflict(session_id: str) -> JournalConflict:
+    return JournalConflict(
+        f"Session {session_id} was continued by another agent-ls. "
+        "Reload it (agent-ls.session.resume) to go on from what is stored."
+    )
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Changes of one session's rows, merged so that each row is written once."""
+
+    session_id: str
+    _writes: dict[tuple[Table, str], Write] = field(default_factory=dict[tuple[Table, str], Write])
+
+    def take(self, connection: sa.Connection, change: Change) -> None:
+        if isinstance(change, AbandonCalls):
+            # It looks at rows, so those have to be there.
+            self.write(connection)
+            connection.execute(
+                _ABANDON,
+                {
+                    "in_session": self.session_id,
+                    "in_execution": change.execution_id,
+                    "at_ms": change.at_ms,
+                },
+            )
+            return
+        key = (change.table, change.row)
+        earlier = self._writes.get(key)
+        self._writes[key] = _merged(earlier, change) if earlier else change
+
+    def write(self, connection: sa.Connection) -> None:
+        session_first = sorted(self._writes.values(), key=lambda write: write.table != "sessions")
+        self._writes = {}
+        for write in session_first:
+            _upsert(connection, self.session_id, write)
+
+
+def _merged(earlier: Write, later: Write) -> Write:
+    add = dict(earlier.add)
+    for name, amount in later.add.items():
+        add[name] = add.get(name, 0) + amount
+    return Write(later.table, later.row, {**earlier.values, **later.values}, add)
+
+
+_UPSERTS: dict[tuple[str, Table, tuple[str, ...], tuple[str, ...]], sa.Executable] = {}
+"""Statements by dialect, table, columns set and columns added to: building one costs more than
+running it."""
+
+
+def _upsert(connection: sa.Connection, session_id: str, write: Write) -> None:
+    names, added = tuple(sorted(write.values)), tuple(sorted(write.add))
+    shape = (connection.dialect.name, write.table, names, added)
+    statement = _UPSERTS.get(shape)
+    if statement is None:
+        statement = _UPSERTS[shape] = _build_upsert(*shape)
+    _, key = _TABLES[write.table]
+    parameters = {"session_id": session_id, key: write.row or session_id}
+    parameters |= {name: _storable(value) for name, value in write.values.items()}
+    parameters |= {name: amount for name, amount in write.add.items()}
+    connection.execute(statement, parameters)
+
+
+def _build_upsert(
+    dialect: str, table: Table, names: Sequence[str], added: Sequence[str]
+) -> sa.Executable:
+    into, key = _TABLES[table]
+    make: Callable[[sa.Table], postgresql.Insert | sqlite.Insert]
+    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    keys = list(dict.fromkeys(["session_id", key]))
+    insert = make(into).values({name: sa.bindparam(name) for name in (*keys, *names, *added)})
+    changes: Mapping[str, sa.ColumnElement[object]] = {
+        **{name: insert.excluded[name] for name in names},
+        **{name: into.c[name] + insert.excluded[name] for name in added},
+    }
+    if not changes:
+        return insert.on_conflict_do_nothing(index_elements=keys)
+    return insert.on_conflict_do_update(index_elements=keys, set_=changes)
+
+
+def _event_row(stored: StoredEvent) -> dict[str, object]:
+    return {
+        "session_id": stored.session_id,
+        "seq": stored.seq,
+        "at_ms": stored.at_ms,
+        "type": stored.event.type,
+        "v": stored.event.v,
+        "body": _dump(stored.event),
+    }
+
+
+def _dump(event: Event) -> str:
+    try:
+        return EVENT.dump_json(event).decode()
+    except PydanticSerializationError:
+        # A model can write half of a surrogate pair, which no database takes as text.
+        return json.dumps(_storable(event.model_dump()), ensure_ascii=False)
+
+
+def _storable(value: Any) -> Any:
+    """Return JSON without what text columns refuse: zero characters and lone surrogates."""
+    if isinstance(value, str):
+        if value.isascii() and "\0" not in value:
+            return value
+        whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return whole.replace("\0", "\ufffd")
+    if isinstance(value, list | tuple):
+        return [_storable(item) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return {_storable(name): _storable(item) for name, item in items}
+    return value

@@ -1,0 +1,95 @@
+"""Where a store is: a file of SQLite, or a PostgreSQL database by URL.
+
+Owns how a place is written, and the modes of the files; opens no database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from agent_ls.domain.errors import StoreError
+
+_SQLITE = ("sqlite", "sqlite+pysqlite")
+_POSTGRES_PORT = 5432
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One place for a store."""
+
+    path: Path | None
+    """The file, absolute; None for a server."""
+    url: str = field(repr=False)
+    """The server's URL with its driver and credentials; empty for a file."""
+    shown: str
+    """For a person: never holds a password."""
+
+
+def locate(place: str | Path) -> Location:
+    """Return what ``place`` names: an absolute file path, ``sqlite:///…`` or ``postgresql://…``.
+
+    Errors: ``StoreError`` for a relative path and for a kind of database that is not supported.
+    """
+    text = str(place)
+    scheme, separator, _ = text.partition("://")
+    if not separator:
+        return _file(Path(text))
+    if scheme in _SQLITE:
+        return _file(Path(unquote(urlsplit(text).path.removeprefix("/"))))
+    if scheme == "postgres" or scheme.partition("+")[0] == "postgresql":
+        return _server(text)
+    raise StoreError(
+        f"A store cannot be of the kind {scheme!r}; "
+        "give the path of a file, or a URL that begins with postgresql://."
+    )
+
+
+def prepare_file(path: Path) -> None:
+    """Make sure that the file exists and that only its owner can read it.
+
+    Errors: ``OSError`` as it comes; ``StoreError`` when something else than a file is there.
+    """
+    if not path.parent.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise StoreError(
+                f"The store {path} is not a file; move it away or choose another place."
+            )
+        if found.st_mode & 0o077:
+            # SQLite gives its -wal and -shm files the mode of this one. A file that belongs to
+            # somebody else stays as its owner made it.
+            with contextlib.suppress(PermissionError):
+                os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
+
+
+def _file(path: Path) -> Location:
+    path = path.expanduser()
+    if not path.is_absolute():
+        raise StoreError(f"The store's path {str(path)!r} is relative; give it from the root on.")
+    return Location(path=path, url="", shown=str(path))
+
+
+def _server(text: str) -> Location:
+    parts = urlsplit(text)
+    _, _, driver = parts.scheme.partition("+")
+    driver = driver or "pg8000"
+    query = dict(parse_qsl(parts.query))
+    if driver == "pg8000" and query.get("host", "").startswith("/"):
+        # libpq's way to name a socket's folder; pg8000 wants the socket itself.
+        port = parts.port or _POSTGRES_PORT
+        query["unix_sock"] = f"{query.pop('host')}/.s.PGSQL.{port}"
+    host = parts.hostname or "localhost"
+    if parts.port:
+        host = f"{host}:{parts.port}"
+    url = urlunsplit((f"postgresql+{driver}", parts.netloc, parts.path, urlencode(query), ""))
+    return Location(path=None, url=url, shown=f"postgresql://{host}{parts.path}")

@@ -1,0 +1,101 @@
+"""Session lists, blobs and leases; each function runs inside the caller's transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from agent_ls.domain.errors import StoreError
+from agent_ls.loop.ports import SessionSummary
+from agent_ls.store.projections import roots_key
+from agent_ls.store.schema import blobs, leases
+from agent_ls.store.schema import sessions as sessions_table
+
+_NOW_MS = {
+    # A lease ends for all its users at once, so only the database's own clock counts.
+    "sqlite": sa.text("SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"),
+    "postgresql": sa.text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
+}
+_INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+def sessions(connection: sa.Connection, roots: Sequence[str] | None) -> list[SessionSummary]:
+    """Return sessions, newest first; only those of exactly these roots when given."""
+    table = sessions_table.c
+    query = sa.select(
+        table.session_id,
+        table.title,
+        table.roots,
+        table.updated_ms,
+        table.turns,
+        table.status,
+        table.cost_usd,
+    ).order_by(table.updated_ms.desc(), table.session_id.desc())
+    if roots is not None:
+        query = query.where(table.roots == roots_key(list(roots)))
+    return [_summary(row) for row in connection.execute(query)]
+
+
+def put_blob(connection: sa.Connection, data: bytes) -> str:
+    """Store bytes and return their SHA-256 digest; storing twice is harmless."""
+    digest = hashlib.sha256(data).hexdigest()
+    insert = _INSERT[connection.dialect.name](blobs).values(digest=digest, data=data)
+    connection.execute(insert.on_conflict_do_nothing(index_elements=["digest"]))
+    return digest
+
+
+def get_blob(connection: sa.Connection, digest: str) -> bytes | None:
+    """Return stored bytes, None when there are none.
+
+    Errors: ``StoreError`` when they are no longer those that were stored.
+    """
+    data = connection.scalar(sa.select(blobs.c.data).where(blobs.c.digest == digest))
+    if data is None:
+        return None
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise StoreError(
+            f"Stored bytes {digest[:12]}… are damaged and were not used: the file they belong to "
+            "cannot be restored from here. Check the disk that holds the store."
+        )
+    return bytes(data)
+
+
+def take_lease(connection: sa.Connection, session_id: str, owner: str, ttl_s: float) -> bool:
+    """Take or renew a session for ``owner``; False when another owner's time still runs."""
+    now_ms = connection.execute(_NOW_MS[connection.dialect.name]).scalar_one()
+    insert = _INSERT[connection.dialect.name](leases).values(
+        session_id=session_id, owner=owner, expires_ms=now_ms + round(ttl_s * 1000)
+    )
+    free = sa.or_(leases.c.owner == owner, leases.c.expires_ms <= now_ms)
+    taken = connection.execute(
+        insert.on_conflict_do_update(
+            index_elements=["session_id"],
+            set_={"owner": insert.excluded.owner, "expires_ms": insert.excluded.expires_ms},
+            where=free,
+        ).returning(leases.c.owner)
+    )
+    return taken.one_or_none() is not None
+
+
+def drop_lease(connection: sa.Connection, session_id: str, owner: str) -> None:
+    """Give a session back; nothing happens when another owner has it."""
+    connection.execute(
+        sa.delete(leases).where(leases.c.session_id == session_id, leases.c.owner == owner)
+    )
+
+
+def _summary(row: Any) -> SessionSummary:
+    return SessionSummary(
+        session_id=row.session_id,
+        title=row.title,
+        roots=tuple(json.loads(row.roots)),
+        updated_ms=row.updated_ms,
+        turns=row.turns,
+        status=row.status,
+        cost_usd=row.cost_usd,
+    )

@@ -1,0 +1,184 @@
+"""The tables, once for SQLite and PostgreSQL.
+
+``events`` is the truth. ``sessions``, ``executions``, ``steps``, ``calls`` and ``approvals`` are
+projections of it (``projections.py``), for lists, audits and cost queries.
+Source: seed 004, "Database Schema": its two tables are ``executions`` and ``steps`` here.
+A change here needs a migration; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = sa.MetaData()
+
+_JSON = sa.JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+
+
+def _session_id() -> sa.Column[str]:
+    # Rows of a session go when it goes.
+    target = sa.ForeignKey("sessions.session_id", ondelete="CASCADE")
+    return sa.Column("session_id", sa.String, target, primary_key=True)
+
+
+def _text(name: str) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=False, server_default="")
+
+
+def _count(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=False, server_default="0")
+
+
+def _usage() -> tuple[sa.Column[int] | sa.Column[float], ...]:
+    return (
+        _count("input_tokens"),
+        _count("output_tokens"),
+        _count("cache_read_tokens"),
+        _count("cache_write_tokens"),
+        _count("reasoning_tokens"),
+        sa.Column("cost_usd", sa.Double, nullable=False, server_default="0"),
+    )
+
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("session_id", sa.String, primary_key=True),
+    # A sorted JSON list, compact: equal sets of roots are equal texts.
+    sa.Column("roots", sa.Text, nullable=False, server_default="[]"),
+    _text("title"),
+    _text("mode"),
+    _text("model"),
+    sa.Column("status", sa.Text, nullable=False, server_default="new"),
+    _count("created_ms"),
+    _count("updated_ms"),
+    _count("turns"),
+    *_usage(),
+    _count("last_seq"),
+    # What projecting the next event needs to know of the earlier ones.
+    sa.Column("cursor", sa.Text, nullable=False, server_default="{}"),
+    sa.Index("ix_sessions_roots", "roots", "updated_ms"),
+    sa.Index("ix_sessions_updated", "updated_ms"),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    _session_id(),
+    sa.Column("seq", sa.BigInteger, primary_key=True),
+    sa.Column("at_ms", sa.BigInteger, nullable=False),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("v", sa.Integer, nullable=False),
+    # Text and not JSONB: it must come back byte for byte, escaped zero characters included.
+    sa.Column("body", sa.Text, nullable=False),
+)
+
+executions = sa.Table(
+    "executions",
+    metadata,
+    _session_id(),
+    sa.Column("execution_id", sa.String, primary_key=True),
+    _text("task"),
+    sa.Column("status", sa.Text, nullable=False, server_default="running"),
+    sa.Column("stop_reason", sa.Text),
+    _text("failure_reason"),
+    _text("escalation_reason"),
+    _count("started_ms"),
+    sa.Column("completed_ms", sa.BigInteger),
+    _count("total_steps"),
+    _count("total_calls"),
+    *_usage(),
+    sa.Column("state_snapshot", _JSON),
+    sa.Index("ix_executions_started", "started_ms"),
+)
+
+steps = sa.Table(
+    "steps",
+    metadata,
+    _session_id(),
+    sa.Column("step_id", sa.String, primary_key=True),
+    sa.Column("execution_id", sa.String, nullable=False, server_default=""),
+    _count("step_number"),
+    _count("at_ms"),
+    _count("duration_ms"),
+    _count("attempts"),
+    _text("model"),
+    sa.Column("finish_reason", sa.Text),
+    _text("reasoning"),
+    sa.Column("action", _JSON),
+    sa.Column("result", _JSON),
+    sa.Column("validation", _JSON),
+    sa.Column("success", sa.Boolean),
+    _text("error"),
+    *_usage(),
+    sa.Index("ix_steps_execution", "session_id", "execution_id", "step_number"),
+)
+
+calls = sa.Table(
+    "calls",
+    metadata,
+    _session_id(),
+    sa.Column("call_id", sa.String, primary_key=True),
+    sa.Column("execution_id", sa.String, nullable=False, server_default=""),
+    sa.Column("step_id", sa.String, nullable=False, server_default=""),
+    _text("tool"),
+    sa.Column("effect", sa.Text),
+    _text("arguments"),
+    sa.Column("paths", _JSON),
+    sa.Column("decision", sa.Text),
+    _text("decided_by"),
+    _text("reason"),
+    sa.Column("status", sa.Text, nullable=False, server_default="pending"),
+    sa.Column("error", sa.Text),
+    _text("result"),
+    sa.Column("output_id", sa.Text),
+    _count("added_lines"),
+    _count("removed_lines"),
+    sa.Column("started_ms", sa.BigInteger),
+    sa.Column("finished_ms", sa.BigInteger),
+    _count("duration_ms"),
+    sa.Index("ix_calls_execution", "session_id", "execution_id"),
+    sa.Index("ix_calls_tool", "tool", "decision"),
+)
+
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    _session_id(),
+    sa.Column("approval_id", sa.String, primary_key=True),
+    sa.Column("execution_id", sa.String, nullable=False, server_default=""),
+    # ``call`` for one tool call; ``question`` for an escalation or the model's own question.
+    sa.Column("kind", sa.Text, nullable=False, server_default="call"),
+    sa.Column("call_id", sa.Text),
+    # The tool, or the policy that escalated.
+    _text("asked_by"),
+    _text("title"),
+    _text("reason"),
+    _text("payload"),
+    _text("digest"),
+    sa.Column("choice", sa.Text),
+    _text("note"),
+    _text("answered_by"),
+    sa.Column("rule", sa.Text),
+    _count("requested_ms"),
+    sa.Column("resolved_ms", sa.BigInteger),
+)
+
+blobs = sa.Table(
+    "blobs",
+    metadata,
+    # SHA-256 of the bytes, as hexadecimal digits.
+    sa.Column("digest", sa.String, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    # No reference to ``sessions``: a lease may be taken before the first event.
+    sa.Column("session_id", sa.String, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    # By the database's clock, which all its users share.
+    sa.Column("expires_ms", sa.BigInteger, nullable=False),
+)

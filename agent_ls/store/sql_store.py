@@ -1,0 +1,142 @@
+"""The store's face to the loop: the ``Store`` port over one writer thread.
+
+Owns no SQL and imports none: making a store costs nothing, the first use opens it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from agent_ls.store.location import Location, locate
+from agent_ls.store.writer import Append, Reply, Work, Writer
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from agent_ls.domain.events import StoredEvent
+    from agent_ls.loop.ports import SessionSummary
+
+T = TypeVar("T")
+
+
+def open_store(place: str | Path) -> SqlStore:
+    """Return the store at an absolute file path or a ``postgresql://`` URL.
+
+    Nothing is opened or imported before the first use; ``SqlStore.ready`` is the way to do it
+    early. Errors: ``StoreError`` when ``place`` names nothing a store can be in.
+    """
+    return SqlStore(locate(place))
+
+
+class SqlStore:
+    """All sessions in one SQLite file or PostgreSQL database.
+
+    Errors: ``StoreError`` from every method; a durable append that raises stored nothing.
+    """
+
+    def __init__(self, location: Location) -> None:
+        """Take the place; see ``open_store``."""
+        self.location = location
+        self._writer = Writer(location)
+
+    async def ready(self) -> None:
+        """Open the store now, and bring it to today's schema."""
+        await self._do(lambda _connection: None, is_write=False)
+
+    async def append(self, events: Sequence[StoredEvent], *, durable: bool) -> None:
+        """Store events in order; with ``durable`` returns after they survive a crash.
+
+        Without it returns at once; what then cannot be stored is kept, and told to the next
+        durable append. No events and ``durable``: returns when all earlier ones are safe.
+        """
+        jobs = groupby(events, key=lambda stored: stored.session_id)
+        batches = [(session_id, tuple(group)) for session_id, group in jobs] or [("", ())]
+        must_wait = durable or self._writer.is_full
+        replies: list[Reply] = []
+        for session_id, batch in batches:
+            reply = Reply() if must_wait else None
+            self._writer.take(Append(session_id, batch, reply))
+            replies += [reply] if reply else []
+        for reply in replies:
+            await reply.future
+
+    async def load(self, session_id: str) -> list[StoredEvent]:
+        """Return a session's events in order, migrated to today's versions; empty if unknown."""
+
+        def run(connection: sa.Connection) -> list[StoredEvent]:
+            from agent_ls.store import journal
+
+            return journal.load(connection, session_id)
+
+        return await self._do(run, is_write=False, reloads=session_id)
+
+    async def sessions(self, roots: Sequence[str] | None = None) -> list[SessionSummary]:
+        """Return sessions, newest first; only those of exactly these root URIs when given.
+
+        ``status`` is ``new`` before a session's first turn.
+        """
+
+        def run(connection: sa.Connection) -> list[SessionSummary]:
+            from agent_ls.store import queries
+
+            return queries.sessions(connection, roots)
+
+        return await self._do(run, is_write=False)
+
+    async def put_blob(self, data: bytes) -> str:
+        """Store bytes durably and return their digest; storing twice is harmless."""
+
+        def run(connection: sa.Connection) -> str:
+            from agent_ls.store import queries
+
+            return queries.put_blob(connection, data)
+
+        return await self._do(run)
+
+    async def get_blob(self, digest: str) -> bytes | None:
+        """Return stored bytes, None when there are none."""
+
+        def run(connection: sa.Connection) -> bytes | None:
+            from agent_ls.store import queries
+
+            return queries.get_blob(connection, digest)
+
+        return await self._do(run, is_write=False)
+
+    async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
+        """Take or renew the right to write a session; False when another owner holds it."""
+
+        def run(connection: sa.Connection) -> bool:
+            from agent_ls.store import queries
+
+            return queries.take_lease(connection, session_id, owner, ttl_s)
+
+        return await self._do(run)
+
+    async def release(self, session_id: str, owner: str) -> None:
+        """Give the right back; nothing happens when another owner has it."""
+
+        def run(connection: sa.Connection) -> None:
+            from agent_ls.store import queries
+
+            queries.drop_lease(connection, session_id, owner)
+
+        await self._do(run)
+
+    async def close(self) -> None:
+        """Write what is pending and close; closing twice is harmless."""
+        await self._writer.close()
+
+    async def _do(
+        self,
+        run: Callable[[sa.Connection], T],
+        *,
+        is_write: bool = True,
+        reloads: str | None = None,
+    ) -> T:
+        reply = Reply()
+        self._writer.take(Work(run, reply, is_write=is_write, reloads=reloads))
+        return await reply.future
