@@ -1,0 +1,74 @@
+"""What is known of each language: file names, grammar, comment syntax. Owns ``languages.toml``.
+
+Knows nothing of editors: a language id is a word that an editor may or may not share.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Literal
+
+from pydantic import Field
+
+from agent_ls.domain.record import Record
+from agent_ls.syntax.data import read_data
+
+
+class Language(Record):
+    """One language, as ``languages.toml`` describes it; the fields are explained there."""
+
+    id: str
+    aliases: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    wheel: str = ""
+    function: str = "language"
+    line: tuple[str, ...] = ()
+    block: tuple[tuple[str, str] | tuple[str, str, Literal["nested"]], ...] = ()
+    strings: tuple[str | tuple[str, str], ...] = ('"', "'")
+    escape: str = Field(default="\\", max_length=1)
+    comment_at: Literal["anywhere", "word", "line"] = "anywhere"
+
+    @property
+    def has_comments(self) -> bool:
+        """Say whether anything can be commented in it."""
+        return bool(self.line or self.block)
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """Return every known language, in the file's order."""
+    table = tomllib.loads(read_data("languages.toml"))
+    return tuple(Language(id=name, **facts) for name, facts in table.items())
+
+
+@cache
+def _by_id() -> dict[str, Language]:
+    found = {alias: one for one in languages() for alias in one.aliases}
+    return found | {one.id: one for one in languages()}
+
+
+def language_of(language_id: str = "", file_name: str = "") -> Language | None:
+    """Return the language an editor's id or else a file's name stands for; None if unknown.
+
+    Invariant: an id that says nothing (plain text, or none at all) does not hide a telling name.
+    """
+    by_id = _by_id().get(language_id.lower())
+    if by_id is not None and by_id.has_comments:
+        return by_id
+    return _language_of_file(PurePosixPath(file_name.replace("\\", "/")).name.lower()) or by_id
+
+
+def _language_of_file(name: str) -> Language | None:
+    """Return the language whose pattern fits best: exact names first, then the longest pattern."""
+    best: tuple[int, Language] | None = None
+    for one in languages():
+        for pattern in one.files:
+            if not name or not fnmatchcase(name, pattern.lower()):
+                continue
+            weight = len(pattern) + (0 if "*" in pattern else 1000)
+            if best is None or weight > best[0]:
+                best = (weight, one)
+    return best[1] if best else None

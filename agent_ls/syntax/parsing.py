@@ -1,0 +1,79 @@
+"""Parsing with tree-sitter; the one place that loads grammars, each when it is first needed.
+
+The parser holds the interpreter's lock, so larger texts are not parsed here at all: whoever asks
+gets None and falls back on a search over the text.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from functools import cache
+
+from tree_sitter import Language as Grammar
+from tree_sitter import Node as Node
+from tree_sitter import Parser, Query, QueryCursor
+from tree_sitter import Tree as Tree
+
+from agent_ls.syntax.data import read_data
+from agent_ls.syntax.languages import Language, language_of
+
+MAX_PARSED_BYTES = 500_000
+"""About 60 ms of parsing."""
+
+
+@cache
+def _grammar(wheel: str, function: str) -> Grammar | None:
+    """Load one grammar; None when its wheel is missing or of another time."""
+    try:
+        pointer: object = getattr(importlib.import_module(wheel), function)()
+        return Grammar(pointer)
+    except (ImportError, AttributeError, ValueError):
+        return None
+
+
+def has_grammar(language: Language) -> bool:
+    """Say whether texts of this language can be parsed on this machine."""
+    return bool(language.wheel) and _grammar(language.wheel, language.function) is not None
+
+
+def parse(data: bytes, language: Language) -> Tree | None:
+    """Return the tree of a UTF-8 text, or None without a grammar or above the size limit.
+
+    Never raises: broken text gives a tree with error nodes.
+    """
+    if not language.wheel or len(data) > MAX_PARSED_BYTES:
+        return None
+    grammar = _grammar(language.wheel, language.function)
+    return Parser(grammar).parse(data) if grammar else None
+
+
+def parse_shell(data: bytes) -> Tree | None:
+    """Return the tree of a shell text; None when it is too large or bash has no grammar here."""
+    shell = language_of("shellscript")
+    return parse(data, shell) if shell else None
+
+
+@cache
+def _shell_commands() -> Query | None:
+    shell = language_of("shellscript")
+    grammar = _grammar(shell.wheel, shell.function) if shell else None
+    return Query(grammar, read_data("bash/commands.scm")) if grammar else None
+
+
+def shell_captures(node: Node) -> dict[str, list[Node]]:
+    """Return what ``bash/commands.scm`` captures below a node, by capture name."""
+    query = _shell_commands()
+    return QueryCursor(query).captures(node) if query else {}
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield the node and everything below it, each before what it contains.
+
+    Iterative, so that hostile nesting cannot exhaust the stack.
+    """
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(reversed(one.children))
