@@ -1,0 +1,27 @@
+"""Has somebody asked the turn to stop?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.events import CancelRequested
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CheckVerdict, Halt, Proceed
+from agent_ls.loop.view import TurnView
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Ends the turn at once, without another model request.
+
+    Source: seed 000 phase 1 (cancellation tokens), seed 002 safety nets (user interrupt).
+    """
+
+    name: ClassVar[str] = "cancelled"
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the requests to stop that were recorded in this turn."""
+        for request in view.each(CancelRequested):
+            return Halt(StopReason.CANCELLED, f"Stopped by {request.by}.")
+        return Proceed()

@@ -1,0 +1,46 @@
+"""Does the conversation still fit the model's window?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Compact, Proceed
+from agent_ls.loop.view import TurnView
+
+
+class ContextFullOptions(Record):
+    """When the window counts as full."""
+
+    share: float = Field(default=0.95, gt=0, le=1)
+    """Part of the model's window; nothing is checked for a model whose window is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFull:
+    """Has the conversation shortened first, and closes the turn when that did not help.
+
+    Source: seed 002 ``is_critically_full``, seed 000 ``hard_context_limit``.
+    """
+
+    name: ClassVar[str] = "context_full"
+    options: ContextFullOptions = ContextFullOptions()
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the size of the next request and what was tried since the last answer."""
+        window = view.facts.window_tokens
+        used = view.context_tokens
+        if window <= 0 or used < window * self.options.share:
+            return Proceed()
+        why = f"The conversation takes {used:,} of the model's {window:,} tokens"
+        if not view.has_compacted_since_answer:
+            return Compact(f"{why}.")
+        return CloseOut(
+            StopReason.CONTEXT_FULL,
+            f"{why} even after it was shortened. "
+            "Start a new session, or choose a model with a larger window.",
+        )

@@ -1,0 +1,48 @@
+"""Does the provider still answer at all?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.events import RecoveryChosen
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CheckVerdict, Halt, Proceed
+from agent_ls.loop.view import TurnView
+
+
+class FailureLimitOptions(Record):
+    """How many steps may fail."""
+
+    max_failed_steps: int = Field(default=3, ge=1)
+    """Steps in a row that were given up after all their attempts."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureLimit:
+    """Stops the turn when step after step brings no usable answer.
+
+    Source: seed 003 ``MAX_ERROR_COUNT``; here an answer sets the count back.
+    """
+
+    name: ClassVar[str] = "failure_limit"
+    options: FailureLimitOptions = FailureLimitOptions()
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the steps given up since the last answer."""
+        if view.failed_steps < self.options.max_failed_steps:
+            return Proceed()
+        return Halt(
+            StopReason.ERROR,
+            f"{view.failed_steps} steps in a row brought no usable answer from the model. "
+            f"{_last_reason(view)}Nothing is lost: prompt again when the model answers.",
+        )
+
+
+def _last_reason(view: TurnView) -> str:
+    """Return why the last step was given up, in the words recorded then."""
+    reasons = [one.text for one in view.each(RecoveryChosen) if one.action == "fail_step"]
+    return f"Last: {reasons[-1].strip()} " if reasons and reasons[-1].strip() else ""

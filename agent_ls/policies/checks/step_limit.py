@@ -1,0 +1,52 @@
+"""Has the turn taken all the steps it may take?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
+from agent_ls.loop.view import TurnView
+
+
+class StepLimitOptions(Record):
+    """How many steps a turn may take."""
+
+    max_steps: int = Field(default=50, ge=0)
+    """Accepted model answers in one turn; 0: no limit."""
+    max_plan_steps: int = Field(default=20, ge=0)
+    """The same in plan mode, which only reads; 0: no limit of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepLimit:
+    """Closes the turn when its steps are used up.
+
+    Source: seed 000 ``max_iterations``, seeds 002, 003 and 004.
+    """
+
+    name: ClassVar[str] = "step_limit"
+    options: StepLimitOptions = StepLimitOptions()
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the number of answers the turn has had."""
+        limit = self._limit(view.mode)
+        if limit and view.steps >= limit:
+            return CloseOut(
+                StopReason.MAX_STEPS,
+                f"The turn used all {limit} steps it may take. "
+                "Prompt again to go on, or raise step_limit in the settings.",
+            )
+        return Proceed()
+
+    def _limit(self, mode: Mode) -> int:
+        """Return the smaller of the limits that hold in this mode; 0 when none does."""
+        limits = [self.options.max_steps]
+        if mode is Mode.PLAN:
+            limits.append(self.options.max_plan_steps)
+        return min((limit for limit in limits if limit), default=0)

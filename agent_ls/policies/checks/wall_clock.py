@@ -1,0 +1,39 @@
+"""Has the turn run for as long as it may?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
+from agent_ls.loop.view import TurnView
+
+
+class WallClockOptions(Record):
+    """How long a turn may run."""
+
+    limit_s: float = Field(default=0.0, ge=0)
+    """Seconds since the turn began or was resumed, waiting for people included; 0: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class WallClock:
+    """Closes the turn when its time is over. Source: seeds 002 and 004, total timeout."""
+
+    name: ClassVar[str] = "wall_clock"
+    options: WallClockOptions = WallClockOptions()
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the monotonic time the turn has taken."""
+        limit = self.options.limit_s
+        if limit and view.elapsed_s >= limit:
+            return CloseOut(
+                StopReason.TIMEOUT,
+                f"The turn ran for {view.elapsed_s:.0f} s of the {limit:.0f} s it may take. "
+                "Prompt again to go on, or raise wall_clock in the settings.",
+            )
+        return Proceed()

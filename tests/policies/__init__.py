@@ -1,0 +1,1 @@
+"""One table per socket: events that build a view, options, and the verdict they must give."""
