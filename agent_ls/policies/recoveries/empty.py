@@ -1,0 +1,43 @@
+"""What to do when the model gave nothing at all: ask again, then accept that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Accept, Reask, RecoveryVerdict
+from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.view import TurnView
+
+
+class EmptyOptions(Record):
+    """How often an answer is asked for again."""
+
+    max_reasks: int = Field(default=2, ge=0)
+    """In one step, before the empty answer is accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """Handles answers without text, reasoning and calls. Source: seed 000, empty response retry."""
+
+    name: ClassVar[str] = "empty"
+    options: EmptyOptions = EmptyOptions()
+
+    async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
+        """Answer from what the attempt brought."""
+        # In a text-only step calls do not count, because they are discarded.
+        calls = not view.turn.text_only and (attempt.calls or attempt.cut_calls)
+        has_something = attempt.text.strip() or attempt.reasoning.strip() or calls
+        # A continued answer may end with nothing more to say: the earlier text is the answer.
+        if attempt.error is not None or has_something or view.turn.partial_text:
+            return Accept()
+        if view.recoveries(self.name) >= self.options.max_reasks:
+            return Accept()
+        return Reask(
+            "Your answer was empty. Go on with the task: call a tool, "
+            "or tell the user the result if there is nothing left to do."
+        )

@@ -1,0 +1,46 @@
+"""What to do when the model or its provider declined: end the turn, and say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict
+from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.view import TurnView
+
+_MAX_QUOTED_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Ends the turn with what was said, never silently.
+
+    Source: seed 003, content filter; a filter stop without a word looks like a hang.
+    """
+
+    name: ClassVar[str] = "refusal"
+
+    async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
+        """Answer from how the attempt ended."""
+        if attempt.error is not None:
+            if attempt.error.failure is not ProviderFailure.CONTENT_FILTER:
+                return Accept()
+            return _fail(
+                "The provider's content filter stopped the request.", attempt.error.message
+            )
+        if attempt.finish is FinishReason.CONTENT_FILTER:
+            return _fail("The provider's content filter stopped the answer.", attempt.text)
+        if attempt.finish is FinishReason.REFUSAL:
+            return _fail("The model declined to answer.", attempt.text)
+        return Accept()
+
+
+def _fail(what: str, said: str) -> Fail:
+    """End the turn in the words that came, if any did."""
+    quoted = said.strip()[:_MAX_QUOTED_CHARS]
+    words = f" It said: {quoted}" if quoted else ""
+    return Fail(StopReason.REFUSAL, f"{what}{words} Rephrase the prompt, or choose another model.")

@@ -1,0 +1,47 @@
+"""What to do when a tool call's arguments never closed: ask for a smaller one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Accept, Reask, RecoveryVerdict, StepFailed
+from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.view import TurnView
+
+
+class TruncatedCallOptions(Record):
+    """How often a smaller call is asked for."""
+
+    max_reasks: int = Field(default=2, ge=0)
+    """In one step, before the step counts as failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedCall:
+    """Drops an answer with cut calls; nothing of it runs, not even calls that were whole.
+
+    Source: seed 000, truncated tool call recovery.
+    """
+
+    name: ClassVar[str] = "truncated_call"
+    options: TruncatedCallOptions = TruncatedCallOptions()
+
+    async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
+        """Answer from the calls that never closed."""
+        if attempt.error is not None or not attempt.cut_calls:
+            return Accept()
+        tools = ", ".join(dict.fromkeys(call.tool or "(no name)" for call in attempt.cut_calls))
+        if attempt.finish is FinishReason.LENGTH:
+            what = f"The output limit cut off the arguments of your call to {tools}."
+            advice = "Use smaller arguments: split the work into several calls, one per answer."
+        else:
+            what = f"The arguments of your call to {tools} ended before their JSON was complete."
+            advice = "Write the whole JSON object; keep it small."
+        if view.recoveries(self.name) >= self.options.max_reasks:
+            return StepFailed(f"{what} Asking for smaller ones did not help.")
+        return Reask(f"{what} Nothing of that answer was run. {advice}")
