@@ -17,6 +17,7 @@ from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
 from agent_ls.domain.calls import ToolCall, ToolKind
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
 
 _TITLE_ARGUMENTS = ("command", "path", "file", "pattern", "query", "symbol", "url", "question")
@@ -48,6 +49,13 @@ class Translation:
         self._calls: dict[str, ToolCall] = {}
         self._total = Usage()
         self._step = 0
+
+    def begin(self, state: SessionState) -> None:
+        """Go on from here; clients have what came before from a snapshot."""
+        for stored in state.turn.events if state.turn else ():
+            self.feed(stored.event)
+        self._steers = [one.text for one in state.queue if one.kind == "steer"]
+        self._total = state.usage
 
     def feed(self, event: e.Event) -> list[wire.Update]:
         """Return what clients see of the next event; empty when there is nothing to see."""
