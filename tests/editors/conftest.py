@@ -1,0 +1,70 @@
+"""Real editors as fixtures. One that is not on the machine is a skip with its reason; in CI, where
+`tests/editors/install.sh` has run, the same skip is a failure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
+from tests.editors.vscode import VsCode, find_vscode
+
+_OPEN = pytest.StashKey[list[Neovim]]()
+OpenNeovim = Callable[..., Neovim]
+
+
+def _places() -> Path:
+    """Where the installer puts editors; the tests' own start-up has settled the variable."""
+    return Path(os.environ["AGENT_LS_EDITORS"])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {"nvim", "vscode"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("editor")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Tell the story of every editor that is open when a test fails, unless the failure does."""
+    report = yield
+    if report.when == "call" and report.failed:
+        for editor in item.stash.get(_OPEN, []):
+            if "--- lsp.log" not in str(report.longrepr):
+                report.sections.append(("Neovim", editor.story()))
+    return report
+
+
+@pytest.fixture(params=[(0, 7), (0, 11)], ids=["neovim-0.7", "neovim-0.11"])
+def nvim(request: pytest.FixtureRequest) -> Iterator[OpenNeovim]:
+    """Opens a Neovim on a folder: `nvim(root, NeovimSetup(...))`; closed after the test.
+
+    The test fails when anything that the editor started, our server first of all, outlives it.
+    """
+    major, minor = request.param
+    binary = find_neovim((major, minor), _places())
+    if binary is None:
+        pytest.skip(f"no Neovim {major}.{minor} here; run tests/editors/install.sh neovim")
+    opened = request.node.stash.setdefault(_OPEN, [])
+
+    with ExitStack() as stack:
+
+        def open_neovim(root: Path, setup: NeovimSetup | None = None) -> Neovim:
+            editor = stack.enter_context(Neovim(binary, root, setup))
+            opened.append(editor)
+            return editor
+
+        yield open_neovim
+
+
+@pytest.fixture
+def vscode(tmp_path: Path) -> VsCode:
+    """Runs tests inside a VS Code's extension host; pictures go to `shots` below tmp_path."""
+    places = find_vscode(_places())
+    if places is None:
+        pytest.skip("no VS Code or no Chromium here; run tests/editors/install.sh vscode")
+    return VsCode(places, tmp_path / "shots")
