@@ -1,0 +1,63 @@
+"""ask_user: a question that only the person can answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview, Question
+from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.errors import ToolError
+from agent_ls.domain.ids import Ids
+from agent_ls.loop.ports import Approver
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments
+
+
+class AskUserArguments(Arguments):
+    """The question, and answers to choose from."""
+
+    question: Annotated[str, Field(min_length=1, max_length=2_000)]
+    options: Annotated[tuple[str, ...], Field(max_length=6)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    """Asks the person."""
+
+    name: ClassVar[str] = "ask_user"
+    description: ClassVar[str] = "Ask the user, only when you cannot go on without the answer."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.OTHER
+    Arguments: ClassVar[type[Arguments]] = AskUserArguments
+
+    approver: Approver
+    ids: Ids
+
+    def paths(self, arguments: AskUserArguments) -> tuple[str, ...]:
+        """Return none: it looks at no file."""
+        return ()
+
+    async def preview(self, arguments: AskUserArguments) -> Preview:
+        """Return the question."""
+        return Preview(title="Ask you a question", payload=arguments.question, kind=self.kind)
+
+    async def run(self, arguments: AskUserArguments, context: ToolContext) -> ToolOutput:
+        """Wait for the answer."""
+        answer = await self.approver.ask(
+            Question(
+                id=self.ids.new("qst"),
+                turn_id=context.turn_id,
+                origin=self.name,
+                text=arguments.question,
+                options=arguments.options,
+            )
+        )
+        if not answer.is_answered:
+            raise ToolError(
+                "Nobody is there to answer. Decide yourself, and say what you assumed.",
+                ErrorKind.DENIED,
+            )
+        return ToolOutput(f"The user answers: {answer.text}")

@@ -1,0 +1,74 @@
+"""diagnostics: what the checkers say of files, on their newest text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.findings import Finding
+from agent_ls.loop.ports import CompileChecks, Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+
+_MAX_SHOWN = 100
+
+
+class DiagnosticsArguments(Arguments):
+    """Which files; none: those changed in this turn."""
+
+    paths: Annotated[tuple[FilePath, ...], Field(max_length=50)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """Runs the checkers."""
+
+    name: ClassVar[str] = "diagnostics"
+    description: ClassVar[str] = (
+        "Check files with the project's compilers and linters; without paths those you changed."
+    )
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.READ
+    Arguments: ClassVar[type[Arguments]] = DiagnosticsArguments
+
+    workspace: Workspace
+    checks: CompileChecks
+
+    def paths(self, arguments: DiagnosticsArguments) -> tuple[str, ...]:
+        """Return the files; all of them when none is named."""
+        return arguments.paths or (".",)
+
+    async def preview(self, arguments: DiagnosticsArguments) -> Preview:
+        """Return which files would be checked."""
+        files = "\n".join(arguments.paths) or "the files changed in this turn"
+        return Preview(title="Check files", payload=files, kind=self.kind)
+
+    async def run(self, arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutput:
+        """Return all findings, old ones too, one a line."""
+        touched = context.view.turn.touched
+        paths = arguments.paths or tuple(
+            path for path, file in touched.items() if file.after_blob is not None
+        )
+        if not paths:
+            return ToolOutput("No file was changed in this turn; name the files to check.")
+        texts = {path: (await self.workspace.read(path)).text for path in paths}
+        report = await self.checks.introduced(dict.fromkeys(texts), texts)
+        lines = [_line(finding) for finding in report.findings[:_MAX_SHOWN]]
+        if len(report.findings) > _MAX_SHOWN:
+            lines.append(f"({len(report.findings) - _MAX_SHOWN} more)")
+        if not lines and report.checkers:
+            lines.append(f"Nothing found by {', '.join(report.checkers)}.")
+        lines += [f"Not checked: {problem}" for problem in report.problems]
+        return ToolOutput("\n".join(lines) or "No checker handles these files.")
+
+
+def _line(finding: Finding) -> str:
+    code = f" {finding.code}" if finding.code else ""
+    return (
+        f"{finding.path}:{finding.start_line + 1}:{finding.start_column + 1}: "
+        f"{finding.severity} {finding.checker}{code}: {finding.message}"
+    )

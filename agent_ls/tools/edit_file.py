@@ -1,0 +1,99 @@
+"""edit_file: replace exact texts in a file; all edits of a call or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
+from agent_ls.domain.errors import ToolError
+from agent_ls.edits.exact import Refused, Wish, place
+from agent_ls.loop.grants import grant_of
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.changing import preview_of
+
+
+class Edit(Arguments):
+    """One replacement."""
+
+    old_string: str
+    new_string: str
+    line: Annotated[int | None, Field(ge=1)] = None
+    replace_all: bool = False
+
+
+class EditFileArguments(Arguments):
+    """Which file, and what to replace in it."""
+
+    path: FilePath
+    edits: Annotated[tuple[Edit, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class EditFile:
+    """Changes parts of a file."""
+
+    name: ClassVar[str] = "edit_file"
+    description: ClassVar[str] = (
+        "Replace texts in a file. Each old_string must match exactly and stand once; "
+        "`line` (of its first line) picks one of several, replace_all takes all."
+    )
+    effect: ClassVar[Effect] = Effect.WRITE
+    kind: ClassVar[ToolKind] = ToolKind.EDIT
+    Arguments: ClassVar[type[Arguments]] = EditFileArguments
+
+    workspace: Workspace
+
+    def paths(self, arguments: EditFileArguments) -> tuple[str, ...]:
+        """Return the file."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: EditFileArguments) -> Preview:
+        """Return the diff."""
+        file, change = await self._plan(arguments)
+        return preview_of(
+            f"Edit {arguments.path}", self.kind, change, file.text, grant_of(self.name, arguments)
+        )
+
+    async def run(self, arguments: EditFileArguments, context: ToolContext) -> ToolOutput:
+        """Plan the change; ACT applies it."""
+        file, change = await self._plan(arguments)
+        after = apply_replacements(file.text, change.replacements)
+        return ToolOutput(
+            f"Edited {arguments.path}: {_places(after, change)}.",
+            data={"path": arguments.path},
+            edits=(change,),
+        )
+
+    async def _plan(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText]:
+        file = await self.workspace.read(arguments.path)
+        wishes = [
+            Wish(edit.old_string, edit.new_string, edit.line, edit.replace_all)
+            for edit in arguments.edits
+        ]
+        placed = place(file.text, wishes)
+        if isinstance(placed, Refused):
+            raise ToolError(f"{arguments.path} was not changed. {placed.reason}")
+        return file, ChangeText(
+            path=arguments.path, base_version=file.version, replacements=placed
+        )
+
+
+def _places(after: str, change: ChangeText) -> str:
+    """Return where the new text stands now, in lines."""
+    shift = 0
+    lines: list[str] = []
+    for one in change.replacements:
+        start = one.start + shift
+        first = after.count("\n", 0, start) + 1
+        last = first + one.text.rstrip("\n").count("\n")
+        lines.append(str(first) if first == last else f"{first}-{last}")
+        shift += len(one.text) - (one.end - one.start)
+    word = "line" if len(lines) == 1 and "-" not in lines[0] else "lines"
+    return f"{word} {', '.join(lines)}"

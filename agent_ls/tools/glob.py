@@ -1,0 +1,61 @@
+"""glob: files by name pattern, ignore rules honoured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pathspec
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.errors import ToolError
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+
+_MAX_FILES = 300
+
+
+class GlobArguments(Arguments):
+    """Which pattern, below which folder."""
+
+    pattern: FilePath
+    path: FilePath = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """Finds files by name."""
+
+    name: ClassVar[str] = "glob"
+    description: ClassVar[str] = "Find files by pattern such as src/**/*.ts; ignored files are left out."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.SEARCH
+    Arguments: ClassVar[type[Arguments]] = GlobArguments
+
+    workspace: Workspace
+
+    def paths(self, arguments: GlobArguments) -> tuple[str, ...]:
+        """Return the folder that is searched."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: GlobArguments) -> Preview:
+        """Return what would be searched."""
+        return Preview(
+            title=f"Find {arguments.pattern} in {arguments.path}",
+            payload=f"{arguments.pattern}\nin {arguments.path}",
+            kind=self.kind,
+        )
+
+    async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolOutput:
+        """Return the matching files, sorted, one a line."""
+        try:
+            spec = pathspec.GitIgnoreSpec.from_lines([arguments.pattern.removeprefix("./")])
+        except ValueError as error:
+            raise ToolError(f"The pattern cannot be read: {error}.", ErrorKind.STRUCTURAL) from None
+        files = [path for path in await self.workspace.files(arguments.path) if spec.match_file(path)]
+        lines = files[:_MAX_FILES]
+        if len(files) > _MAX_FILES:
+            lines.append(f"({len(files) - _MAX_FILES} more; narrow the pattern)")
+        return ToolOutput("\n".join(lines) or "No file matches.", data={"files": len(files)})

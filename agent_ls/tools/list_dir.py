@@ -1,0 +1,52 @@
+"""list_dir: what is in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+
+_MAX_ENTRIES = 500
+
+
+class ListDirArguments(Arguments):
+    """Which folder."""
+
+    path: FilePath = "."
+
+
+@dataclass(frozen=True, slots=True)
+class ListDir:
+    """Lists a folder."""
+
+    name: ClassVar[str] = "list_dir"
+    description: ClassVar[str] = "List a folder's entries; folders end in /."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.READ
+    Arguments: ClassVar[type[Arguments]] = ListDirArguments
+
+    workspace: Workspace
+
+    def paths(self, arguments: ListDirArguments) -> tuple[str, ...]:
+        """Return the folder."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: ListDirArguments) -> Preview:
+        """Return which folder would be listed."""
+        return Preview(title=f"List {arguments.path}", payload=arguments.path, kind=self.kind)
+
+    async def run(self, arguments: ListDirArguments, context: ToolContext) -> ToolOutput:
+        """Return one entry a line, with sizes of files."""
+        entries = await self.workspace.list_dir(arguments.path)
+        lines = [
+            f"{entry.name}/" if entry.is_dir else f"{entry.name}  {entry.size_bytes} B"
+            for entry in entries[:_MAX_ENTRIES]
+        ]
+        if len(entries) > _MAX_ENTRIES:
+            lines.append(f"({len(entries) - _MAX_ENTRIES} more entries; use glob)")
+        return ToolOutput("\n".join(lines) or "(empty)", data={"entries": len(entries)})

@@ -1,0 +1,66 @@
+"""move_file: rename or move one file to a place where nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.edits import MoveFile as MoveEdit
+from agent_ls.domain.errors import ToolError
+from agent_ls.loop.grants import grant_of
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.changing import preview_of
+
+
+class MoveFileArguments(Arguments):
+    """From where to where."""
+
+    path: FilePath
+    new_path: FilePath
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFile:
+    """Moves a file."""
+
+    name: ClassVar[str] = "move_file"
+    description: ClassVar[str] = "Move or rename one file; nothing may be at new_path."
+    effect: ClassVar[Effect] = Effect.WRITE
+    kind: ClassVar[ToolKind] = ToolKind.MOVE
+    Arguments: ClassVar[type[Arguments]] = MoveFileArguments
+
+    workspace: Workspace
+
+    def paths(self, arguments: MoveFileArguments) -> tuple[str, ...]:
+        """Return both places."""
+        return (arguments.path, arguments.new_path)
+
+    async def preview(self, arguments: MoveFileArguments) -> Preview:
+        """Return both names."""
+        edit = await self._plan(arguments)
+        title = f"Move {arguments.path} to {arguments.new_path}"
+        return preview_of(title, self.kind, edit, None, grant_of(self.name, arguments))
+
+    async def run(self, arguments: MoveFileArguments, context: ToolContext) -> ToolOutput:
+        """Plan the move; ACT carries it out."""
+        edit = await self._plan(arguments)
+        return ToolOutput(
+            f"Moved {arguments.path} to {arguments.new_path}.",
+            data={"path": arguments.path, "new_path": arguments.new_path},
+            edits=(edit,),
+        )
+
+    async def _plan(self, arguments: MoveFileArguments) -> MoveEdit:
+        file = await self.workspace.read(arguments.path)
+        if await self.workspace.exists(arguments.new_path):
+            raise ToolError(
+                f"{arguments.new_path} exists already, so nothing was moved. Choose another "
+                "name, or delete that file first."
+            )
+        return MoveEdit(
+            path=arguments.path, base_version=file.version, new_path=arguments.new_path
+        )

@@ -1,0 +1,100 @@
+"""read_file: a file's newest text, unsaved changes included, with line numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.record import Record
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+
+
+class ReadFileArguments(Arguments):
+    """Which file, and which lines of it."""
+
+    path: FilePath
+    start_line: Annotated[int, Field(ge=1)] = 1
+    lines: Annotated[int | None, Field(ge=1)] = None
+
+
+class ReadFileOptions(Record):
+    """How much one read shows."""
+
+    max_lines: int = 1_000
+    """Lines of one read when the call does not say."""
+    max_line_chars: int = 500
+    """Longer lines are cut, and say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """Shows a file."""
+
+    name: ClassVar[str] = "read_file"
+    description: ClassVar[str] = (
+        "Read a text file, with line numbers (not part of the text). Large files: give a range."
+    )
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.READ
+    Arguments: ClassVar[type[Arguments]] = ReadFileArguments
+
+    workspace: Workspace
+    options: ReadFileOptions = ReadFileOptions()
+
+    def paths(self, arguments: ReadFileArguments) -> tuple[str, ...]:
+        """Return the file."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: ReadFileArguments) -> Preview:
+        """Return which file would be read."""
+        return Preview(
+            title=f"Read {arguments.path}",
+            payload=arguments.path,
+            kind=self.kind,
+            path=arguments.path,
+            line=arguments.start_line - 1,
+        )
+
+    async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolOutput:
+        """Return the numbered lines of the range."""
+        file = await self.workspace.read(arguments.path)
+        lines = _lines(file.text)
+        first = arguments.start_line
+        if first > max(len(lines), 1):
+            return ToolOutput(f"{arguments.path} has only {len(lines)} lines.")
+        count = arguments.lines or self.options.max_lines
+        shown = lines[first - 1 : first - 1 + count]
+        last = first - 1 + len(shown)
+        text = "\n".join(f"{number:>5}\t{self._cut(line)}" for number, line in enumerate(shown, first))
+        notes: list[str] = []
+        if not lines:
+            notes.append("The file is empty.")
+        if last < len(lines):
+            notes.append(f"Lines {first}-{last} of {len(lines)}; go on with start_line={last + 1}.")
+        if file.is_dirty:
+            notes.append("This is the editor's text; it is not saved yet.")
+        note = "".join(f"\n({one})" for one in notes)
+        return ToolOutput(
+            (text + note).lstrip("\n"),
+            data={"path": arguments.path, "lines": len(lines), "version": file.version},
+        )
+
+    def _cut(self, line: str) -> str:
+        limit = self.options.max_line_chars
+        if len(line) <= limit:
+            return line
+        return f"{line[:limit]}… (+{len(line) - limit} characters)"
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines by LF, CRLF and CR only: a form feed is an ordinary character."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines

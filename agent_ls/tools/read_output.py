@@ -1,0 +1,69 @@
+"""read_output: the rest of a result that was cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.errors import ToolError
+from agent_ls.loop.ports import Store
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments
+
+
+class ReadOutputArguments(Arguments):
+    """Which output, and which lines of it."""
+
+    handle: Annotated[str, Field(min_length=8, max_length=64, pattern="^[0-9a-f]+$")]
+    start_line: Annotated[int, Field(ge=1)] = 1
+    lines: Annotated[int, Field(ge=1, le=1_000)] = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOutput:
+    """Shows more of a cut result of this turn."""
+
+    name: ClassVar[str] = "read_output"
+    description: ClassVar[str] = "Read more of a result that was cut, by the handle it names."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.READ
+    Arguments: ClassVar[type[Arguments]] = ReadOutputArguments
+
+    store: Store
+
+    def paths(self, arguments: ReadOutputArguments) -> tuple[str, ...]:
+        """Return a place of its own: it looks at no file."""
+        return (f".output/{arguments.handle}",)
+
+    async def preview(self, arguments: ReadOutputArguments) -> Preview:
+        """Return which output would be read."""
+        return Preview(
+            title="Read a cut result", payload=arguments.handle, kind=self.kind
+        )
+
+    async def run(self, arguments: ReadOutputArguments, context: ToolContext) -> ToolOutput:
+        """Return the lines; only outputs of this session can be named."""
+        digest = next(
+            (
+                message.output_id
+                for message in reversed(context.view.messages)
+                if message.role == "tool"
+                and message.output_id is not None
+                and message.output_id.startswith(arguments.handle)
+            ),
+            None,
+        )
+        data = None if digest is None else await self.store.get_blob(digest)
+        if data is None:
+            raise ToolError("There is no output with this handle in this session.")
+        lines = data.decode(errors="replace").splitlines()
+        first = arguments.start_line
+        shown = lines[first - 1 : first - 1 + arguments.lines]
+        if not shown:
+            raise ToolError(f"The output has only {len(lines)} lines.")
+        last = first - 1 + len(shown)
+        return ToolOutput("\n".join(shown) + f"\n(lines {first}-{last} of {len(lines)})")

@@ -1,0 +1,97 @@
+"""run_command: a shell command in the workspace."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.record import Record
+from agent_ls.loop.grants import grant_of
+from agent_ls.loop.ports import CommandOutcome, Runner, Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.text import visible
+from agent_ls.tools.arguments import Arguments, FilePath
+
+
+class RunCommandArguments(Arguments):
+    """What to run, where, and for how long at most."""
+
+    command: Annotated[str, Field(min_length=1, max_length=100_000)]
+    cwd: FilePath = "."
+    timeout_s: Annotated[float | None, Field(gt=0)] = None
+
+
+class RunCommandOptions(Record):
+    """How long a command may take."""
+
+    timeout_s: float = 120.0
+    """When the call does not say."""
+    max_timeout_s: float = 600.0
+    """Whatever the call says."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """Runs a command."""
+
+    name: ClassVar[str] = "run_command"
+    description: ClassVar[str] = (
+        "Run a shell command without input in the workspace, for tests, builds and the like."
+    )
+    effect: ClassVar[Effect] = Effect.EXECUTE
+    kind: ClassVar[ToolKind] = ToolKind.EXECUTE
+    Arguments: ClassVar[type[Arguments]] = RunCommandArguments
+
+    workspace: Workspace
+    runner: Runner
+    options: RunCommandOptions = RunCommandOptions()
+
+    def paths(self, arguments: RunCommandArguments) -> tuple[str, ...]:
+        """Return the folder it runs in; what it touches is not known."""
+        return (arguments.cwd,)
+
+    async def preview(self, arguments: RunCommandArguments) -> Preview:
+        """Return the exact command, then where it runs."""
+        _, folder = self.workspace.locate(arguments.cwd)
+        shown = visible(arguments.command)
+        return Preview(
+            title=f"Run: {shown.partition(chr(10))[0][:100]}",
+            payload=f"{shown}\n(in {visible(str(folder))})",
+            kind=self.kind,
+            grant=grant_of(self.name, arguments),
+        )
+
+    async def run(self, arguments: RunCommandArguments, context: ToolContext) -> ToolOutput:
+        """Run it to its end or its limit; a non-zero exit is a result, not an error."""
+        _, folder = self.workspace.locate(arguments.cwd)
+        if not await asyncio.to_thread(folder.is_dir):
+            return ToolOutput(f"{arguments.cwd} is not a folder.", ErrorKind.RUNTIME)
+        unsaved = await self.workspace.save_dirty()
+        limit_s = min(arguments.timeout_s or self.options.timeout_s, self.options.max_timeout_s)
+        outcome = await self.runner.run(
+            arguments.command, cwd=folder, timeout_s=limit_s, on_output=context.report
+        )
+        text = f"{_ending(outcome, limit_s)}\n{outcome.output}".rstrip()
+        if unsaved:
+            text += (
+                f"\n(It saw the saved text of {', '.join(unsaved)}, not the editor's: these "
+                "files have unsaved changes.)"
+            )
+        return ToolOutput(
+            text,
+            error=ErrorKind.TIMEOUT if outcome.end == "timed_out" else None,
+            data={"exit_code": outcome.exit_code, "duration_ms": outcome.duration_ms},
+        )
+
+
+def _ending(outcome: CommandOutcome, limit_s: float) -> str:
+    if outcome.end == "timed_out":
+        return f"Killed after {limit_s:g} s with everything it started. Its output until then:"
+    if outcome.exit_code is None:
+        return "Killed. Its output until then:"
+    return f"Exit code {outcome.exit_code}."

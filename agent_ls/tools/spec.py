@@ -1,0 +1,50 @@
+"""A tool as the model sees it: a compact JSON schema out of its argument model."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from agent_ls.domain.model_io import ToolSpec
+from agent_ls.loop.sockets import Tool
+
+_NOISE = frozenset({"title", "default", "additionalProperties"})
+
+
+def spec_of(tool: Tool[Any]) -> ToolSpec:
+    """Return name, description and parameters; definitions are put in place, noise is left out."""
+    schema = tool.Arguments.model_json_schema()
+    definitions = schema.pop("$defs", {})
+    parameters = _compact(schema, definitions)
+    parameters.pop("description", None)
+    parameters.setdefault("properties", {})
+    return ToolSpec(
+        name=tool.name,
+        description=tool.description,
+        parameters=cast("dict[str, JsonValue]", parameters),
+    )
+
+
+def _compact(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    if (name := schema.get("$ref")) is not None:
+        target = _compact(definitions[name.rpartition("/")[2]], definitions)
+        target.pop("description", None)
+        return target | {k: v for k, v in schema.items() if k == "description"}
+    if (options := schema.get("anyOf")) is not None:
+        # "x or null" is said by not requiring it.
+        real = [one for one in options if one.get("type") != "null"]
+        if len(real) == 1:
+            rest = {k: v for k, v in schema.items() if k != "anyOf"}
+            return _compact(real[0] | rest, definitions)
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in _NOISE:
+            continue
+        if key == "properties":
+            found[key] = {name: _compact(one, definitions) for name, one in value.items()}
+        elif key == "items":
+            found[key] = _compact(value, definitions)
+        else:
+            found[key] = value
+    return found

@@ -1,0 +1,68 @@
+"""write_file: create a file, or replace all of its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
+from agent_ls.domain.errors import ToolError
+from agent_ls.loop.grants import grant_of
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.changing import preview_of
+
+
+class WriteFileArguments(Arguments):
+    """Which file, and its whole text."""
+
+    path: FilePath
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFile:
+    """Writes a whole file."""
+
+    name: ClassVar[str] = "write_file"
+    description: ClassVar[str] = "Create a file, or replace its whole text. To change parts use edit_file."
+    effect: ClassVar[Effect] = Effect.WRITE
+    kind: ClassVar[ToolKind] = ToolKind.EDIT
+    Arguments: ClassVar[type[Arguments]] = WriteFileArguments
+
+    workspace: Workspace
+
+    def paths(self, arguments: WriteFileArguments) -> tuple[str, ...]:
+        """Return the file."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: WriteFileArguments) -> Preview:
+        """Return the diff against what is there."""
+        edit, before = await self._plan(arguments)
+        verb = "Create" if before is None else "Replace"
+        grant = grant_of(self.name, arguments)
+        return preview_of(f"{verb} {arguments.path}", self.kind, edit, before, grant)
+
+    async def run(self, arguments: WriteFileArguments, context: ToolContext) -> ToolOutput:
+        """Plan the change; ACT applies it."""
+        edit, before = await self._plan(arguments)
+        verb = "Created" if before is None else "Replaced"
+        lines = arguments.content.count("\n") + (not arguments.content.endswith("\n"))
+        return ToolOutput(
+            f"{verb} {arguments.path} ({lines} lines).",
+            data={"path": arguments.path},
+            edits=(edit,),
+        )
+
+    async def _plan(self, arguments: WriteFileArguments) -> tuple[ChangeText | CreateFile, str | None]:
+        if not await self.workspace.exists(arguments.path):
+            return CreateFile(path=arguments.path, text=arguments.content), None
+        file = await self.workspace.read(arguments.path)
+        if file.text == arguments.content:
+            raise ToolError(f"{arguments.path} already has exactly this text; nothing was done.")
+        whole = Replacement(start=0, end=len(file.text), text=arguments.content)
+        change = ChangeText(path=file.path, base_version=file.version, replacements=(whole,))
+        return change, file.text
