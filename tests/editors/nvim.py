@@ -101,8 +101,10 @@ class Neovim:
 
     Works from any thread and inside a running event loop, because the RPC lives on its own thread;
     a call blocks until Neovim has answered. `home` holds the private folders of the editor and of
-    the server it starts, and is gone after the end. Errors: EditorError where something does not come to
-    pass, with what was shown and the log of the client.
+    the server it starts, and is gone after the end.
+
+    Errors: EditorError where something does not come to pass, with what was shown and the log of
+    the client.
     """
 
     def __init__(self, binary: Path, root: Path, setup: NeovimSetup | None = None) -> None:
