@@ -10,6 +10,7 @@ import difflib
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
 
@@ -46,7 +47,7 @@ def place(text: str, wishes: Sequence[Wish]) -> tuple[Replacement, ...] | Refuse
             return Refused(which + placed.reason)
         found += [(one, number) for one in placed]
     found.sort(key=lambda pair: (pair[0].start, pair[0].end))
-    for (first, one), (second, other) in zip(found, found[1:], strict=False):
+    for (first, one), (second, other) in pairwise(found):
         if second.start < first.end:
             return Refused(
                 f"Edits {one} and {other} overlap at line {_line_of(text, second.start)}. "
@@ -120,9 +121,7 @@ def _not_found(text: str, wish: Wish) -> str:
         return "old_string is not in the file, nor anything like it. Read the file again."
     line, theirs = near
     diff = list(
-        difflib.unified_diff(
-            wish.old.splitlines(), theirs, "old_string", "file", lineterm="", n=1
-        )
+        difflib.unified_diff(wish.old.splitlines(), theirs, "old_string", "file", lineterm="", n=1)
     )[2:]
     shown = "\n".join(diff[:_MAX_CONTEXT_LINES])
     return (

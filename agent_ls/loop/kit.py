@@ -24,8 +24,8 @@ class Kit:
     workspace: Workspace
     store: Store
     approver: Approver
-    system_prompt: str
-    """The role text; environment, project and rules are added when a turn starts."""
+    role: str
+    """What the system prompt begins with; environment, project and rules are added."""
     tools: Mapping[str, Tool[Any]]
     specs: tuple[ToolSpec, ...]
     """The tools as the model sees them, in order."""

@@ -46,6 +46,14 @@ class ModelFacts:
 class Provider(Protocol):
     """A way to models."""
 
+    async def start(self) -> None:
+        """Begin to get ready; returns at once, and requests wait until it is."""
+        ...
+
+    async def close(self) -> None:
+        """End every request and everything that was started."""
+        ...
+
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send the request and yield what comes back, ending with ``StreamFinished``.
 

@@ -19,7 +19,7 @@ async def system_prompt(turn: Turn) -> str:
     """Return the text for this session's folders and mode."""
     kit, session = turn.kit, turn.session
     parts = [
-        kit.system_prompt.strip(),
+        kit.role.strip(),
         _environment(turn),
     ]
     if tree := (await kit.workspace.describe()).strip():

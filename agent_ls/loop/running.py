@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 
+from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
@@ -30,6 +31,8 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     try:
         async with asyncio.timeout(limit_s):
             output = await _plan_and_apply(planned, turn)
+        if output.question is not None:
+            output = await _answered(output.question, turn)
     except ToolError as error:
         output = ToolOutput(error.text, error.kind)
     except WorkspaceError as error:
@@ -50,6 +53,15 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
         duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
     )
     return Ran(result, output.events)
+
+
+async def _answered(question: Question, turn: Turn) -> ToolOutput:
+    """Ask the person, and return the answer as the tool's output."""
+    answer = await turn.kit.approver.ask(question)
+    if answer.is_answered:
+        return ToolOutput(f"The user answers: {answer.text}")
+    text = "Nobody is there to answer. Decide yourself, and say what you assumed."
+    return ToolOutput(text, ErrorKind.DENIED)
 
 
 async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, JsonValue
 
-from agent_ls.domain.approvals import Preview
+from agent_ls.domain.approvals import Preview, Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolKind, ToolResult
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import ProviderError
@@ -181,6 +181,8 @@ class ToolOutput:
     edits: tuple[FileEdit, ...] = ()
     events: tuple[Event, ...] = ()
     """Facts to record, such as ``PlanUpdated``; tools change no state themselves."""
+    question: Question | None = None
+    """Asked after the tool ended, without a time limit; the answer is the result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from agent_ls.domain.approvals import Preview, Question
-from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
-from agent_ls.domain.errors import ToolError
+from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.ids import Ids
-from agent_ls.loop.ports import Approver
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
 
@@ -33,7 +31,6 @@ class AskUser:
     kind: ClassVar[ToolKind] = ToolKind.OTHER
     Arguments: ClassVar[type[Arguments]] = AskUserArguments
 
-    approver: Approver
     ids: Ids
 
     def paths(self, arguments: AskUserArguments) -> tuple[str, ...]:
@@ -45,19 +42,14 @@ class AskUser:
         return Preview(title="Ask you a question", payload=arguments.question, kind=self.kind)
 
     async def run(self, arguments: AskUserArguments, context: ToolContext) -> ToolOutput:
-        """Wait for the answer."""
-        answer = await self.approver.ask(
-            Question(
+        """Hand the question over; ACT asks it, without a time limit."""
+        return ToolOutput(
+            "",
+            question=Question(
                 id=self.ids.new("qst"),
                 turn_id=context.turn_id,
                 origin=self.name,
                 text=arguments.question,
                 options=arguments.options,
-            )
+            ),
         )
-        if not answer.is_answered:
-            raise ToolError(
-                "Nobody is there to answer. Decide yourself, and say what you assumed.",
-                ErrorKind.DENIED,
-            )
-        return ToolOutput(f"The user answers: {answer.text}")

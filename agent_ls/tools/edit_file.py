@@ -80,9 +80,7 @@ class EditFile:
         placed = place(file.text, wishes)
         if isinstance(placed, Refused):
             raise ToolError(f"{arguments.path} was not changed. {placed.reason}")
-        return file, ChangeText(
-            path=arguments.path, base_version=file.version, replacements=placed
-        )
+        return file, ChangeText(path=arguments.path, base_version=file.version, replacements=placed)
 
 
 def _places(after: str, change: ChangeText) -> str:

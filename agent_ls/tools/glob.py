@@ -29,7 +29,9 @@ class Glob:
     """Finds files by name."""
 
     name: ClassVar[str] = "glob"
-    description: ClassVar[str] = "Find files by pattern such as src/**/*.ts; ignored files are left out."
+    description: ClassVar[str] = (
+        "Find files by pattern such as src/**/*.ts; ignored files are left out."
+    )
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = GlobArguments
@@ -54,7 +56,9 @@ class Glob:
             spec = pathspec.GitIgnoreSpec.from_lines([arguments.pattern.removeprefix("./")])
         except ValueError as error:
             raise ToolError(f"The pattern cannot be read: {error}.", ErrorKind.STRUCTURAL) from None
-        files = [path for path in await self.workspace.files(arguments.path) if spec.match_file(path)]
+        files = [
+            path for path in await self.workspace.files(arguments.path) if spec.match_file(path)
+        ]
         lines = files[:_MAX_FILES]
         if len(files) > _MAX_FILES:
             lines.append(f"({len(files) - _MAX_FILES} more; narrow the pattern)")

@@ -61,6 +61,4 @@ class MoveFile:
                 f"{arguments.new_path} exists already, so nothing was moved. Choose another "
                 "name, or delete that file first."
             )
-        return MoveEdit(
-            path=arguments.path, base_version=file.version, new_path=arguments.new_path
-        )
+        return MoveEdit(path=arguments.path, base_version=file.version, new_path=arguments.new_path)

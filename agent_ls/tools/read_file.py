@@ -71,7 +71,9 @@ class ReadFile:
         count = arguments.lines or self.options.max_lines
         shown = lines[first - 1 : first - 1 + count]
         last = first - 1 + len(shown)
-        text = "\n".join(f"{number:>5}\t{self._cut(line)}" for number, line in enumerate(shown, first))
+        text = "\n".join(
+            f"{number:>5}\t{self._cut(line)}" for number, line in enumerate(shown, first)
+        )
         notes: list[str] = []
         if not lines:
             notes.append("The file is empty.")

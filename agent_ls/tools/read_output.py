@@ -41,9 +41,7 @@ class ReadOutput:
 
     async def preview(self, arguments: ReadOutputArguments) -> Preview:
         """Return which output would be read."""
-        return Preview(
-            title="Read a cut result", payload=arguments.handle, kind=self.kind
-        )
+        return Preview(title="Read a cut result", payload=arguments.handle, kind=self.kind)
 
     async def run(self, arguments: ReadOutputArguments, context: ToolContext) -> ToolOutput:
         """Return the lines; only outputs of this session can be named."""

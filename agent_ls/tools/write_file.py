@@ -28,7 +28,9 @@ class WriteFile:
     """Writes a whole file."""
 
     name: ClassVar[str] = "write_file"
-    description: ClassVar[str] = "Create a file, or replace its whole text. To change parts use edit_file."
+    description: ClassVar[str] = (
+        "Create a file, or replace its whole text. To change parts use edit_file."
+    )
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT
     Arguments: ClassVar[type[Arguments]] = WriteFileArguments
@@ -57,7 +59,9 @@ class WriteFile:
             edits=(edit,),
         )
 
-    async def _plan(self, arguments: WriteFileArguments) -> tuple[ChangeText | CreateFile, str | None]:
+    async def _plan(
+        self, arguments: WriteFileArguments
+    ) -> tuple[ChangeText | CreateFile, str | None]:
         if not await self.workspace.exists(arguments.path):
             return CreateFile(path=arguments.path, text=arguments.content), None
         file = await self.workspace.read(arguments.path)
