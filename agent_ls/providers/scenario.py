@@ -1,0 +1,198 @@
+"""What a scripted model says: the records of a scenario file, and reading one.
+
+Owns the format (TOML, described in docs/scripted-model.md); playing it is ``scripted``.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, JsonValue, ValidationError, model_validator
+
+from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.record import Record
+
+NonNegative = Annotated[int, Field(ge=0)]
+
+
+class When(Record):
+    """Which requests an answer is for; everything that is given must hold."""
+
+    contains: str = ""
+    """Text in the newest message."""
+    first: str = ""
+    """Text in the first user message: tells conversations (sub-agents) apart."""
+    side: bool | None = None
+    """True: only requests without tools; false: only requests with tools."""
+
+
+class Expect(Record):
+    """What the request must be like; if it is not, the model answers 400 and says so."""
+
+    contains: tuple[str, ...] = ()
+    """Texts that the conversation (system prompt included) must contain."""
+    absent: tuple[str, ...] = ()
+    """Texts that it must not contain."""
+    last_contains: tuple[str, ...] = ()
+    """Texts that the newest message must contain."""
+    tools: tuple[str, ...] = ()
+    """Tools that must be offered."""
+    tool_choice: str = ""
+
+
+class ScriptedCall(Record):
+    """One tool call of an answer."""
+
+    tool: str
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    arguments_text: str | None = None
+    """The exact text instead of ``arguments``; for JSON that is broken on purpose."""
+    id: str | None = None
+    """The provider's id; by default one that is unique in the scenario."""
+
+    @property
+    def text(self) -> str:
+        """Return the arguments as they are streamed."""
+        if self.arguments_text is not None:
+            return self.arguments_text
+        return json.dumps(self.arguments, ensure_ascii=False)
+
+
+class ScriptedUsage(Record):
+    """Tokens the answer claims; ``input`` includes the cached ones."""
+
+    input: NonNegative = 0
+    output: NonNegative = 0
+    cached: NonNegative = 0
+    cache_write: NonNegative = 0
+    reasoning: NonNegative = 0
+
+
+class ScriptedError(Record):
+    """An error answer; with status 200 an error object inside a good stream."""
+
+    status: Annotated[int, Field(ge=200, le=599)]
+    message: str = "scripted error"
+    code: str | None = None
+    kind: str = ""
+    """The error object's ``type``."""
+    retry_after_s: float | None = None
+    is_html: bool = False
+    """Send a web page, as gateways do."""
+    location: str = ""
+    """Where a redirect points."""
+
+
+class Cut(Record):
+    """Where the stream breaks, and how."""
+
+    after_events: NonNegative | Literal["finish"]
+    """That many stream events, or right after the finish reason."""
+    how: Literal["close", "reset", "end"] = "close"
+    """``close``: connection closed in mid-body; ``reset``: TCP reset; ``end``: body ends early."""
+
+
+class RawBody(Record):
+    """Bytes sent as they stand, for endpoints that speak nonsense."""
+
+    body: str
+    status: int = 200
+    content_type: str = "text/event-stream"
+
+
+class Answer(Record):
+    """One answer of the scripted model."""
+
+    when: When = When()
+    expect: Expect = Expect()
+    repeat: NonNegative = 1
+    """How many requests it answers; 0: any number."""
+    text: str = ""
+    reasoning: str = ""
+    call: tuple[ScriptedCall, ...] = ()
+    chunk: NonNegative | None = None
+    delay_ms: NonNegative | None = None
+    between_ms: NonNegative | None = None
+    finish: str | None = None
+    """The provider's word; by default ``tool_calls`` with calls, else ``stop``."""
+    usage: ScriptedUsage | None = None
+    """By default estimated from the bytes."""
+    is_usage_missing: bool = False
+    is_unstreamed: bool = False
+    """Answer in one JSON body although the request asked for a stream."""
+    error: ScriptedError | None = None
+    cut: Cut | None = None
+    hang: Literal["before", "middle"] | None = None
+    """Never answer; or fall silent after half of the events."""
+    raw: RawBody | None = None
+
+    @property
+    def finish_reason(self) -> str:
+        """Return the provider's word for why the answer ended."""
+        return self.finish or ("tool_calls" if self.call else "stop")
+
+    @property
+    def is_conditional(self) -> bool:
+        """Say whether it is for some requests only."""
+        return self.when != When()
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        if self.raw and (self.error or self.text or self.call):
+            raise ValueError("`raw` stands alone: no text, call or error beside it")
+        if self.error and self.error.status != 200 and (self.text or self.call):
+            raise ValueError("an error answer with a status but 200 has no text and no calls")
+        return self
+
+
+class Scenario(Record):
+    """A scripted model's whole part."""
+
+    model: str = "scripted"
+    """The name ``/v1/models`` lists; requests may name any."""
+    chunk: NonNegative = 16
+    """Characters per streamed piece; 0: each part in one piece."""
+    delay_ms: NonNegative = 0
+    """Before the first byte of each answer."""
+    between_ms: NonNegative = 0
+    """Between two events of a stream."""
+    answer: tuple[Answer, ...] = ()
+
+    def settled(self, answer: Answer) -> Answer:
+        """Return the answer with the scenario's defaults filled in."""
+        return answer.model_copy(
+            update={
+                name: getattr(self, name)
+                for name in ("chunk", "delay_ms", "between_ms")
+                if getattr(answer, name) is None
+            }
+        )
+
+
+def parse_scenario(text: str, source: str = "<scenario>") -> Scenario:
+    """Return the scenario a TOML text describes.
+
+    Errors: ``SettingsError`` that names the source, the key and what is wrong with it.
+    """
+    try:
+        return Scenario.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{source} is not TOML: {error}") from error
+    except ValidationError as error:
+        lines = [
+            f"  {'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+            for problem in error.errors()
+        ]
+        raise SettingsError(f"{source} is no scenario:\n" + "\n".join(lines)) from error
+
+
+def load_scenario(path: Path) -> Scenario:
+    """Return the scenario in a file; errors as for ``parse_scenario``."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read the scenario {path}: {error}") from error
+    return parse_scenario(text, str(path))
