@@ -1,0 +1,174 @@
+"""Changes the text of one open document through the editor, and finds out whether it did.
+
+What the editor answers is a hint; what counts is the text that comes back in ``didChange``:
+some editors apply and never answer, some say yes and skip, some refuse what comes late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
+from agent_ls.lsp.documents import DocumentStore, Snapshot
+
+SHOW_S = 2.0
+"""How long after its answer the editor may take to show the new text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the editor answered to ``workspace/applyEdit``."""
+
+    said: Literal["yes", "no", "nothing"]
+    """``nothing``: no answer in time, or one that cannot be understood."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """One replacement in the client's lines and columns."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str
+
+
+class EditSender(Protocol):
+    """Sends one document's edit to the editor and waits for its answer, within a limit."""
+
+    async def apply_text(self, snapshot: Snapshot, edits: list[TextEdit], label: str) -> Reply:
+        """Send; ``snapshot`` names the document and the version that the edit was computed on."""
+        ...
+
+
+Versioned = Callable[[str], str]
+
+
+class BufferEdits:
+    """Edits open documents, one at a time for each."""
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        sender: EditSender,
+        version_of: Versioned,
+        show_s: float = SHOW_S,
+    ) -> None:
+        """Take the open documents, the way to the editor, and how a text becomes a version."""
+        self._show_s = show_s
+        self._documents = documents
+        self._sender = sender
+        self._version_of = version_of
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._unanswered: dict[str, asyncio.Future[Reply]] = {}
+        self._waiting: set[asyncio.Future[Reply]] = set()
+
+    async def change(
+        self, uri: str, base_version: str | None, replacements: tuple[Replacement, ...], label: str
+    ) -> EditOutcome:
+        """Carry out the replacements if the document still has this version (None: any)."""
+        async with self._locks.setdefault(uri, asyncio.Lock()):
+            await self._settle_last(uri)
+            snapshot = self._documents.get(uri)
+            if snapshot is None:
+                return EditOutcome(status="stale", reason="the document was closed meanwhile")
+            if not snapshot.in_sync:
+                return EditOutcome(
+                    status="refused",
+                    reason="the editor sent a change that could not be understood, so its text is "
+                    "not known; close the file and open it again",
+                )
+            if base_version is not None and self._version_of(snapshot.text) != base_version:
+                return EditOutcome(status="stale", reason="the text changed meanwhile")
+            expected = apply_replacements(snapshot.text, replacements)
+            if expected == snapshot.text:
+                version = self._version_of(expected)
+                return EditOutcome(status="applied", version=version, text=expected)
+            return await self._send(snapshot, expected, replacements, label)
+
+    async def _settle_last(self, uri: str) -> None:
+        """Give an edit that was never answered one more chance to end before the next is sent."""
+        task = self._unanswered.pop(uri, None)
+        if task is not None and not task.done():
+            await asyncio.wait([task], timeout=self._show_s)
+
+    async def _send(
+        self,
+        snapshot: Snapshot,
+        expected: str,
+        replacements: tuple[Replacement, ...],
+        label: str,
+    ) -> EditOutcome:
+        shown = asyncio.ensure_future(self._wait_until_shown(snapshot, expected))
+        reply = asyncio.ensure_future(
+            self._sender.apply_text(snapshot, self._edits(snapshot, replacements), label)
+        )
+        try:
+            await asyncio.wait([shown, reply], return_when=asyncio.FIRST_COMPLETED)
+            if not shown.done():
+                # Answered first, as most do; the text is to follow at once.
+                await asyncio.wait([shown], timeout=self._show_s)
+        finally:
+            shown.cancel()
+        outcome = self._judge(snapshot, expected, reply)
+        if not reply.done():
+            self._waiting.add(reply)
+            reply.add_done_callback(self._waiting.discard)
+            if outcome.status != "applied":
+                self._unanswered[snapshot.uri] = reply
+        return outcome
+
+    def _judge(self, before: Snapshot, expected: str, reply: asyncio.Future[Reply]) -> EditOutcome:
+        """Return what the document's text proves, and only then what the editor said."""
+        now = self._documents.get(before.uri)
+        if now is not None and now.in_sync and _same(now.text, expected):
+            return EditOutcome(status="applied", version=self._version_of(now.text), text=now.text)
+        answer = reply.result() if reply.done() and not reply.cancelled() else Reply("nothing")
+        if now is None:
+            return EditOutcome(
+                status="unconfirmed", reason="the document was closed while it was edited."
+            )
+        moved = now.text != before.text
+        if answer.said == "no":
+            if moved:
+                return EditOutcome(status="stale", reason="the text changed meanwhile")
+            return EditOutcome(
+                status="refused",
+                reason=f"the editor refused the edit{': ' if answer.reason else ''}{answer.reason}",
+            )
+        said = "said it applied the edit" if answer.said == "yes" else "never answered"
+        shows = "shows another text" if moved else "still shows the old text"
+        return EditOutcome(status="unconfirmed", reason=f"the editor {said} but {shows}.")
+
+    async def _wait_until_shown(self, before: Snapshot, expected: str) -> None:
+        """Return once the document has the expected text, never if it is closed instead."""
+
+        def is_there(now: Snapshot) -> bool:
+            return now.in_sync and _same(now.text, expected)
+
+        # The caller ends this by cancelling; the limit is only for a caller that is gone.
+        await self._documents.wait_for(before.uri, is_there, timeout_s=3600)
+
+    def _edits(self, snapshot: Snapshot, replacements: tuple[Replacement, ...]) -> list[TextEdit]:
+        positions = self._documents.positions(snapshot.uri)
+        assert positions is not None, "asked right after the document was found open"
+        return [
+            TextEdit(positions.position(one.start), positions.position(one.end), one.text)
+            for one in replacements
+        ]
+
+
+def _same(text: str, expected: str) -> bool:
+    """Say whether two texts are equal, but for line ends that the editor makes uniform."""
+    if text == expected:
+        return True
+    if "\r" not in text and "\r" not in expected:
+        return False
+    return _plain(text) == _plain(expected)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,297 @@
+"""The Workspace port over the editor: open buffers first, then the disk.
+
+Owns the choice between buffer and disk, and bringing the disk up to the buffers. Texts of open
+documents change only through the editor (``buffer_edits``); everything else is the disk's own
+workspace, which knows roots, ignore rules and guarded writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Literal, Protocol
+
+from agent_ls.domain.edits import (
+    ChangeText,
+    CreateFile,
+    DeleteFile,
+    EditOutcome,
+    FileEdit,
+    MoveFile,
+    Replacement,
+    TextFile,
+)
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.loop.ports import DirEntry, Root, Workspace
+from agent_ls.lsp.buffer_edits import BufferEdits, EditSender, Reply
+from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
+from agent_ls.lsp.uris import path_to_uri, uri_to_path
+
+_BOM = "\ufeff".encode()
+
+SaveFallback = Literal["ask", "write", "never"]
+
+
+class Editor(EditSender, Protocol):
+    """What the workspace asks of the editor."""
+
+    async def save(self, uris: list[str]) -> bool:
+        """Ask the editor to save documents; False when it cannot be asked."""
+        ...
+
+    async def take_away(self, uri: str, new_uri: str | None) -> Reply:
+        """Let the editor delete a document's file, or move it; ``nothing`` when it cannot."""
+        ...
+
+    def advise_saving(self, paths: list[str]) -> None:
+        """Tell the person which files to save."""
+        ...
+
+
+class EditorWorkspace:
+    """The files of one editor's folders."""
+
+    def __init__(
+        self,
+        disk: Workspace,
+        documents: DocumentStore,
+        editor: Editor,
+        *,
+        save_fallback: SaveFallback = "ask",
+    ) -> None:
+        """Take the disk's workspace, the open documents, and the way to the editor."""
+        self._disk = disk
+        self._documents = documents
+        self._editor = editor
+        self._save_fallback: SaveFallback = save_fallback
+        self._buffers = BufferEdits(documents, editor, version_of)
+        self._gone: dict[str, int] = {}
+        """Documents whose file the agent took away, by URI, with their revision then: they count
+        as closed until the person does something with them."""
+        documents.listen(self._on_document)
+
+    def replace_disk(self, disk: Workspace) -> None:
+        """Work on other folders from now on."""
+        self._disk = disk
+
+    def use_save_fallback(self, fallback: SaveFallback) -> None:
+        """Change what happens to unsaved files when the editor cannot save them."""
+        self._save_fallback = fallback
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """Return the folders, in the editor's order."""
+        return self._disk.roots
+
+    def locate(self, path: str) -> tuple[Root, Path]:
+        """Return the root and the absolute, resolved path that ``path`` names."""
+        return self._disk.locate(path)
+
+    def shown(self, absolute: Path) -> str | None:
+        """Return how the model names an absolute path."""
+        return self._disk.shown(absolute)
+
+    def open_document(self, path: str) -> Snapshot | None:
+        """Return the open document of a path; None when it is closed, or its file is gone."""
+        _, absolute = self.locate(path)
+        found = self._documents.at_path(absolute) or self._linked(absolute)
+        return None if found is None or found.uri in self._gone else found
+
+    def uri(self, path: str) -> str:
+        """Return the URI of a path: as the editor spells it when it is open."""
+        document = self.open_document(path)
+        return document.uri if document else path_to_uri(self.locate(path)[1])
+
+    async def read(self, path: str) -> TextFile:
+        """Return the newest text."""
+        document = self.open_document(path)
+        if document is None:
+            return await self._disk.read(path)
+        if not document.in_sync:
+            raise WorkspaceError(
+                f"{path}: the editor sent a change that could not be understood, so its text is "
+                "not known. Close the file in the editor and open it again."
+            )
+        return TextFile(
+            path=path,
+            text=document.text,
+            version=version_of(document.text),
+            is_open=True,
+            is_dirty=await self._is_dirty(path, document),
+        )
+
+    async def snapshot(self, path: str) -> bytes | None:
+        """Return the exact newest content: a buffer as it would be saved, else the disk's."""
+        document = self.open_document(path)
+        on_disk = await self._disk.snapshot(path)
+        return on_disk if document is None else _as_saved(document, on_disk)
+
+    async def exists(self, path: str) -> bool:
+        """Say whether anything is there, in a buffer or on disk."""
+        return self.open_document(path) is not None or await self._disk.exists(path)
+
+    async def list_dir(self, path: str) -> list[DirEntry]:
+        """Return a folder's entries."""
+        return await self._disk.list_dir(path)
+
+    async def files(self, path: str = ".") -> list[str]:
+        """Return all files below."""
+        return await self._disk.files(path)
+
+    async def describe(self) -> str:
+        """Return a short project tree."""
+        return await self._disk.describe()
+
+    async def dirty(self) -> list[TextFile]:
+        """Return the open files whose text differs from the disk's."""
+        found: list[TextFile] = []
+        for path, document in self._open_files():
+            if document.in_sync and await self._is_dirty(path, document):
+                found.append(
+                    TextFile(
+                        path=path,
+                        text=document.text,
+                        version=version_of(document.text),
+                        is_open=True,
+                        is_dirty=True,
+                    )
+                )
+        return found
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        """Carry out one file edit, in the buffer if there is one, else on disk."""
+        document = self.open_document(edit.path)
+        if document is None:
+            return await self._apply_on_disk(edit)
+        match edit:
+            case ChangeText():
+                return await self._buffers.change(
+                    document.uri, edit.base_version, edit.replacements, f"Agent: edit {edit.path}"
+                )
+            case CreateFile():
+                return await self._create_in_buffer(edit, document)
+            case DeleteFile() | MoveFile():
+                return await self._take_away(edit, document)
+
+    async def save_dirty(self) -> list[str]:
+        """Bring the disk up to the buffers; return the paths where that did not work."""
+        unsaved = await self.dirty()
+        if not unsaved:
+            return []
+        uris = [self.uri(one.path) for one in unsaved]
+        if await self._editor.save(uris):
+            unsaved = await self.dirty()
+        elif self._save_fallback == "write":
+            for file in unsaved:
+                await self._write_buffer(file.path)
+            unsaved = await self.dirty()
+        paths = [one.path for one in unsaved]
+        if paths and self._save_fallback == "ask":
+            self._editor.advise_saving(paths)
+        return paths
+
+    async def _apply_on_disk(self, edit: FileEdit) -> EditOutcome:
+        if isinstance(edit, MoveFile) and self.open_document(edit.new_path) is not None:
+            return EditOutcome(
+                status="refused", reason=f"{edit.new_path} is open in the editor; choose another"
+            )
+        return await self._disk.apply(edit)
+
+    async def _create_in_buffer(self, edit: CreateFile, document: Snapshot) -> EditOutcome:
+        """Fill a new, empty buffer that nobody has saved yet; anything else is in the way."""
+        if document.text or await self._disk.exists(edit.path):
+            return EditOutcome(
+                status="refused",
+                reason=f"{edit.path} already exists in the editor; read it and edit it instead",
+            )
+        whole = (Replacement(start=0, end=0, text=edit.text),)
+        label = f"Agent: write {edit.path}"
+        return await self._buffers.change(document.uri, None, whole, label)
+
+    async def _take_away(self, edit: DeleteFile | MoveFile, document: Snapshot) -> EditOutcome:
+        """Delete or move the file of an open document; unsaved text is never lost."""
+        if version_of(document.text) != edit.base_version:
+            return EditOutcome(status="stale", reason="the text changed meanwhile")
+        if not document.in_sync or await self._is_dirty(edit.path, document):
+            return EditOutcome(
+                status="refused",
+                reason=f"{edit.path} is open with unsaved changes; ask the user to save it first",
+            )
+        new_path = edit.new_path if isinstance(edit, MoveFile) else None
+        if new_path is not None and await self.exists(new_path):
+            return EditOutcome(status="refused", reason=f"{new_path} exists; choose another path")
+        new_uri = None if new_path is None else path_to_uri(self.locate(new_path)[1])
+        reply = await self._editor.take_away(document.uri, new_uri)
+        if reply.said == "no":
+            why = f": {reply.reason}" if reply.reason else ""
+            return EditOutcome(status="refused", reason=f"the editor refused{why}")
+        if reply.said == "nothing" or await self._disk.exists(edit.path):
+            # The editor cannot, or did not; its clean buffer then outlives the file.
+            on_disk = await self._disk.read(edit.path)
+            outcome = await self._disk.apply(
+                edit.model_copy(update={"base_version": on_disk.version})
+            )
+        else:
+            outcome = EditOutcome(status="applied")
+        if outcome.status == "applied" and self._documents.get(document.uri) is not None:
+            self._gone[document.uri] = document.revision
+        return outcome
+
+    async def _write_buffer(self, path: str) -> None:
+        """Write a buffer's text to its file, if the file is still what the editor last saved."""
+        document = self.open_document(path)
+        if document is None:
+            return
+        try:
+            on_disk = await self._disk.read(path)
+        except WorkspaceError:
+            await self._disk.apply(CreateFile(path=path, text=document.text))
+            return
+        whole = Replacement(start=0, end=len(on_disk.text), text=document.text)
+        await self._disk.apply(
+            ChangeText(path=path, base_version=on_disk.version, replacements=(whole,))
+        )
+
+    async def _is_dirty(self, path: str, document: Snapshot) -> bool:
+        on_disk = await self._disk.snapshot(path)
+        return on_disk is None or on_disk != _as_saved(document, on_disk)
+
+    def _open_files(self) -> list[tuple[str, Snapshot]]:
+        """Return the open documents that are files below the roots, in the order of opening."""
+        found: list[tuple[str, Snapshot]] = []
+        for uri in self._documents.uris():
+            document = self._documents.get(uri)
+            path = uri_to_path(uri)
+            shown = None if path is None else self.shown(path)
+            if document is not None and shown is not None and uri not in self._gone:
+                found.append((shown, document))
+        return found
+
+    def _linked(self, absolute: Path) -> Snapshot | None:
+        """Return an open document whose path leads here over links."""
+        for uri in self._documents.uris():
+            path = uri_to_path(uri)
+            if path is not None and path.name == absolute.name and path.resolve() == absolute:
+                return self._documents.get(uri)
+        return None
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        """A document that is opened, changed, saved or closed is what it says it is again."""
+        if event.uri in self._gone and (
+            event.kind is not DocumentEventKind.CHANGED or event.revision != self._gone[event.uri]
+        ):
+            del self._gone[event.uri]
+
+
+def version_of(text: str) -> str:
+    """Return a buffer's version, equal for equal texts: undoing a change is no change."""
+    data = text.encode("utf-8", "surrogatepass")
+    return "buffer:" + hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _as_saved(document: Snapshot, on_disk: bytes | None) -> bytes:
+    """Return a buffer as the editor will write it; editors keep a byte order mark to themselves."""
+    data = document.text.encode("utf-8", "surrogatepass")
+    if on_disk is not None and on_disk.startswith(_BOM) and not data.startswith(_BOM):
+        return _BOM + data
+    return data
