@@ -1,0 +1,28 @@
+"""What a turn came to, as ``--json`` prints it."""
+
+from __future__ import annotations
+
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.usage import Usage
+
+
+class TurnResult(Record):
+    """One ended turn."""
+
+    session_id: str
+    turn_id: str
+    success: bool
+    status: TurnStatus
+    stop_reason: StopReason
+    failure_reason: str
+    open_tasks: tuple[str, ...]
+    output: str
+    model: str
+    steps: int
+    tool_calls: int
+    usage: Usage
+    cost_usd: float
+    duration_s: float
+    files: tuple[str, ...]
+    """Files whose text the turn changed, sorted."""
