@@ -1,0 +1,109 @@
+"""A turn's events as lines that a person reads; ids become small numbers in order of appearance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import assert_never
+
+from agent_ls.domain import events as e
+
+_ID = re.compile(r"\b(ses|trn|stp|cal|apr|qst)_[0-9A-HJKMNP-TV-Z]{26}\b")
+_MAX_CHARS = 160
+
+
+def trace_of(events: Iterable[e.Event]) -> str:
+    """Return one line per event."""
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+
+    def short(match: re.Match[str]) -> str:
+        if match[0] not in names:
+            counts[match[1]] = counts.get(match[1], 0) + 1
+            names[match[0]] = f"{match[1]}{counts[match[1]]}"
+        return names[match[0]]
+
+    return "".join(_ID.sub(short, _line(event)) + "\n" for event in events)
+
+
+def _line(event: e.Event) -> str:
+    match event:
+        case e.SessionCreated():
+            return f"session created, mode {event.mode}"
+        case e.SessionResumed():
+            return f"session resumed, interrupted: {' '.join(event.interrupted_calls) or 'none'}"
+        case e.ModeChanged():
+            return f"mode {event.mode}"
+        case e.ModelChanged():
+            return f"model {event.model}"
+        case e.PolicySilenced():
+            return f"silenced {event.origin}"
+        case e.PromptQueued():
+            return f"queued as {event.kind} {_quoted(event.text)}"
+        case e.TurnStarted():
+            return f"turn {event.turn_id} {_quoted(event.prompt)}"
+        case e.PrefixSet():
+            return f"  prefix: {event.reason}"
+        case e.Moved():
+            stop = f", {event.stop}" if event.stop else ""
+            only = ", text only" if event.text_only else ""
+            why = f": {_quoted(event.why)}" if event.why else ""
+            return f"-> {event.to}{stop}{only}{why}"
+        case e.AdvisoryRaised():
+            return f"  advisory {event.origin}: {_quoted(event.text)}"
+        case e.RequestPrepared():
+            slots = f", {len(event.slots)} slots" if event.slots else ""
+            return f"  request {event.number}{slots}"
+        case e.AttemptFinished():
+            how = event.finish or f"failed: {event.failure} {_quoted(event.message)}"
+            return f"  attempt {how}"
+        case e.RecoveryChosen():
+            wait = f" after {event.wait_s:g} s" if event.wait_s else ""
+            return f"  {event.origin}: {event.action}{wait} {_quoted(event.text)}"
+        case e.Answered():
+            calls = "".join(f" {call.id}={call.tool}" for call in event.message.calls)
+            return f"  answer {_quoted(event.message.text)}{calls}"
+        case e.NudgeAdded():
+            return f"  nudge {event.origin}: {_quoted(event.text)}"
+        case e.GateFailed():
+            return f"  gate {event.origin} failed"
+        case e.FindingsReported():
+            found = [f"{f.path}:{f.start_line + 1} {f.checker} {f.code}" for f in event.findings]
+            return f"  findings in {' '.join(event.paths)}: {'; '.join(found) or 'none'}"
+        case e.CallDecided():
+            return f"  {event.call_id} {event.decision} by {event.origin}"
+        case e.ApprovalRequested():
+            return f"  ask {event.request.id}: {_quoted(event.request.preview.title)}"
+        case e.ApprovalResolved():
+            note = f" {_quoted(event.answer.note)}" if event.answer.note else ""
+            return f"  {event.approval_id} {event.answer.choice} by {event.answer.by}{note}"
+        case e.QuestionAsked():
+            return f"  question {event.question.origin}: {_quoted(event.question.text)}"
+        case e.QuestionResolved():
+            return f"  answered by {event.answer.by}: {_quoted(event.answer.text)}"
+        case e.ToolCallStarted():
+            return f"  {event.call_id} {event.tool} starts ({event.effect}) {' '.join(event.paths)}"
+        case e.EditIntended():
+            return f"  {event.call_id} intends to {event.edit.kind} {event.edit.path}"
+        case e.EditApplied():
+            lines = f" +{event.added_lines} -{event.removed_lines}"
+            return f"  {event.call_id} {event.path} {event.status}{lines}"
+        case e.ToolCallFinished():
+            how = f" {event.result.error}" if event.result.error else ""
+            return f"  {event.result.call_id} result{how} {_quoted(event.result.text)}"
+        case e.PlanUpdated():
+            return f"  plan: {'; '.join(f'{item.status} {item.text}' for item in event.items)}"
+        case e.Compacted():
+            return f"  compacted by {event.origin}"
+        case e.CancelRequested():
+            return f"  cancel by {event.by}"
+        case e.TurnEnded():
+            why = f" because {_quoted(event.failure_reason)}" if event.failure_reason else ""
+            return f"ended {event.status}, {event.stop} {_quoted(event.output)}{why}"
+        case _:
+            assert_never(event)
+
+
+def _quoted(text: str) -> str:
+    text = text.replace("\n", "⏎")
+    return f"“{text[:_MAX_CHARS]}{'…' if len(text) > _MAX_CHARS else ''}”"
