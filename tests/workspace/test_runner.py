@@ -1,0 +1,124 @@
+"""What a command gets, what of it comes back, and that nothing of it is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agent_ls.loop.ports import CommandOutcome
+from agent_ls.workspace.runner import ShellRunner, command_environment
+
+
+async def check(command: str, folder: Path, timeout_s: float = 20.0) -> CommandOutcome:
+    return await ShellRunner().run(command, cwd=folder, timeout_s=timeout_s)
+
+
+def _alive(mark: str) -> list[str]:
+    """Return the command lines of living processes that hold ``mark``."""
+    found: list[str] = []
+    for one in psutil.process_iter():
+        try:
+            line = " ".join(one.cmdline())
+            if mark in line and one.status() != psutil.STATUS_ZOMBIE:
+                found.append(line)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_code", "output"),
+    [
+        pytest.param("echo one; echo two >&2", 0, "one\ntwo\n", id="both-streams-in-order"),
+        pytest.param("exit 7", 7, "", id="exit-code"),
+        pytest.param("printf 'a\\377b'", 0, "a\ufffdb", id="bytes-that-are-no-text"),
+        pytest.param("cat; echo end", 0, "end\n", id="standard-input-is-closed"),
+        pytest.param("echo 'äöü €'", 0, "äöü €\n", id="text-beyond-ascii"),
+        pytest.param("nosuchprogram 2>/dev/null", 127, "", id="unknown-program"),
+    ],
+)
+async def test_a_command_gives_its_output_and_exit_code(
+    tmp_path: Path, command: str, exit_code: int, output: str
+) -> None:
+    outcome = await check(command, tmp_path)
+    assert (outcome.exit_code, outcome.output, outcome.end) == (exit_code, output, "exited")
+
+
+async def test_a_command_runs_in_the_given_folder(tmp_path: Path) -> None:
+    assert (await check("pwd", tmp_path)).output.strip() == str(tmp_path.resolve())
+
+
+async def test_output_is_shown_while_it_comes(tmp_path: Path) -> None:
+    shown: list[str] = []
+    await ShellRunner().run("echo one", cwd=tmp_path, timeout_s=20, on_output=shown.append)
+    assert "".join(shown) == "one\n"
+
+
+async def test_very_much_output_keeps_its_beginning_and_its_end(tmp_path: Path) -> None:
+    outcome = await check("echo first; yes | head -c 20000000; echo last", tmp_path)
+    assert outcome.output.startswith("first\n")
+    assert outcome.output.endswith("last\n")
+    assert "bytes left out" in outcome.output
+    assert len(outcome.output) < 8 * 2**20
+
+
+async def test_keys_of_the_server_do_not_reach_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
+    monkeypatch.setenv("AGENT_LS_API_KEY", "canary-key")
+    monkeypatch.setenv("BASH_ENV", str(tmp_path / "start-up"))
+    assert "canary-key" not in (await check("env", tmp_path)).output
+    assert not any("KEY" in name or name == "BASH_ENV" for name in command_environment())
+
+
+async def test_start_up_files_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / ".bashrc").write_text("echo from-bashrc\n")
+    (tmp_path / ".bash_profile").write_text("echo from-profile\n")
+    outcome = await ShellRunner().run(
+        "true", cwd=tmp_path, timeout_s=20, env={"HOME": str(tmp_path)}
+    )
+    assert outcome.output == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("sleep {mark}", id="the-command-itself"),
+        pytest.param("sleep {mark} & wait", id="a-background-child"),
+        pytest.param("setsid sleep {mark} & wait", id="a-child-in-its-own-session"),
+        pytest.param("trap '' TERM; sleep {mark} & while :; do wait; done", id="term-is-ignored"),
+        pytest.param("(setsid nohup sleep {mark} >/dev/null 2>&1 &); sleep {mark}", id="a-daemon"),
+    ],
+)
+async def test_a_time_out_ends_the_command_with_all_it_started(
+    tmp_path: Path, command: str
+) -> None:
+    mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
+    outcome = await check(command.format(mark=mark), tmp_path, timeout_s=0.4)
+    assert (outcome.end, outcome.exit_code) == ("timed_out", None)
+    assert _alive(mark) == []
+
+
+async def test_an_orderly_end_takes_what_runs_in_the_background_with_it(tmp_path: Path) -> None:
+    mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
+    outcome = await check(f"setsid sleep {mark} & echo done", tmp_path)
+    assert (outcome.end, outcome.output) == ("exited", "done\n")
+    assert _alive(mark) == []
+
+
+async def test_a_cancelled_command_is_gone_when_the_cancellation_arrives(tmp_path: Path) -> None:
+    mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
+    task = asyncio.create_task(check(f"echo started > flag; sleep {mark}", tmp_path))
+    async with asyncio.timeout(20):
+        while not (tmp_path / "flag").exists():
+            await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert _alive(mark) == []
