@@ -1,0 +1,102 @@
+"""What may be done with a place in the workspace: files that steer programs ask or are denied.
+
+Judges the name as it was written and the place it leads to, each also without its disguise.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterable, Sequence
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.loop.ports import Root
+from agent_ls.safety.disguises import undisguised
+from agent_ls.safety.name_patterns import EXECUTED_LATER, NOT_SECRET, OURS, SECRET, STEERING
+from agent_ls.safety.paths import Place, locate
+
+PathVerdict = Allow | Ask | Deny
+
+_LINKED_STORES = frozenset({"node_modules", ".venv", "venv", "site-packages", ".pnpm-store"})
+"""Package managers link files into these by design."""
+
+
+def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
+    """Say whether a file or folder may be read: secrets ask, what leads out is denied."""
+    try:
+        place = locate(path, roots)
+    except WorkspaceError as error:
+        return Deny(str(error))
+    if is_secret(place):
+        return Ask(f"{path} looks like a file that holds secrets.", broad=False)
+    if _has_other_names(place):
+        return Ask(f"{path} is a hard link, so its content may belong elsewhere.", broad=False)
+    return Allow()
+
+
+def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
+    """Say whether a file may be created, changed, moved or deleted.
+
+    Shape: Deny for our own control files in every mode; an Ask that no earlier grant answers for
+    files that steer other programs, that a later command runs or that hold secrets; else Allow.
+    """
+    try:
+        place = locate(path, roots)
+    except WorkspaceError as error:
+        return Deny(str(error))
+    names = _names(place)
+    if _is_any(names, OURS):
+        return Deny(f"{path} belongs to agent-ls itself; only the person changes it.")
+    for why, pattern in STEERING:
+        if _is_any(names, pattern):
+            return Ask(f"{path} {why}.", broad=False)
+    if _is_any(names, EXECUTED_LATER):
+        return Ask(f"{path} is run by builds, tests or tools later.", broad=False)
+    if is_secret(place):
+        return Ask(f"{path} looks like a file that holds secrets.", broad=False)
+    return Allow()
+
+
+def is_executed_later(path: str, roots: Sequence[Root]) -> bool:
+    """Say whether commands do what this file says, so that an edit ends grants for commands.
+
+    Errors: ``WorkspaceError`` for a path that ``locate`` refuses.
+    """
+    names = _names(locate(path, roots))
+    return any(_is_any(names, one) for one in (EXECUTED_LATER, *(p for _, p in STEERING)))
+
+
+def is_secret(place: Place) -> bool:
+    """Say whether secrets are kept under such a name."""
+    return any(has_secret_name(parts) for parts in (place.spelled, place.below.parts))
+
+
+def has_secret_name(parts: Iterable[str]) -> bool:
+    """Say whether these components, as written or undisguised, name a file of secrets."""
+    return any(SECRET.search(one) and not NOT_SECRET.search(one) for one in _spellings(parts))
+
+
+def _names(place: Place) -> set[str]:
+    """Return what the place is called, as it was written and as it resolves."""
+    return _spellings(place.spelled) | _spellings(place.below.parts)
+
+
+def _spellings(parts: Iterable[str]) -> set[str]:
+    written = tuple(parts)
+    return {"/".join(map(str.lower, written)), "/".join(map(undisguised, written))}
+
+
+def _is_any(names: set[str], pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(name) for name in names)
+
+
+def _has_other_names(place: Place) -> bool:
+    """Say whether the file has another name somewhere, which may be outside."""
+    if _LINKED_STORES & set(place.below.parts):
+        return False
+    try:
+        facts = place.absolute.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink > 1

@@ -1,0 +1,33 @@
+"""Names that a file system may take for another: what is protected is protected in disguise too.
+
+Windows and macOS ignore case, some code points, trailing dots and blanks, and know short names
+and streams; a repository checked out there must not get past a rule that Linux would hold.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SHORT = re.compile(r"([^~.]{1,6})~[0-9a-f]{1,4}(?:\.[^.]{0,3})?")
+_DOTTED = ("agent-ls", "git", "github", "gitlab", "vscode", "idea", "husky", "cursor", "claude",
+           "codex", "devcontainer", "env", "envrc", "ssh", "aws", "circleci", "gitmodules",
+           "gitattributes", "npmrc", "mcp.json", "zed", "helix", "cargo", "config")  # fmt: skip
+_SHORT_NAMES = {name.replace(".", "")[:6]: f".{name}" for name in reversed(_DOTTED)}
+
+
+def undisguised(name: str) -> str:
+    """Return one component in lower case as the most forgiving file system would read it."""
+    folded = unicodedata.normalize("NFKC", name)
+    folded = "".join(c for c in folded if not _is_ignored(c))
+    folded = unicodedata.normalize("NFKC", folded.casefold())
+    # What follows a colon names a stream of the file before it.
+    folded = folded.split(":", 1)[0].rstrip(". ") or folded
+    if short := _SHORT.fullmatch(folded):
+        return _SHORT_NAMES.get(short[1], folded)
+    return folded
+
+
+def _is_ignored(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category in ("Cf", "Cc", "Cn") or 0xFE00 <= ord(character) <= 0xFE0F

@@ -1,0 +1,205 @@
+"""From a path as the model writes it to a place below a root, or a refusal.
+
+Owns spelling and resolution; what may be done with a place is decided in ``control_files``.
+Paths are plain text here: no URI, no tilde, no variable is ever decoded or expanded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import NoReturn
+
+from agent_ls.domain.errors import PathRefused, WorkspaceError
+from agent_ls.loop.ports import Root
+from agent_ls.safety.text import visible_line
+
+MAX_PATH_BYTES = 4_096
+MAX_NAME_BYTES = 255
+
+_SCHEME = re.compile(
+    r"[a-z][a-z0-9+.-]+:(?://|\\\\)|(?:file|untitled|data|javascript|vscode|jar|zipfile|mailto|blob):",
+    re.IGNORECASE,
+)
+_DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
+_VARIABLE = re.compile(r"(?:\$(?:\w+|\{\w+\}|env:\w+)|%\w+%)[\\/]|\$(?:[A-Z_]+|\{\w+\})$|%[A-Z]+%$")
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$):?", re.IGNORECASE
+)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads."""
+
+    root: Root
+    """The root that holds ``absolute``."""
+    absolute: Path
+    """Without links; need not exist."""
+    spelled: tuple[str, ...]
+    """The components below the root as they were written, dots resolved by name."""
+
+    @property
+    def below(self) -> PurePosixPath:
+        """Return ``absolute`` relative to its root."""
+        return PurePosixPath(self.absolute.relative_to(self.root.path).as_posix())
+
+
+def locate(path: str, roots: Sequence[Root]) -> Place:
+    """Return the place below one of the roots that ``path`` names.
+
+    Shape: relative to the only root, or beginning with a root's name where there are several;
+    absolute ones are taken as they are. Links are followed, and what counts is where they lead.
+    Errors: ``WorkspaceError`` for what is no usable name, ``PathRefused`` for what leads out.
+    """
+    _check_spelling(path)
+    root, parts = _spelled_in(path, roots)
+    spelled = _by_name(path, parts)
+    try:
+        absolute = root.path.joinpath(*parts).resolve()
+    except (OSError, RuntimeError) as error:
+        raise PathRefused(f"{_quoted(path)} cannot be resolved: {error}.") from None
+    holder = _holder(absolute, roots)
+    if holder is None:
+        raise PathRefused(f"{_quoted(path)} {_leads_out(spelled)} the workspace.")
+    _check_devices(path, holder, absolute)
+    return Place(holder, absolute, spelled or ())
+
+
+def locate_file(path: str, roots: Sequence[Root]) -> Place:
+    """Return the place of a file, which can be neither a root nor be named like a folder.
+
+    Errors: as ``locate``.
+    """
+    place = locate(path, roots)
+    name = path.rsplit("/", 1)[-1]
+    if name in ("", ".", "..") or any(place.absolute == root.path for root in roots):
+        _fail(path, "names a folder, and a file is needed")
+    if name[-1] in ". " and not os.path.lexists(place.absolute):
+        _fail(path, "ends in a dot or blank, which not every system keeps")
+    return place
+
+
+def shown(absolute: Path, roots: Sequence[Root]) -> str | None:
+    """Return how the model names an absolute path; None outside every root."""
+    root = _holder(absolute, roots)
+    if root is None:
+        return None
+    below = absolute.relative_to(root.path).as_posix()
+    if len(roots) == 1:
+        return below
+    return root.name if below == "." else f"{root.name}/{below}"
+
+
+def is_inside(absolute: Path, roots: Sequence[Root]) -> bool:
+    """Say whether a resolved path lies in one of the roots, or is one."""
+    return _holder(absolute, roots) is not None
+
+
+def _holder(absolute: Path, roots: Sequence[Root]) -> Root | None:
+    """Return the innermost root around a resolved path; compared by components."""
+    around = [root for root in roots if absolute.is_relative_to(root.path)]
+    return max(around, key=lambda root: len(root.path.parts), default=None)
+
+
+def _check_spelling(path: str) -> None:
+    if not path or path.isspace():
+        raise WorkspaceError("The path is empty. Name a file or folder of the workspace.")
+    if _CONTROL.search(path):
+        _fail(path, "holds a control character")
+    if len(path.encode()) > MAX_PATH_BYTES:
+        _fail(path, f"is longer than {MAX_PATH_BYTES:,} bytes")
+    if _DRIVE.match(path) or path.startswith(("//", "\\\\")):
+        _fail(path, "names a drive, a server or a device")
+    if _SCHEME.match(path):
+        _fail(path, "looks like a URI; give a plain path, relative to the workspace")
+    if path.startswith("~") and ("/" in path or path == "~"):
+        _fail(path, "begins with ~, which is not expanded")
+    if _VARIABLE.match(path):
+        _fail(path, "begins with a variable, and those are not expanded")
+    for name in path.split("/"):
+        _check_name(path, name)
+
+
+def _check_name(path: str, name: str) -> None:
+    if len(name.encode()) > MAX_NAME_BYTES:
+        _fail(path, f"has a name longer than {MAX_NAME_BYTES} bytes")
+    if "\\" in name:
+        _fail(path, "holds a backslash; separate folders with /")
+
+
+def _check_devices(path: str, root: Root, absolute: Path) -> None:
+    """Refuse names that are devices on some systems, unless something here has them already."""
+    for place in (absolute, *absolute.parents):
+        if place == root.path:
+            return
+        if _DEVICE.fullmatch(place.name) and not os.path.lexists(place):
+            _fail(path, f"holds {place.name}, the name of a device")
+
+
+def _fail(path: str, why: str) -> NoReturn:
+    raise WorkspaceError(f"{_quoted(path)} cannot be used: it {why}.")
+
+
+def _quoted(path: str) -> str:
+    cut = path if len(path) <= 200 else path[:200] + "…"
+    return f"'{visible_line(cut)}'"
+
+
+def _spelled_in(path: str, roots: Sequence[Root]) -> tuple[Root, tuple[str, ...]]:
+    """Return the root a path starts from and its components below it, dots still in place."""
+    if path.startswith("/"):
+        for root in sorted(roots, key=lambda root: -len(root.path.parts)):
+            if (inner := _below(path, root)) is not None:
+                return root, inner
+        return _through_links(path, roots)
+    parts = tuple(part for part in path.split("/") if part)
+    while len(parts) > 1 and parts[0] == ".":
+        parts = parts[1:]
+    if len(roots) == 1:
+        return roots[0], parts
+    for root in roots:
+        if parts[:1] == (root.name,):
+            return root, parts[1:]
+    names = ", ".join(f"{root.name}/" for root in roots)
+    raise PathRefused(f"{_quoted(path)} does not begin with a folder of the workspace: {names}.")
+
+
+def _below(path: str, root: Root) -> tuple[str, ...] | None:
+    """Return an absolute path's components below a root, when its own begin with the root's."""
+    parts = tuple(part for part in path.split("/") if part not in ("", "."))
+    front = root.path.parts[1:]
+    return parts[len(front) :] if parts[: len(front)] == front else None
+
+
+def _through_links(path: str, roots: Sequence[Root]) -> tuple[Root, tuple[str, ...]]:
+    """Find the root of an absolute path that reaches it by another name, such as a linked home."""
+    try:
+        absolute = Path(path).resolve()
+    except (OSError, RuntimeError):
+        absolute = Path("/")
+    root = _holder(absolute, roots)
+    if root is None:
+        raise PathRefused(f"{_quoted(path)} is outside the workspace.")
+    return root, absolute.relative_to(root.path).parts
+
+
+def _by_name(path: str, parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Resolve dots without looking at the disk; None when they leave the root."""
+    found: list[str] = []
+    for part in parts:
+        if part == "..":
+            if not found:
+                return None
+            found.pop()
+        elif part != ".":
+            found.append(part)
+    return tuple(found)
+
+
+def _leads_out(spelled: tuple[str, ...] | None) -> str:
+    return "is outside" if spelled is None else "leads through a link out of"

@@ -1,0 +1,120 @@
+"""Secrets in text, found by their shape and masked. Linear in the text's length.
+
+Catches what leaks by accident into output that the model, the store and the views will hold;
+it is no boundary: what is not allowed to be read must not be read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+_MASK = "[masked {}]"
+
+_TOKENS: tuple[tuple[str, str], ...] = (
+    ("aws key id", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
+    ("github token", r"\bgh[pousr]_[A-Za-z0-9]{20,255}|\bgithub_pat_[A-Za-z0-9_]{22,255}"),
+    ("gitlab token", r"\bgl(?:pat|dt|rt|ptt|cbt|ft|soat|agent|oas)-[A-Za-z0-9_.-]{20,128}"),
+    ("slack token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,255}|\bxapp-\d-[A-Za-z0-9-]{10,255}"),
+    ("slack webhook", r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,128}"),
+    ("anthropic key", r"\bsk-ant-[A-Za-z0-9_-]{20,255}"),
+    (
+        "api key",
+        r"\bsk-(?:proj-|svcacct-|admin-|or-v1-|lf-)?(?=[A-Za-z_-]{0,64}\d)[A-Za-z0-9_-]{20,255}",
+    ),
+    ("google key", r"\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,512}|\bGOCSPX-[\w-]{20,64}"),
+    ("stripe key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}|\bwhsec_[A-Za-z0-9+/=]{24,128}"),
+    ("sendgrid key", r"\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
+    ("npm token", r"\bnpm_[A-Za-z0-9]{36}"),
+    ("pypi token", r"\bpypi-[A-Za-z0-9_-]{50,512}"),
+    ("hugging face token", r"\bhf_[A-Za-z0-9]{30,64}"),
+    ("model host key", r"\b(?:gsk_|xai-|r8_|pplx-|fw_|nvapi-|csk-)[A-Za-z0-9_-]{24,255}"),
+    ("telegram token", r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,35}"),
+    ("discord token", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"),
+    ("cloud token", r"\b(?:do[oprs]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|tskey-[a-z]+-[\w-]{12,64})"),
+    ("vault token", r"\b(?:hv[sbr]\.[A-Za-z0-9_-]{20,255}|dp\.[a-z]{2,5}\.[A-Za-z0-9]{40,64})"),
+    ("shop token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+    (
+        "service token",
+        r"\b(?:lin_api_|ntn_|nfp_|sbp_|pul-|glsa_|sntry[su]_|PMAK-|NRAK-|ATATT3|HRKU-"
+        r"|rubygems_|dckr_pat_|EAAC|figd_|ATCTT3)[A-Za-z0-9_=-]{20,512}",
+    ),
+    ("age key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,64}"),
+    ("twilio key", r"\b(?:SK|AC)[a-f0-9]{32}\b"),
+    (
+        "json web token",
+        r"\beyJ[A-Za-z0-9_-]{10,4096}\.eyJ[A-Za-z0-9_-]{10,8192}(?:\.[\w-]{0,1024})?",
+    ),
+)
+_TOKEN = re.compile("|".join(f"({pattern})" for _, pattern in _TOKENS))
+
+_IN_URL = re.compile(
+    r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,128}:)([^\s/@\"'<>]{1,256})(?=@)"
+)
+_HEADER = re.compile(
+    r"(?i)(\bauthorization\b[\"']?\s{0,8}[:=]\s{0,8}[\"']?(?:bearer|basic|token)\s{1,8}"
+    r"|\bx-api-key[\"']?\s{0,8}[:=]\s{0,8}[\"']?)([A-Za-z0-9+/=_.~-]{8,2048})"
+)
+_AZURE = re.compile(r"(?i)(\b(?:Account|SharedAccess)Key=)([A-Za-z0-9+/=]{20,128})")
+_ENV_LINE = re.compile(
+    r"(?m)^([ \t]{0,8}(?:export[ \t]+)?[A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN"
+    r"|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)(?:_[A-Z0-9_]{1,40})?=[\"']?)"
+    r"([^\s\"'$<{(`][^\s\"']{3,512})"
+)
+_ASSIGNED = re.compile(
+    r"(?i)((?<![\w.-])[\w.-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key"
+    r"|private[_-]?key|credential)[\w.-]{0,40}[\"']?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}[\"']?)"
+    r"([A-Za-z0-9+/=_.~!@#%^&*-]{12,512})"
+)
+_MIN_ENTROPY_BITS = 3.3
+_KEY_EDGE = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_MIN_KNOWN_CHARS = 6
+
+
+def mask(text: str, known: Iterable[str] = ()) -> str:
+    """Return the text with secrets replaced by ``[masked …]``; ``known`` ones exactly.
+
+    Invariant: masking twice is masking once.
+    """
+    for secret in sorted(set(known), key=len, reverse=True):
+        if len(secret) >= _MIN_KNOWN_CHARS:
+            text = text.replace(secret, _MASK.format("secret"))
+    text = _mask_private_keys(text)
+    text = _TOKEN.sub(lambda match: _MASK.format(_TOKENS[(match.lastindex or 1) - 1][0]), text)
+    for pattern in (_IN_URL, _HEADER, _AZURE, _ENV_LINE):
+        text = pattern.sub(lambda match: _hide(match, "secret"), text)
+    return _ASSIGNED.sub(
+        lambda match: _hide(match, "secret") if _looks_random(match[2]) else match[0], text
+    )
+
+
+def _hide(match: re.Match[str], what: str) -> str:
+    return match[0] if match[2].startswith("[masked") else match[1] + _MASK.format(what)
+
+
+def _mask_private_keys(text: str) -> str:
+    """Replace what stands between the BEGIN and END lines of private keys, or up to the end."""
+    parts: list[str] = []
+    at, inside = 0, False
+    for edge in _KEY_EDGE.finditer(text):
+        if edge[1] == "BEGIN" and not inside:
+            parts += (text[at : edge.end()], _MASK.format("private key"))
+            inside = True
+        elif edge[1] == "END" and inside:
+            at, inside = edge.start(), False
+    if not inside:
+        parts.append(text[at:])
+    masked = "".join(parts)
+    # A header without a body, as in documentation, hides nothing.
+    return masked if parts[1:] else text
+
+
+def _looks_random(value: str) -> bool:
+    """Tell a generated secret from a word, a type or a name."""
+    if not (any(c.isdigit() for c in value) and any(c.isalpha() for c in value)):
+        return False
+    counts = Counter(value)
+    bits = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
+    return bits >= _MIN_ENTROPY_BITS

@@ -1,0 +1,197 @@
+"""Characters that hide something: taken out for the model, made visible for a person.
+
+Legitimate scripts survive: joiners inside words and emoji, direction marks beside right-to-left
+letters, flags made of tags. Owns the rules; whoever shows or sends text calls them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+_TERMINAL = re.compile(
+    # Operating system commands, with their terminator or cut at the line's end.
+    r"\x1b[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?"
+    # Control sequences, in their 7-bit and 8-bit form.
+    r"|(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,16}[@-~]?"
+    # Two-character escapes and whatever is left.
+    r"|\x1b[ -/]{0,4}[0-~]?"
+)
+
+_HIDDEN_RANGES = (
+    (0x00, 0x08),
+    (0x0B, 0x0C),
+    (0x0E, 0x1F),
+    (0x7F, 0x9F),
+    (0xAD, 0xAD),  # soft hyphen
+    (0x034F, 0x034F),  # combining grapheme joiner
+    (0x061C, 0x061C),  # Arabic letter mark
+    (0x115F, 0x1160),  # Hangul fillers
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x200B, 0x200F),  # zero width and direction marks
+    (0x202A, 0x202E),  # embeddings and overrides
+    (0x2060, 0x206F),  # invisible operators, isolates
+    (0x3164, 0x3164),
+    (0xD800, 0xDFFF),  # half a character
+    (0xFE00, 0xFE0F),  # variation selectors
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFB),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),  # tags, more variation selectors
+)
+_HIDDEN = re.compile("[" + "".join(f"{chr(a)}-{chr(b)}" for a, b in _HIDDEN_RANGES) + "]")
+_ALSO_FOR_PEOPLE = re.compile("[\u2028\u2029\r]")
+
+_JOINED_SCRIPTS = (
+    (0x0600, 0x08FF),  # Arabic, Syriac, Thaana, N'Ko
+    (0x0900, 0x0DFF),  # the Indic scripts
+    (0x0E00, 0x109F),  # Thai to Myanmar
+    (0x1780, 0x18AF),  # Khmer, Mongolian
+    (0xA840, 0xABFF),
+    (0xFB50, 0xFDFF),
+    (0xFE70, 0xFEFC),
+    (0x11000, 0x11FFF),
+)
+_FLAG = "\U0001f3f4"
+_FLAG_TAGS = re.compile(
+    "\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067"
+    "|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
+)
+_LONG_BLANKS = re.compile(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]{80,}")
+_MANY_LINES = re.compile(r"\n(?:[ \t]*\n){8,}")
+
+
+def cleaned(text: str) -> str:
+    """Return the text for the model: terminal control and hidden characters taken out.
+
+    Shape: line ends, tabs and everything that a reader of the text would see stay as they are;
+    half a character becomes U+FFFD.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _without_hidden(_TERMINAL.sub("", text), _removed)
+
+
+def visible(text: str) -> str:
+    """Return the text for a person who decides by it: what would hide shows as an escape.
+
+    Shape: stays in its lines; long runs of blanks and empty lines, which push text out of sight,
+    are replaced by their count.
+    """
+    shown = _without_hidden(text, _escaped)
+    shown = _ALSO_FOR_PEOPLE.sub(lambda match: _escaped(match.group()), shown)
+    shown = _LONG_BLANKS.sub(lambda match: f" ⟨{len(match.group())} blanks⟩ ", shown)
+    return _MANY_LINES.sub(
+        lambda match: f"\n⟨{match.group().count(chr(10)) - 1} empty lines⟩\n", shown
+    )
+
+
+def visible_line(text: str) -> str:
+    """Return the text on one line, for titles and names."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def has_hidden(text: str) -> bool:
+    """Say whether the text holds anything that ``cleaned`` would take out."""
+    return cleaned(text) != text
+
+
+def plain_output(text: str) -> str:
+    """Return what a terminal would have left of a command's output: overwritten parts are gone."""
+    lines = cleaned(_overstruck(text).replace("\r\n", "\n")).split("\n")
+    return "\n".join(_last_part(line) for line in lines)
+
+
+def _last_part(line: str) -> str:
+    """Return what a line shows after its carriage returns: its last part that has text."""
+    if "\r" not in line:
+        return line
+    return next((part for part in reversed(line.split("\r")) if part.strip()), "")
+
+
+def _overstruck(text: str) -> str:
+    """Carry out backspaces, as ``man`` writes bold text, within each line."""
+    if "\b" not in text:
+        return text
+    kept: list[str] = []
+    for character in text:
+        if character != "\b":
+            kept.append(character)
+        elif kept and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)
+
+
+def _removed(character: str) -> str:
+    return "\ufffd" if 0xD800 <= ord(character) <= 0xDFFF else ""
+
+
+def _escaped(character: str) -> str:
+    number = ord(character)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def _without_hidden(text: str, replace: Callable[[str], str]) -> str:
+    """Replace hidden characters that have no business where they stand."""
+    parts: list[str] = []
+    at = 0
+    while match := _HIDDEN.search(text, at):
+        here = match.start()
+        parts.append(text[at:here])
+        at = here + 1
+        if flag := _FLAG_TAGS.match(text, here) if text[here - 1 : here] == _FLAG else None:
+            parts.append(flag.group())
+            at = flag.end()
+        elif _belongs(text, here):
+            parts.append(text[here])
+        else:
+            parts.append(replace(text[here]))
+    return "".join((*parts, text[at:]))
+
+
+def _belongs(text: str, at: int) -> bool:
+    """Say whether a character that can hide something does honest work here."""
+    character, before, after = text[at], text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+    number = ord(character)
+    if number in (0x200C, 0x200D):
+        between_letters = _is_joined(before) and _is_joined(after)
+        return between_letters or (number == 0x200D and _is_emoji(before) and _is_emoji(after))
+    if number in (0x200E, 0x200F, 0x061C):
+        return not _HIDDEN.match(before or "x") and (_is_rtl(before) or _is_rtl(after))
+    if number in (0xFE0E, 0xFE0F):
+        return _is_emoji(before) or before in tuple("0123456789#*")
+    if 0xFE00 <= number <= 0xFE0D or 0xE0100 <= number <= 0xE01EF or 0x180B <= number <= 0x180D:
+        return _is_ideograph_or_mongolian(before)
+    return False
+
+
+def _is_joined(character: str) -> bool:
+    if not character or unicodedata.category(character)[0] not in "LM":
+        return False
+    return any(low <= ord(character) <= high for low, high in _JOINED_SCRIPTS)
+
+
+def _is_emoji(character: str) -> bool:
+    if not character:
+        return False
+    number = ord(character)
+    return number == 0xFE0F or (
+        number > 0xA8 and unicodedata.category(character) in ("So", "Sm", "Sk", "Po")
+    )
+
+
+def _is_rtl(character: str) -> bool:
+    return bool(character) and unicodedata.bidirectional(character) in ("R", "AL")
+
+
+def _is_ideograph_or_mongolian(character: str) -> bool:
+    if not character:
+        return False
+    number = ord(character)
+    return 0x3400 <= number <= 0x9FFF or 0x20000 <= number <= 0x3FFFF or 0x1800 <= number <= 0x18AF

@@ -1,0 +1,135 @@
+"""What may be done with a file by its name: allow, ask or deny, in disguise too."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.loop.ports import Root
+from agent_ls.safety.control_files import is_executed_later, judge_read, judge_write
+
+
+@pytest.fixture
+def roots(tmp_path: Path) -> tuple[Root, ...]:
+    """One empty folder."""
+    return (Root("proj", tmp_path.resolve(), is_trusted=True),)
+
+
+def check(path: str, roots: tuple[Root, ...], write: type, read: type) -> None:
+    """Assert the verdicts on writing and on reading, each with a reason unless it allows."""
+    for verdict, expected in ((judge_write(path, roots), write), (judge_read(path, roots), read)):
+        assert type(verdict) is expected, (path, verdict)
+        if not isinstance(verdict, Allow):
+            assert verdict.reason
+        if isinstance(verdict, Ask):
+            assert not verdict.broad
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/app.py", "README.md", "docs/environment.md", "src/git/log.py", "agents/run.py",
+        ".gitignore", "tests/test_env.py", "secrets.py", "src/token.go", "env.py", "a/.config.py",
+        "keyboard.rs", "makefiles.md", "package-lock.json.md", "ci.py", "notes.agent-ls.txt",
+        "src/vscode/index.html", "credentials_view.tsx", "passwords.html", "x.envelope",
+    ],
+)  # fmt: skip
+def test_ordinary_files_are_free(path: str, roots: tuple[Root, ...]) -> None:
+    check(path, roots, Allow, Allow)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".agent-ls/settings.toml", ".agent-ls/commands/x.md", "sub/.agent-ls/x", "talk.agent-ls.md",
+        ".config/agent-ls/config.toml", ".Agent-LS/x", "AGENT-~1/x", ".agent-ls./x",
+        ".agent\u200b-ls/x", "\uff0eagent-ls/x", "docs/TALK.AGENT-LS.MD", "x/../.agent-ls/y",
+    ],
+)  # fmt: skip
+def test_our_own_control_files_are_denied(path: str, roots: tuple[Root, ...]) -> None:
+    check(path, roots, Deny, Allow)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/config", ".git/hooks/pre-commit", ".gitmodules", "sub/.git/HEAD", ".Git/HEAD",
+        "GIT~1/HEAD", ".git /HEAD", ".git::$INDEX_ALLOCATION/HEAD", ".g\u200cit/HEAD", ".husky/x",
+        ".pre-commit-config.yaml", "lefthook.yml", ".vscode/tasks.json", ".VSCODE/settings.json",
+        "a.code-workspace", ".idea/x.xml", ".helix/languages.toml", ".nvim.lua", ".dir-locals.el",
+        ".devcontainer/devcontainer.json", "AGENTS.md", "sub/CLAUDE.md", ".claude/settings.json",
+        ".cursorrules", ".mcp.json", ".cursor/mcp.json", ".github/workflows/ci.yml", "Jenkinsfile",
+        ".gitlab-ci.yml", ".circleci/config.yml", ".tool-versions", "rust-toolchain.toml",
+        ".cargo/config.toml", ".bashrc", ".direnv/x", "CODEOWNERS",
+    ],
+)  # fmt: skip
+def test_files_that_steer_programs_ask(path: str, roots: tuple[Root, ...]) -> None:
+    check(path, roots, Ask, Allow)
+    assert is_executed_later(path, roots)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "package.json", "packages/a/package.json", "Makefile", "GNUmakefile", "rules.mk",
+        "CMakeLists.txt", "setup.py", "pyproject.toml", "tests/conftest.py", "tox.ini", "build.rs",
+        "Cargo.toml", "deno.json", "deno.jsonc", "justfile", "build.gradle.kts", "gradlew",
+        "pom.xml", "vite.config.ts", ".eslintrc.cjs", "tsconfig.build.json", "jest.config.js", "Dockerfile",
+        "docker-compose.yml", "Rakefile", "a.gemspec", "mix.exs", "flake.nix", "BUILD.bazel",
+        "sitecustomize.py", "evil.pth", "PACKAGE.JSON", "package.json ", "Makefile.",
+    ],
+)  # fmt: skip
+def test_files_that_a_later_command_runs_ask(path: str, roots: tuple[Root, ...]) -> None:
+    check(path, roots, Ask, Allow)
+    assert is_executed_later(path, roots)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env", ".env.local", "prod.env", ".ENV", ".env.", "EnV~1", ".npmrc", ".netrc",
+        "server.pem", "tls/server.key", "id_rsa", ".ssh/id_ed25519", ".aws/credentials", "credentials.json",
+        "config/secrets.yaml", "my-token.json", "terraform.tfstate", "prod.tfvars",
+        ".git-credentials", "app.secret", "db_password.txt", ".docker/config.json", ".kube/config", ".envrc",
+        ".bash_history",
+    ],
+)  # fmt: skip
+def test_secrets_ask_before_reading(path: str, roots: tuple[Root, ...]) -> None:
+    check(path, roots, Ask, Ask)
+
+
+@pytest.mark.parametrize("path", [".env.example", "id_rsa.pub", "cert.pem.sample"])
+def test_public_examples_may_be_read(path: str, roots: tuple[Root, ...]) -> None:
+    assert judge_read(path, roots) == Allow()
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "~/x", "a\x00", "C:\\x", ""])
+def test_what_leads_out_or_is_no_name_is_denied(path: str, roots: tuple[Root, ...]) -> None:
+    check(path, roots, Deny, Deny)
+
+
+def test_rules_see_the_target_of_a_link(roots: tuple[Root, ...]) -> None:
+    root = roots[0].path
+    (root / ".git").mkdir()
+    (root / "innocent").symlink_to(".git")
+    (root / ".env").write_text("A=1")
+    (root / "notes.txt").symlink_to(".env")
+    check("innocent/config", roots, Ask, Allow)
+    check("notes.txt", roots, Ask, Ask)
+
+
+def test_a_hard_link_asks_before_reading(roots: tuple[Root, ...], tmp_path: Path) -> None:
+    root = roots[0].path
+    (root / "a.txt").write_text("x")
+    os.link(root / "a.txt", root / "b.txt")
+    check("b.txt", roots, Allow, Ask)
+    (root / "node_modules" / "p").mkdir(parents=True)
+    os.link(root / "a.txt", root / "node_modules/p/i.js")
+    check("node_modules/p/i.js", roots, Allow, Allow)
+
+
+def test_an_ordinary_file_is_not_executed_later(roots: tuple[Root, ...]) -> None:
+    assert not is_executed_later("src/a.py", roots)

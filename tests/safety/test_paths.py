@@ -1,0 +1,229 @@
+"""Paths as a model writes them: what is inside is found, all else is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent_ls.domain.errors import PathRefused, WorkspaceError
+from agent_ls.loop.ports import Root
+from agent_ls.safety.paths import locate, locate_file, shown
+
+Roots = tuple[Root, ...]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A project beside a folder that it may not reach, with links of every kind."""
+    base = tmp_path.resolve()
+    project, outside = base / "proj", base / "proj-old"
+    (project / "src" / "deep").mkdir(parents=True)
+    (project / "aux").mkdir()
+    outside.mkdir()
+    (outside / "x").write_text("secret")
+    (project / "src" / "a.py").write_text("a")
+    (project / "in").symlink_to(project / "src")
+    (project / "out").symlink_to(outside)
+    (project / "out-file").symlink_to(outside / "x")
+    (project / "dangling").symlink_to(outside / "missing")
+    (project / "chain").symlink_to(project / "out")
+    (project / "loop").symlink_to(project / "loop")
+    (project / "up").symlink_to("..")
+    (project / "src" / "back").symlink_to("../..")
+    return base
+
+
+def _roots(base: Path, *names: str) -> Roots:
+    return tuple(Root(name, base / name, is_trusted=False) for name in names)
+
+
+def check(path: str, roots: Roots, expected: Path | type[WorkspaceError]) -> None:
+    """Assert where a path leads, or that it is refused and how, and that the answer is inside."""
+    if isinstance(expected, Path):
+        place = locate(path, roots)
+        assert place.absolute == expected
+        assert place.absolute.is_relative_to(place.root.path)
+        assert place.root.path / place.below == expected
+        return
+    with pytest.raises(expected) as caught:
+        locate(path, roots)
+    assert type(caught.value) is expected
+    assert str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path, below",
+    [
+        ("src/a.py", "src/a.py"),
+        ("./src//a.py", "src/a.py"),
+        ("src/deep/../a.py", "src/a.py"),
+        (".", ""),
+        ("src/", "src"),
+        ("new/not/there.txt", "new/not/there.txt"),
+        ("in/a.py", "src/a.py"),
+        ("notes/v1..v2.txt", "notes/v1..v2.txt"),
+        ("...", "..."),
+        ("with blank.txt", "with blank.txt"),
+        ("$cost.txt", "$cost.txt"),
+        ("a$HOME/b", "a$HOME/b"),
+        ("~tilde", "~tilde"),
+        ("file~", "file~"),
+        ("100%.txt", "100%.txt"),
+        ("%2e%2e/x", "%2e%2e/x"),
+        ("src/%2E%2E/x", "src/%2E%2E/x"),
+        ("résumé/日本.md", "résumé/日本.md"),
+        ("log:12.txt", "log:12.txt"),
+        ("-rf", "-rf"),
+        ("aux/inner.c", "aux/inner.c"),
+        ("console.log", "console.log"),
+        ("nul.txt", "nul.txt"),
+    ],
+)
+def test_odd_but_legal_names_inside_are_found(tree: Path, path: str, below: str) -> None:
+    check(path, _roots(tree, "proj"), tree / "proj" / below)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..",
+        "../proj-old/x",
+        "src/../../x",
+        "src/../../proj-old/x",
+        "a/b/c/../../../../x",
+        "/etc/passwd",
+        "/",
+        "/proc/self/environ",
+        "out/x",
+        "out-file",
+        "dangling",
+        "chain/x",
+        "loop",
+        "loop/x",
+        "up/proj-old/x",
+        "src/back/proj-old/x",
+        "in/../../x",
+        "out/../proj-old/x",
+    ],
+)
+def test_what_leads_out_is_refused(tree: Path, path: str) -> None:
+    check(path, _roots(tree, "proj"), PathRefused)
+
+
+def test_a_sibling_that_shares_the_prefix_is_outside(tree: Path) -> None:
+    check(f"{tree}/proj-old/x", _roots(tree, "proj"), PathRefused)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "  ",
+        "a\x00b",
+        "a\nb",
+        "a\x1b[2Jb",
+        "half\ud83d",
+        "x" * 400,
+        "x/" * 3000,
+        "~",
+        "~/x",
+        "~dev/x",
+        "$HOME",
+        "$HOME/x",
+        "${HOME}/x",
+        "$env:TEMP/x",
+        "%APPDATA%/x",
+        "file:///etc/passwd",
+        "FILE:/etc/passwd",
+        "smb://host/x",
+        "http://host/x",
+        "vscode-remote://ssh/x",
+        "untitled:Untitled-1",
+        "//host/share",
+        "\\\\host\\share",
+        "\\\\?\\C:\\x",
+        "C:\\x",
+        "c:/x",
+        "a\\..\\..\\x",
+        "nul",
+        "CON",
+        "src/com1",
+        "LPT¹",
+    ],
+)
+def test_what_is_no_usable_name_is_an_error(tree: Path, path: str) -> None:
+    check(path, _roots(tree, "proj"), WorkspaceError)
+
+
+def test_an_absolute_path_inside_is_taken(tree: Path) -> None:
+    check(f"{tree}/proj/src/a.py", _roots(tree, "proj"), tree / "proj/src/a.py")
+
+
+def test_an_absolute_path_through_a_linked_folder_is_taken(tree: Path) -> None:
+    (tree / "alias").symlink_to(tree / "proj")
+    check(f"{tree}/alias/src/a.py", _roots(tree, "proj"), tree / "proj/src/a.py")
+
+
+@pytest.mark.parametrize(
+    "path, expected",
+    [
+        ("proj/src/a.py", "proj/src/a.py"),
+        ("./proj/src/a.py", "proj/src/a.py"),
+        ("proj-old/x", "proj-old/x"),
+        ("proj/out/x", "proj-old/x"),
+        ("proj", "proj"),
+    ],
+)
+def test_with_several_folders_a_path_begins_with_one(tree: Path, path: str, expected: str) -> None:
+    check(path, _roots(tree, "proj", "proj-old"), tree / expected)
+
+
+@pytest.mark.parametrize("path", ["src/a.py", "x", ".", "other/x", "proj/../x"])
+def test_with_several_folders_anything_else_is_refused(tree: Path, path: str) -> None:
+    check(path, _roots(tree, "proj", "proj-old"), PathRefused)
+
+
+def test_the_innermost_of_nested_folders_counts(tree: Path) -> None:
+    roots = (Root("proj", tree / "proj", False), Root("src", tree / "proj/src", False))
+    assert locate("proj/src/a.py", roots).root.name == "src"
+    assert shown(tree / "proj/src/a.py", roots) == "src/a.py"
+    assert shown(tree / "proj/b", roots) == "proj/b"
+
+
+def test_a_path_is_shown_as_the_model_would_write_it(tree: Path) -> None:
+    assert shown(tree / "proj/src/a.py", _roots(tree, "proj")) == "src/a.py"
+    assert shown(tree / "proj", _roots(tree, "proj", "proj-old")) == "proj"
+    assert shown(tree / "elsewhere", _roots(tree, "proj")) is None
+
+
+@pytest.mark.parametrize("path", ["src/", "src/.", ".", "src/a.py/", "new.", "new ", "src/.."])
+def test_a_file_is_not_named_like_a_folder(tree: Path, path: str) -> None:
+    with pytest.raises(WorkspaceError):
+        locate_file(path, _roots(tree, "proj"))
+
+
+def test_a_file_that_exists_may_end_in_a_dot(tree: Path) -> None:
+    (tree / "proj/odd.").write_text("x")
+    assert locate_file("odd.", _roots(tree, "proj")).absolute == tree / "proj/odd."
+
+
+_PIECES = st.sampled_from(
+    ["..", ".", "", "src", "in", "out", "up", "loop", "back", "a.py", "~", "$HOME", "%2e%2e",
+     "C:", "file:", "\\", "..\\", "ä", "nul", " ", "x" * 300, "proj", "proj-old"]
+)  # fmt: skip
+
+
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(_PIECES, max_size=8), st.sampled_from(["", "/"]))
+def test_no_path_leads_out(tree: Path, pieces: list[str], front: str) -> None:
+    path = front + "/".join(pieces)
+    try:
+        place = locate(path, _roots(tree, "proj"))
+    except WorkspaceError:
+        return
+    project = os.path.realpath(tree / "proj")
+    assert os.path.commonpath([os.path.realpath(place.absolute), project]) == project

@@ -1,0 +1,142 @@
+"""Secrets by their shape: masked in output, ordinary code left alone. All are made up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.safety.secrets import mask
+
+_ALNUM = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6kM9n"
+_HEX = "0123456789abcdef0123456789abcdef"
+
+
+def check(text: str, secret: str) -> None:
+    """Assert that the secret is gone, the rest stays, and masking again changes nothing."""
+    assert secret in text
+    masked = mask(text)
+    assert secret not in masked
+    assert "[masked " in masked
+    before, after = text.split(secret, 1)
+    assert masked.startswith(before[: max(len(before) - 80, 0)])
+    assert masked.endswith(after)
+    assert mask(masked) == masked
+
+
+# Put together at run time, so that no scanner takes this file for a leak.
+_CASES = {
+    "aws": "AKIA" + "ABCDEFGHIJKLMNOP",
+    "github": "ghp_" + _ALNUM[:36],
+    "github-fine": "github_pat_" + _ALNUM,
+    "gitlab": "glpat-" + _ALNUM[:20],
+    "slack": "xoxb-" + "123456789012-" + _ALNUM[:24],
+    "slack-hook": "hooks.slack.com/services/" + "T0000/B0000/" + _ALNUM[:24],
+    "anthropic": "sk-ant-" + "api03-" + _ALNUM,
+    "openai": "sk-" + "proj-" + _ALNUM,
+    "openrouter": "sk-or-v1-" + _HEX * 2,
+    "google": "AIza" + _ALNUM[:35],
+    "stripe": "sk_" + "live_" + _ALNUM[:24],
+    "sendgrid": "SG." + _ALNUM[:22] + "." + _ALNUM,
+    "npm": "npm_" + _ALNUM[:36],
+    "pypi": "pypi-" + _ALNUM + _ALNUM,
+    "hugging-face": "hf_" + _ALNUM[:34],
+    "groq": "gsk_" + _ALNUM,
+    "telegram": "123456789:AA" + _ALNUM[:33],
+    "discord": "M" + _ALNUM[:23] + "." + _ALNUM[:6] + "." + _ALNUM[:27],
+    "digital-ocean": "dop_v1_" + _HEX * 2,
+    "vault": "hvs." + _ALNUM,
+    "linear": "lin_api_" + _ALNUM,
+    "age": "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2,
+    "jwt": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + _ALNUM,
+}
+
+
+@pytest.mark.parametrize("name", _CASES)
+@pytest.mark.parametrize("frame", ["{}", "x = '{}'\n", "prefix {} suffix", '{{"k":"{}"}}'])
+def test_tokens_are_masked_wherever_they_stand(name: str, frame: str) -> None:
+    check(frame.format(_CASES[name]), _CASES[name])
+
+
+@pytest.mark.parametrize(
+    "text, secret",
+    [
+        ("postgres://app:hunter2@db/x", "hunter2"),
+        ("git remote https://x-access-token:abc123@host/r.git", "abc123"),
+        ("Authorization: Bearer abcdefgh12345678", "abcdefgh12345678"),
+        ('{"authorization": "Basic dXNlcjpwYXNz"}', "dXNlcjpwYXNz"),
+        ("curl -H 'X-Api-Key: 12345678abc'", "12345678abc"),
+        ("AccountKey=" + _ALNUM + "==;Endpoint=x", _ALNUM + "=="),
+        ("DB_PASSWORD=hunter2\n", "hunter2"),
+        ("export MY_API_KEY='plainword'\n", "plainword"),
+        ("  API_TOKEN_FOR_X=four", "four"),
+        ('api_key: "9f8e7d6c5b4a3f2e1d0c"', "9f8e7d6c5b4a3f2e1d0c"),
+        ("client_secret => 'q1w2e3r4t5y6u7i8'", "q1w2e3r4t5y6u7i8"),
+        ('"refreshToken":"q1w2e3r4t5y6u7i8o9"', "q1w2e3r4t5y6u7i8o9"),
+    ],
+)
+def test_secrets_in_their_places_are_masked(text: str, secret: str) -> None:
+    check(text, secret)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token = get_token(request)",
+        "password: string;",
+        "def check_password(password: str) -> bool:",
+        "MAX_TOKENS=100000",
+        "TOKEN=$1",
+        "SECRET_KEY=${SECRET_KEY}",
+        "secret = os.environ['SECRET']",
+        "tokenizer = AutoTokenizer.from_pretrained(name)",
+        "token_type = identifier_or_keyword",
+        "api_key=YOUR_API_KEY_HERE",
+        "see https://example.com:8080/path@2x.png",
+        "commit 9f8e7d6c5b4a3f2e1d0c9f8e7d6c5b4a3f2e1d0c",
+        "sha256:" + _HEX * 2,
+        "class sk-button-with-a-long-descriptive-name",
+        "-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----",
+    ],
+)
+def test_ordinary_code_is_left_alone(text: str) -> None:
+    assert mask(text) == text
+
+
+def test_a_private_key_loses_its_body_only() -> None:
+    text = "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabcd\n-----END RSA PRIVATE KEY-----\nb"
+    check(text, "\nMIIE\nabcd\n")
+
+
+def test_a_private_key_that_is_cut_off_is_masked_to_the_end() -> None:
+    assert mask("-----BEGIN PRIVATE KEY-----\nMIIE").endswith("[masked private key]")
+
+
+def test_known_secrets_are_masked_exactly() -> None:
+    assert mask("it is correct horse battery", known=["correct horse", "is"]) == (
+        "it is [masked secret] battery"
+    )
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "-----BEGIN PRIVATE KEY-----",
+        "a-",
+        "token",
+        "password_",
+        "eyJ",
+        "://",
+        "A=",
+        "sk-",
+        "[masked ",
+    ],
+)
+def test_hostile_text_takes_linear_time(piece: str) -> None:
+    assert mask(piece * 30_000) is not None
+
+
+@given(st.text(alphabet="abAB12=:'\"/@- \nTOKENsecretkey[masd]", max_size=120))
+def test_masking_twice_is_masking_once(text: str) -> None:
+    assert mask(mask(text)) == mask(text)

@@ -1,0 +1,129 @@
+"""Hidden characters: gone on the way to the model, visible for a person, legitimate ones kept."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.safety.text import cleaned, has_hidden, plain_output, visible, visible_line
+
+
+def check(text: str, for_model: str, for_person: str | None = None) -> None:
+    """Assert what the model gets, and what a person sees where that differs."""
+    assert cleaned(text) == for_model
+    assert visible(text) == (for_model if for_person is None else for_person)
+    assert has_hidden(text) == (for_model != text)
+
+
+SCOTLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain text, tabs\tand\nlines",
+        "naïve façade, Ærø, ﬁne",
+        "Ελληνικά, Русский, 日本語, 한국어, ไทย",
+        "שלום עולם",
+        "שלום\u200f!",
+        "x \u05e9\u200e x",
+        "مرحبا",
+        "می\u200cخو",
+        "क्\u200dष",
+        "👨\u200d👩\u200d👧\u200d👦 👩🏽\u200d💻 🏳️\u200d🌈",
+        "❤️ ☎︎ 1️⃣ #️⃣",
+        SCOTLAND,
+        "葛\U000e0100",
+        "ᠠ\u180b",
+    ],
+)
+def test_legitimate_scripts_survive(text: str) -> None:
+    check(text, text)
+
+
+@pytest.mark.parametrize(
+    "text, for_model, for_person",
+    [
+        ("a\u200bb", "ab", "a\\u200bb"),
+        ("a\u00adb\u00adc", "abc", "a\\xadb\\xadc"),
+        ("x\u200dy\u200cz", "xyz", "x\\u200dy\\u200cz"),
+        ("می\u200c\u200cخ", "میخ", "می\\u200c\\u200cخ"),
+        ("\ufeffa", "a", "\\ufeffa"),
+        ("access\u202e }⁦if admin", "access }if admin", "access\\u202e }\\u2066if admin"),
+        ("a\u200fb", "ab", "a\\u200fb"),
+        ("\U000e0041\U000e0042", "", "\\U000e0041\\U000e0042"),
+        ("🏴\U000e0041\U000e007f", "🏴", "🏴\\U000e0041\\U000e007f"),
+        ("😀\ufe0f\ufe0f", "😀\ufe0f\ufe0f", None),
+        ("😀\U000e0101\U000e0102", "😀", "😀\\U000e0101\\U000e0102"),
+        ("a\ufe01", "a", "a\\ufe01"),
+        ("a\x00b\x07", "ab", "a\\x00b\\x07"),
+        ("\x1b[2J\x1b[1;31mred\x1b[0m", "red", "\\x1b[2J\\x1b[1;31mred\\x1b[0m"),
+        ("\x1b]0;title\x07x", "x", "\\x1b]0;title\\x07x"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link", None),
+        ("\x9b31mx", "x", "\\x9b31mx"),
+        ("\ud83d", "\ufffd", "\\ud83d"),
+        ("ㅤ" * 3, "", "\\u3164" * 3),
+    ],
+)
+def test_what_hides_is_taken_out_or_shown(
+    text: str, for_model: str, for_person: str | None
+) -> None:
+    if for_person is None:
+        assert cleaned(text) == for_model
+        return
+    check(text, for_model, for_person)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("ok" + " " * 200 + "; rm -rf /", "ok ⟨200 blanks⟩ ; rm -rf /"),
+        ("ok" + "\n" * 30 + "rm", "ok\n⟨29 empty lines⟩\nrm"),
+        ("a\rb", "a\\x0db"),
+        ("a\u2028b", "a\\u2028b"),
+        ("    indented\n\n\nfine", "    indented\n\n\nfine"),
+    ],
+)
+def test_a_person_sees_what_would_push_text_out_of_sight(text: str, expected: str) -> None:
+    assert visible(text) == expected
+
+
+def test_a_title_stays_on_one_line() -> None:
+    assert visible_line("Run:\n\techo\x1b[A") == "Run:\\n\\techo\\x1b[A"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("10%\r55%\r100%\ndone\r\n", "100%\ndone\n"),
+        ("N\bNA\bAM\bME\bE", "NAME"),
+        ("safe\r\x1b[Kevil", "evil"),
+        ("\b\b\bx", "x"),
+        ("working\r", "working"),
+        ("a\x1b[1A\x1b[2Kb", "ab"),
+    ],
+)
+def test_output_reads_as_a_terminal_would_have_left_it(text: str, expected: str) -> None:
+    assert plain_output(text) == expected
+
+
+@given(st.text(alphabet=st.characters(codec=None), max_size=80))
+def test_cleaning_twice_is_cleaning_once_and_leaves_sendable_text(text: str) -> None:
+    once = cleaned(text)
+    once.encode("utf-8")
+    assert "\x1b" not in once
+    assert cleaned(once) == once
+
+
+@given(st.text(max_size=60))
+def test_nothing_a_person_sees_is_lost(text: str) -> None:
+    shown = visible(text)
+    assert [c for c in text if c.isalnum()] == [c for c in shown if c.isalnum()] or "\\" in shown
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("piece", ["\x1b]", "\x1b[", "\u200d", "\b", "\r", " ", "\n", "\x1b]x\x1b"])
+def test_hostile_text_takes_linear_time(piece: str) -> None:
+    assert plain_output(piece * 100_000) is not None
+    assert visible(piece * 100_000) is not None
