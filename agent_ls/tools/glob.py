@@ -52,14 +52,22 @@ class Glob:
 
     async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolOutput:
         """Return the matching files, sorted, one a line."""
-        try:
-            spec = pathspec.GitIgnoreSpec.from_lines([arguments.pattern.removeprefix("./")])
-        except ValueError as error:
-            raise ToolError(f"The pattern cannot be read: {error}.", ErrorKind.STRUCTURAL) from None
-        files = [
-            path for path in await self.workspace.files(arguments.path) if spec.match_file(path)
-        ]
+        files = matching(await self.workspace.files(arguments.path), arguments.pattern)
         lines = files[:_MAX_FILES]
         if len(files) > _MAX_FILES:
             lines.append(f"({len(files) - _MAX_FILES} more; narrow the pattern)")
         return ToolOutput("\n".join(lines) or "No file matches.", data={"files": len(files)})
+
+
+def matching(files: list[str], pattern: str | None) -> list[str]:
+    """Return the files whose path fits a pattern of the kind ignore files use; all without one.
+
+    Errors: ``ToolError`` for a pattern that is none.
+    """
+    if pattern is None:
+        return files
+    try:
+        spec = pathspec.GitIgnoreSpec.from_lines([pattern.removeprefix("./")])
+    except ValueError as error:
+        raise ToolError(f"The pattern cannot be read: {error}.", ErrorKind.STRUCTURAL) from None
+    return [path for path in files if spec.match_file(path)]
