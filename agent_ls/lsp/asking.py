@@ -1,0 +1,130 @@
+"""Questions to the client: each with a time limit, and each ended exactly once.
+
+Owns the open questions and what can become of them.
+Does not send and does not know what an answer means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+logger = logging.getLogger(__name__)
+
+SendMessage = Callable[[dict[str, Any]], None]
+
+
+class ClientError(Exception):
+    """The client gave no usable answer to a question."""
+
+    def __init__(self, method: str, message: str) -> None:
+        super().__init__(message)
+        self.method = method
+
+
+class ClientTimeout(ClientError):
+    """No answer came in time; a late one will be ignored."""
+
+
+class ClientRefused(ClientError):
+    """The client answered with an error."""
+
+    def __init__(self, method: str, code: int, message: str, data: Any = None) -> None:
+        super().__init__(method, f"The editor refused {method}: {message} ({code})")
+        self.code = code
+        self.data = data
+
+    @property
+    def is_unsupported(self) -> bool:
+        """Whether the client does not know the method, so that asking again is pointless."""
+        return self.code == -32601
+
+
+class ClientAnswerUnclear(ClientError):
+    """The answer has another shape than agreed, such as `{}` for a dismissed question."""
+
+    def __init__(self, method: str, answer: Any, problem: str) -> None:
+        super().__init__(method, f"The editor's answer to {method} is not understood: {problem}")
+        self.answer = answer
+        """What came, as plain JSON values."""
+
+
+class ClientGone(ClientError):
+    """The connection ended while, or before, the question was open."""
+
+
+class Questions:
+    """The questions that wait for the client."""
+
+    def __init__(self, send: SendMessage) -> None:
+        self._send = send
+        self._open: dict[int, tuple[str, asyncio.Future[Any]]] = {}
+        self._asked = 0
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def ask(self, method: str, params: Any, timeout_s: float) -> Any:
+        """The client's answer as plain JSON values.
+
+        A question that is given up, by the time limit or by cancelling, is taken back from the
+        client, too.
+        Errors: `ClientTimeout`, `ClientRefused`, `ClientGone`.
+        """
+        if self._is_closed:
+            raise ClientGone(method, f"The editor is gone; {method} was not sent")
+        self._asked += 1
+        number = self._asked
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._open[number] = method, answer
+        message = {"jsonrpc": "2.0", "id": number, "method": method}
+        try:
+            self._send(message if params is None else {**message, "params": params})
+            async with asyncio.timeout(timeout_s):
+                return await answer
+        except TimeoutError:
+            self._take_back(number)
+            text = f"The editor did not answer {method} within {timeout_s:g} s"
+            raise ClientTimeout(method, text) from None
+        except asyncio.CancelledError:
+            self._take_back(number)
+            raise
+        finally:
+            self._open.pop(number, None)
+
+    def answered(self, message: dict[str, Any]) -> None:
+        """Takes an answer; one to no open question is ignored, however late or often it comes."""
+        number = message.get("id")
+        method, answer = self._open.get(number, ("", None)) if type(number) is int else ("", None)
+        if answer is None or answer.done():
+            logger.debug("Ignored an answer to no open question: id %r", number)
+            return
+        error = message.get("error")
+        if error is None:
+            answer.set_result(message.get("result"))
+            return
+        known = cast(dict[str, Any], error if isinstance(error, dict) else {"message": str(error)})
+        code = known.get("code")
+        answer.set_exception(
+            ClientRefused(
+                method,
+                code if isinstance(code, int) else -32603,
+                str(known.get("message", "no reason given")),
+                known.get("data"),
+            )
+        )
+
+    def close(self) -> None:
+        """Ends every open question with `ClientGone`, and every later one at once."""
+        self._is_closed = True
+        for method, answer in self._open.values():
+            if not answer.done():
+                answer.set_exception(ClientGone(method, f"The editor left {method} unanswered"))
+
+    def _take_back(self, number: int) -> None:
+        if not self._is_closed:
+            cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}}
+            self._send(cancel)

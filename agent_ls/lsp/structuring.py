@@ -1,0 +1,216 @@
+"""From JSON values to typed parameters and results, and back.
+
+Owns which type a method's parameters and results have: lsprotocol's for the standard methods, the
+registered models for our own; and how errors read to the client.
+Imports no model library: the registered models bring their own.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, Final, Protocol, Self, cast
+
+from cattrs import Converter, transform_error
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+logger = logging.getLogger(__name__)
+
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+REQUEST_FAILED: Final = -32803
+
+
+class Model(Protocol):
+    """What a parameter or result type of a custom method can do; pydantic models can."""
+
+    @classmethod
+    def model_validate(cls, obj: Any) -> Self:
+        """The value in `obj`; raises `ValueError` for another shape."""
+        ...
+
+    def model_dump(self, *, mode: str, by_alias: bool) -> Any:
+        """The value as JSON values."""
+        ...
+
+
+class Unstructured(ValueError):
+    """A value does not have the shape its method asks for; the text names the places."""
+
+
+class Structure:
+    """The types of all methods."""
+
+    def __init__(self, converter: Converter) -> None:
+        self._converter = converter
+        self._models: dict[str, tuple[type[Model] | None, type[Model] | None]] = {}
+
+    def add(
+        self, method: str, params: type[Model] | None, result: type[Model] | None = None
+    ) -> None:
+        """Gives a method that is not LSP's its types; None leaves plain JSON values."""
+        self._models[method] = params, result
+
+    def params(self, method: str, raw: Any) -> Any:
+        """The typed parameters of a message that came.
+
+        Missing parameters count as empty where the type has no required field.
+        Errors: `Unstructured`.
+        """
+        if method in self._models:
+            model = self._models[method][0]
+            return raw if model is None else self._validate(model, {} if raw is None else raw)
+        if method not in types.METHOD_TO_TYPES:
+            return raw
+        expected = types.METHOD_TO_TYPES[method][2]
+        if expected is None:
+            return None
+        raw = _tolerated(self._converter, method, {} if raw is None else raw)
+        return self._structure(raw, expected)
+
+    def result(self, method: str, raw: Any) -> Any:
+        """The typed result of an answer that came. Errors: `Unstructured`."""
+        if method in self._models:
+            model = self._models[method][1]
+            return raw if model is None else self._validate(model, raw)
+        expected = types.METHOD_TO_TYPES.get(method, (None, None))[1]
+        if expected is None:
+            return raw
+        message = {"jsonrpc": "2.0", "id": 0, "result": raw}
+        return self._structure(message, expected).result
+
+    def dumps(self, message: Mapping[str, Any]) -> str:
+        """The JSON text, in ASCII, of a message that may hold typed values anywhere.
+
+        Errors: `ValueError` and `TypeError` for what JSON cannot say, such as NaN.
+        """
+        return json.dumps(
+            message,
+            default=self._plain,
+            allow_nan=False,
+            separators=(",", ":"),
+            check_circular=False,
+        )
+
+    def _plain(self, value: Any) -> Any:
+        if hasattr(value, "__attrs_attrs__"):
+            return self._converter.unstructure(value)
+        if hasattr(value, "model_dump"):
+            return cast(Model, value).model_dump(mode="json", by_alias=True)
+        if isinstance(value, enum.Enum):
+            return value.value
+        if isinstance(value, Mapping):
+            return dict(cast(Mapping[str, Any], value))
+        raise TypeError(f"a {type(value).__name__} cannot be sent")
+
+    def _structure(self, raw: Any, expected: Any) -> Any:
+        try:
+            return self._converter.structure(raw, expected)
+        except RecursionError:
+            raise Unstructured("nested too deep") from None
+        except Exception as error:
+            raise Unstructured(_places(error)) from error
+
+    def _validate(self, model: type[Model], raw: Any) -> Any:
+        try:
+            return model.model_validate(raw)
+        except ValueError as error:
+            raise Unstructured(_places(error)) from error
+
+
+def error_object(error: BaseException, method: str) -> dict[str, Any]:
+    """What a client is told of an exception: words, never a traceback.
+
+    An exception of ours carries words for people; any other is a defect, whose traceback belongs
+    in our log.
+    """
+    if isinstance(error, JsonRpcException):
+        return {"code": error.code, "message": error.message}
+    if isinstance(error, Unstructured):
+        text = f"Invalid parameters for {method}: {error}"
+        return {"code": INVALID_PARAMS, "message": text}
+    if type(error).__module__.startswith("agent_ls."):
+        return {"code": REQUEST_FAILED, "message": str(error)}
+    text = f"agent-ls failed in {method}: {type(error).__name__}: {error}"
+    return {"code": INTERNAL_ERROR, "message": text[:500]}
+
+
+def _places(error: Exception) -> str:
+    """Where the value is wrong, and why, without the value itself."""
+    listed: Any = getattr(error, "errors", None)
+    if callable(listed):
+        found: Any = listed(include_url=False, include_input=False, include_context=False)
+        lines = [f"{'.'.join(map(str, e['loc'])) or 'value'}: {e['msg']}" for e in found]
+    else:
+        try:
+            lines = transform_error(error)
+        except Exception:
+            lines = [f"{type(error).__name__}: {error}"]
+    return "; ".join(lines)[:1000]
+
+
+# Clients differ from the specification in known places; a whole request need not fail for them.
+
+
+def _tolerated(converter: Converter, method: str, raw: Any) -> Any:
+    if not isinstance(raw, dict):
+        return raw
+    params = cast(dict[str, Any], raw)
+    if method == types.INITIALIZE:
+        return _tolerated_initialize(converter, params)
+    if method == types.TEXT_DOCUMENT_CODE_ACTION:
+        return _tolerated_code_action(converter, params)
+    return params
+
+
+def _tolerated_initialize(converter: Converter, params: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out each capability and option that does not fit: newer clients know newer values."""
+    if _fits(converter, params, types.InitializeParams):
+        return params
+    kept: dict[str, Any] = {"capabilities": {}}
+    for name, value in params.items():
+        if name != "capabilities" and _fits(
+            converter, {"capabilities": {}, name: value}, types.InitializeParams
+        ):
+            kept[name] = value
+    groups = params.get("capabilities")
+    if isinstance(groups, dict):
+        for group, value in cast(dict[str, Any], groups).items():
+            kept["capabilities"][group] = _fitting_group(converter, group, value)
+    logger.warning("Parts of the client's initialize request were not understood and left out")
+    return kept
+
+
+def _fitting_group(converter: Converter, group: str, value: Any) -> Any:
+    if _fits(converter, {group: value}, types.ClientCapabilities):
+        return value
+    if not isinstance(value, dict):
+        return None
+    members = cast(dict[str, Any], value)
+    return {
+        name: member
+        for name, member in members.items()
+        if _fits(converter, {group: {name: member}}, types.ClientCapabilities)
+    }
+
+
+def _tolerated_code_action(converter: Converter, params: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out diagnostics of other servers that do not fit."""
+    context = params.get("context")
+    if _fits(converter, params, types.CodeActionParams) or not isinstance(context, dict):
+        return params
+    known = cast(dict[str, Any], context)
+    diagnostics: Any = known.get("diagnostics") or []
+    fitting = [d for d in diagnostics if _fits(converter, d, types.Diagnostic)]
+    return {**params, "context": {**known, "diagnostics": fitting}}
+
+
+def _fits(converter: Converter, raw: Any, expected: Any) -> bool:
+    try:
+        converter.structure(raw, expected)
+    except Exception:
+        return False
+    return True
