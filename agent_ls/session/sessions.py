@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import SessionCreated
@@ -38,9 +38,11 @@ class Sessions:
         mode: Mode,
         model: str,
         is_attended: bool,
+        on_close: Callable[[], Awaitable[None]],
     ) -> None:
-        """Take the parts and the defaults of new sessions."""
+        """Take the parts and the defaults of new sessions; ``on_close`` ends what they use."""
         self._store = store
+        self._on_close = on_close
         self._workspace = workspace
         self._clock = clock
         self._ids = ids
@@ -119,14 +121,14 @@ class Sessions:
         return self._open.get(session_id)
 
     async def close(self) -> None:
-        """End what runs, give the leases back, close the store."""
+        """End what runs, give the leases back, close what the sessions use."""
         if self._renewing is not None:
             self._renewing.cancel()
         await asyncio.gather(*(session.close() for session in self._open.values()))
         for session_id in self._open:
             await self._store.release(session_id, self._owner)
         self._open.clear()
-        await self._store.close()
+        await self._on_close()
 
     def _opened(self, recorder: Recorder) -> Session:
         session = Session(recorder, self._build_kit, is_attended=self._is_attended)

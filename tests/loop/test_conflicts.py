@@ -1,0 +1,64 @@
+"""Which calls may run at the same time."""
+
+from __future__ import annotations
+
+import pytest
+from agent_ls.workspace.disk import DiskWorkspace
+
+from agent_ls.domain.calls import ToolCall
+from agent_ls.loop.conflicts import conflicts
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.tools.edit_file import Edit, EditFile, EditFileArguments
+from agent_ls.tools.move_file import MoveFile, MoveFileArguments
+from agent_ls.tools.read_file import ReadFile, ReadFileArguments
+from agent_ls.tools.run_command import RunCommand, RunCommandArguments
+from agent_ls.workspace.runner import ShellRunner
+
+_WORKSPACE = DiskWorkspace(())
+_CALL = ToolCall(id="cal_1", provider_id="p", tool="any", arguments_json="{}")
+
+
+def read(path: str) -> PlannedCall:
+    return PlannedCall(_CALL, ReadFile(_WORKSPACE), ReadFileArguments(path=path))
+
+
+def edit(path: str) -> PlannedCall:
+    edits = (Edit(old_string="a", new_string="b"),)
+    return PlannedCall(_CALL, EditFile(_WORKSPACE), EditFileArguments(path=path, edits=edits))
+
+
+def move(path: str, new_path: str) -> PlannedCall:
+    arguments = MoveFileArguments(path=path, new_path=new_path)
+    return PlannedCall(_CALL, MoveFile(_WORKSPACE), arguments)
+
+
+def run(command: str) -> PlannedCall:
+    tool = RunCommand(_WORKSPACE, ShellRunner())
+    return PlannedCall(_CALL, tool, RunCommandArguments(command=command))
+
+
+def check(later: PlannedCall, earlier: PlannedCall, expected: bool) -> None:
+    assert conflicts(later, earlier) is expected
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "expected"),
+    [
+        pytest.param(read("a"), read("a"), False, id="two-reads-of-one-file-run-together"),
+        pytest.param(read("a"), edit("a"), True, id="a-read-waits-for-the-edit-before-it"),
+        pytest.param(edit("a"), read("a"), True, id="an-edit-waits-for-the-read-before-it"),
+        pytest.param(edit("a"), edit("a"), True, id="edits-of-one-file-keep-their-order"),
+        pytest.param(edit("a"), edit("b"), False, id="edits-of-two-files-run-together"),
+        pytest.param(edit("./a"), edit("a"), True, id="one-file-spelled-in-two-ways"),
+        pytest.param(edit("x/../a"), edit("a"), True, id="dots-are-resolved"),
+        pytest.param(edit("ab"), edit("a"), False, id="a-common-beginning-is-no-folder"),
+        pytest.param(edit("a/b"), read("a"), True, id="a-folder-that-is-listed-waits"),
+        pytest.param(read("."), edit("a/b"), True, id="the-whole-workspace-waits"),
+        pytest.param(move("a", "b"), edit("b"), True, id="a-move-waits-for-its-goal"),
+        pytest.param(run("x"), read("a"), True, id="a-command-runs-alone"),
+        pytest.param(read("a"), run("x"), True, id="nothing-passes-a-command"),
+        pytest.param(run("x"), run("y"), True, id="commands-keep-their-order"),
+    ],
+)
+def test_calls_conflict(later: PlannedCall, earlier: PlannedCall, expected: bool) -> None:
+    check(later, earlier, expected)
