@@ -104,6 +104,12 @@ class TurnView:
         """Say whether COMPACT was entered since the last answer, with or without success."""
         return any(one.to is Phase.COMPACT for one in self.each_since(e.Moved, e.Answered))
 
+    @property
+    def user_words(self) -> tuple[str, ...]:
+        """Return what the person said in this turn: the prompt, then the steers in order."""
+        steers = (one.text for one in self.each(e.PromptQueued) if one.kind == "steer")
+        return (self.turn.prompt, *steers)
+
     def is_silenced(self, origin: str) -> bool:
         """Say whether the person told this policy to leave the session alone."""
         return origin in self.session.silenced

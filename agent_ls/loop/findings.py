@@ -1,0 +1,102 @@
+"""What the checkers say of a turn's changes, and how findings read.
+
+Shared by the policies that check: which texts are compared, what counts, one line per finding.
+It runs no checker itself; the CompileChecks port does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent_ls.domain.errors import StoreError, WorkspaceError
+from agent_ls.domain.events import FindingsReported
+from agent_ls.domain.findings import CheckReport, Finding, Severity
+from agent_ls.loop.ports import CompileChecks, Store, Workspace
+from agent_ls.loop.spelling import canonical
+from agent_ls.loop.view import TurnView
+
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a check of the turn's changes looked at, and what it found."""
+
+    report: CheckReport
+    """New findings only, in any file."""
+    paths: tuple[str, ...]
+    """Every file whose shown findings this replaces, sorted."""
+
+
+async def check_changes(
+    view: TurnView, checks: CompileChecks, workspace: Workspace, store: Store
+) -> Looked | None:
+    """Return what the turn's changes introduced; None when it changed no file.
+
+    Compares the texts from before the turn's first touch with the newest ones, saved or not.
+    """
+    if not view.turn.touched:
+        return None
+    before: dict[str, str | None] = {}
+    now: dict[str, str | None] = {}
+    problems: list[str] = []
+    for path, touched in view.turn.touched.items():
+        name = canonical(path, workspace)
+        # Two spellings of one file: the first touch knows the text from before the turn.
+        if name in now:
+            continue
+        try:
+            newest = await _newest(name, workspace)
+            before[name] = await _stored(touched.before_blob, newest, store)
+            now[name] = newest
+        except (StoreError, WorkspaceError) as error:
+            problems.append(f"{name} was not checked: {error}")
+    report = await checks.introduced(before, now)
+    if problems:
+        report = report.model_copy(update={"problems": (*problems, *report.problems)})
+    shown = {path for event in view.each(FindingsReported) for path in event.paths}
+    found = {finding.path for finding in report.findings}
+    return Looked(report, tuple(sorted(now.keys() | shown | found)))
+
+
+def counting(findings: Iterable[Finding]) -> list[Finding]:
+    """Return those that have to be fixed: errors and warnings, in the order of files and lines."""
+    chosen = [one for one in findings if one.severity in (Severity.ERROR, Severity.WARNING)]
+    return sorted(chosen, key=lambda one: (one.path, one.start_line, one.start_column, one.code))
+
+
+def listed(findings: list[Finding], limit: int) -> str:
+    """Return one line for each finding, and how many there are beyond the limit."""
+    lines = [line_of(finding) for finding in findings[:limit]]
+    if len(findings) > limit:
+        lines.append(f"… and {len(findings) - limit} more.")
+    return "\n".join(lines)
+
+
+def line_of(finding: Finding) -> str:
+    """Return a finding as compilers print it, with lines and columns from 1."""
+    code = f" {finding.code}" if finding.code else ""
+    return (
+        f"{finding.path}:{finding.start_line + 1}:{finding.start_column + 1}: "
+        f"{finding.severity} {finding.checker}{code}: {finding.message}"
+    )
+
+
+async def _newest(path: str, workspace: Workspace) -> str | None:
+    """Return the text as it is now; None when the file is gone."""
+    if not await workspace.exists(path):
+        return None
+    return (await workspace.read(path)).text
+
+
+async def _stored(blob: str | None, newest: str | None, store: Store) -> str | None:
+    """Return the text from before; without one to compare with, nothing counts as new."""
+    if blob is None:
+        return None
+    data = await store.get_blob(blob)
+    if data is None:
+        return newest
+    text = data.decode("utf-8", errors="replace")
+    keeps_mark = newest is not None and newest.startswith(_BOM)
+    return text if keeps_mark else text.removeprefix(_BOM)

@@ -1,0 +1,63 @@
+"""Did this turn's changes break what the project's compilers and linters check?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
+from agent_ls.loop.findings import check_changes, counting, listed
+from agent_ls.loop.ports import CompileChecks, Store, Workspace
+from agent_ls.loop.view import TurnView
+
+
+class CompileOptions(Record):
+    """How often the model is sent back to its errors."""
+
+    max_nudges: int = Field(default=5, ge=0)
+    """In one turn, before it ends as ``unverified``."""
+    max_listed: int = Field(default=200, ge=1)
+    """Findings named in one nudge; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compile:
+    """Lets no answer pass while files that the turn changed have new errors or warnings.
+
+    Looks at the texts as the person sees them, and only at findings that were not there before
+    the turn first touched the file. Source: seed 000, type check gate.
+    """
+
+    name: ClassVar[str] = "compile"
+    stop: ClassVar[StopReason] = StopReason.UNVERIFIED
+    checks: CompileChecks
+    workspace: Workspace
+    store: Store
+    options: CompileOptions = CompileOptions()
+
+    @property
+    def cap(self) -> int:
+        """Return how many nudges a turn bears."""
+        return self.options.max_nudges
+
+    async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
+        """Answer from what the checkers say now of the turn's changes."""
+        looked = await check_changes(view, self.checks, self.workspace, self.store)
+        if looked is None:
+            return Pass()
+        failing = counting(looked.report.findings)
+        if not failing or view.is_silenced(self.name):
+            return Pass(looked.report, looked.paths)
+        problem = "problem" if len(failing) == 1 else "problems"
+        return Nudge(
+            f"Your changes introduced {len(failing)} {problem}:\n"
+            f"{listed(failing, self.options.max_listed)}\n"
+            "Fix all of them, then finish. If one cannot be fixed, say why.",
+            report=looked.report,
+            paths=looked.paths,
+        )

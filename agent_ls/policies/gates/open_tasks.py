@@ -1,0 +1,63 @@
+"""Is the plan that the model made in this turn carried out?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.events import PlanUpdated
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.plans import PlanStatus
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
+from agent_ls.loop.view import TurnView
+
+_OPEN = (PlanStatus.PENDING, PlanStatus.IN_PROGRESS)
+_MAX_LISTED = 20
+
+
+class OpenTasksOptions(Record):
+    """How often the model is sent back to its plan."""
+
+    max_nudges: int = Field(default=2, ge=0)
+    """In one turn, before it ends as ``open_tasks``."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTasks:
+    """Sends the model back to plan items that are neither completed nor blocked.
+
+    Source: seed 000, open tasks gate. A plan left over from an earlier turn is not this turn's,
+    and in plan mode open items are what was asked for.
+    """
+
+    name: ClassVar[str] = "open_tasks"
+    stop: ClassVar[StopReason] = StopReason.OPEN_TASKS
+    options: OpenTasksOptions = OpenTasksOptions()
+
+    @property
+    def cap(self) -> int:
+        """Return how many nudges a turn bears."""
+        return self.options.max_nudges
+
+    async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
+        """Answer from the plan as it was last updated in this turn."""
+        if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
+            return Pass()
+        if not any(True for _ in view.each(PlanUpdated)):
+            return Pass()
+        items = [item for item in view.session.plan if item.status in _OPEN]
+        if not items:
+            return Pass()
+        lines = [f"- {item.text} ({item.status})" for item in items[:_MAX_LISTED]]
+        if len(items) > _MAX_LISTED:
+            lines.append(f"… and {len(items) - _MAX_LISTED} more.")
+        return Nudge(
+            "Your plan still has open items:\n" + "\n".join(lines) + "\n"
+            "Carry them out. If some are done, blocked or no longer wanted, update the plan to say "
+            "so, then finish."
+        )
