@@ -5,6 +5,7 @@ Used by the writer's thread alone. Raises what the driver raises; ``faults.expla
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -15,6 +16,9 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from agent_ls.domain.errors import StoreError
 from agent_ls.store import migrations
 from agent_ls.store.location import Location, prepare_file
+
+# Its report of a connection that broke repeats the statement with the user's own text.
+logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
 _BUSY_MS = 10_000
 _CONNECT_S = 10
@@ -60,9 +64,7 @@ class Database:
             # The driver's own idea of transactions leaves table changes outside of them.
             driver.isolation_level = None  # pyright: ignore[reportAttributeAccessIssue]
             cursor = driver.cursor()
-            # First, so that the others wait too.
             cursor.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
-            cursor.execute("PRAGMA journal_mode=WAL")
             cursor.execute("PRAGMA synchronous=FULL")
             cursor.execute("PRAGMA foreign_keys=ON")
             cursor.close()
@@ -96,24 +98,45 @@ class Database:
 
     def _migrate(self) -> None:
         with self.transaction(is_write=False) as connection:
-            if migrations.stored_revision(connection) == migrations.HEAD:
-                return
+            revision = self._revision(connection)
+        if self._location.path is not None:
+            # Only now: it changes the file, which might have turned out to be somebody else's.
+            # By the driver, because SQLAlchemy would begin a transaction around it.
+            cursor = self._connection.connection.cursor()
+            cursor.execute("PRAGMA journal_mode=WAL")
+            cursor.close()
+        if revision == migrations.HEAD:
+            return
         with self.transaction(is_write=True) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(
                     sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK}
                 )
             # Another server may have done it while this one waited for the lock.
-            revision = migrations.stored_revision(connection)
-            if revision == migrations.HEAD:
-                return
-            if revision is not None and revision not in migrations.REVISIONS:
+            if self._revision(connection) != migrations.HEAD:
+                migrations.upgrade(connection)
+
+    def _revision(self, connection: sa.Connection) -> str | None:
+        """Return the schema's version, None for an empty database.
+
+        Errors: ``StoreError`` when it is newer than this program, or no store of agent-ls.
+        """
+        revision = migrations.stored_revision(connection)
+        if revision is not None and revision not in migrations.REVISIONS:
+            raise StoreError(
+                f"The store {self._location.shown} was made by a newer agent-ls "
+                f"(schema {revision}). Upgrade agent-ls, or choose another place for the "
+                "store in the settings."
+            )
+        if revision is None and self._location.path is not None:
+            tables = sa.inspect(connection).get_table_names()
+            if tables:
                 raise StoreError(
-                    f"The store {self._location.shown} was made by a newer agent-ls "
-                    f"(schema {revision}). Upgrade agent-ls, or choose another place for the "
-                    "store in the settings."
+                    f"{self._location.shown} is a database of another program (it has the table "
+                    f"{tables[0]!r}). It was left as it is; choose another place for the store "
+                    "in the settings."
                 )
-            migrations.upgrade(connection)
+        return revision
 
 
 def _with_tls(url: sa.URL, options: dict[str, object]) -> sa.URL:

@@ -1,14 +1,13 @@
 """Turns what a database raises into a ``StoreError`` that says what to do.
 
-Owns the wording and whether trying again can help; raises nothing itself.
+Owns the wording and whether trying again can help; raises nothing itself. Needs no SQLAlchemy, so
+that it can also say that SQLAlchemy is missing.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from typing import Any, cast
-
-import sqlalchemy.exc as sa_exc
 
 from agent_ls.domain.errors import StoreError
 from agent_ls.store.location import Location
@@ -76,55 +75,63 @@ _LOST = ("57P", "08")
 def explain(error: BaseException, location: Location) -> StoreError:
     """Return the error for a person; one of ours comes back as it is.
 
-    Shape: a ``StoreFault`` for everything that the database or the disk says.
+    Shape: a ``StoreFault`` for everything else.
     """
     if isinstance(error, StoreError):
         return error
-    if isinstance(error, sa_exc.DBAPIError):
-        return _of_driver(error, location)
+    # SQLAlchemy wraps what drivers raise; its own text would repeat the statement with its
+    # parameters, which are the user's words.
+    original = getattr(error, "orig", None) or error
+    if isinstance(original, sqlite3.Error):
+        return _of_sqlite(original, location)
+    if original is not error:
+        was_cut = bool(getattr(error, "connection_invalidated", False))
+        return _of_server(original, location, was_cut=was_cut)
     if isinstance(error, OSError):
         reason = error.strerror or str(error)
+        if location.path is None:
+            return _unreachable(location, reason)
         return _fault(location, f"{reason}. Check that its folder exists and belongs to you.")
     if isinstance(error, ModuleNotFoundError):
         return _fault(
             location,
-            f"the Python package {error.name!r} is missing. "
-            "For PostgreSQL install agent-ls with its extra: pip install 'agent-ls[postgres]'.",
+            f"the Python package {error.name!r} is missing. Install agent-ls again, "
+            "for PostgreSQL with its extra: pip install 'agent-ls[postgres]'.",
         )
     return _fault(location, f"{type(error).__name__}: {error}", is_shared=False)
 
 
-def _of_driver(error: sa_exc.DBAPIError, location: Location) -> StoreFault:
-    # What SQLAlchemy says would repeat the statement with its parameters: the user's own text.
-    original = error.orig
-    if isinstance(original, sqlite3.Error):
-        name = getattr(original, "sqlite_errorname", "")
-        for start, advice in _SQLITE:
-            if name.startswith(start):
-                return _fault(location, advice)
-        return _fault(location, f"SQLite says: {original} ({name}).", is_shared=False)
-    code, words = _postgres_words(original)
-    is_lost = error.connection_invalidated or code.startswith(_LOST) or not code
+def _of_sqlite(error: sqlite3.Error, location: Location) -> StoreFault:
+    name = getattr(error, "sqlite_errorname", "")
+    for start, advice in _SQLITE:
+        if name.startswith(start):
+            return _fault(location, advice)
+    return _fault(location, f"SQLite says: {error} ({name}).", is_shared=False)
+
+
+def _of_server(error: BaseException, location: Location, *, was_cut: bool) -> StoreFault:
+    code, words = _postgres_words(error)
+    is_lost = was_cut or code.startswith(_LOST)
     for start, advice in _POSTGRES:
         if code.startswith(start):
             return _fault(location, advice, is_lost=is_lost)
     if not code:
-        return _fault(
-            location,
-            f"the server cannot be reached ({words}). Check that it runs, and the URL.",
-            is_lost=True,
-        )
+        return _unreachable(location, words)
     return _fault(location, f"PostgreSQL says: {words} ({code}).", is_shared=False)
 
 
-def _postgres_words(original: BaseException | None) -> tuple[str, str]:
+def _postgres_words(error: BaseException) -> tuple[str, str]:
     """Return SQLSTATE and message; no SQLSTATE means that the server was not reached."""
-    first = original.args[0] if original is not None and original.args else ""
+    first = error.args[0] if error.args else ""
     if isinstance(first, dict):
         fields = cast("dict[str, Any]", first)
         return str(fields.get("C", "")), str(fields.get("M", ""))
-    state = getattr(original, "sqlstate", None)
-    return str(state or ""), str(first)
+    return str(getattr(error, "sqlstate", "")), str(first)
+
+
+def _unreachable(location: Location, reason: str) -> StoreFault:
+    words = f"the server cannot be reached ({reason}). Check that it runs, and the URL."
+    return _fault(location, words, is_lost=True)
 
 
 def _fault(

@@ -214,8 +214,6 @@ def _build_upsert(
         **{name: insert.excluded[name] for name in names},
         **{name: into.c[name] + insert.excluded[name] for name in added},
     }
-    if not changes:
-        return insert.on_conflict_do_nothing(index_elements=keys)
     return insert.on_conflict_do_update(index_elements=keys, set_=changes)
 
 

@@ -34,7 +34,9 @@ def open_store(place: str | Path) -> SqlStore:
 class SqlStore:
     """All sessions in one SQLite file or PostgreSQL database.
 
-    Errors: ``StoreError`` from every method; a durable append that raises stored nothing.
+    Errors: ``StoreError`` from every method. Events of an append that raises because the store is
+    out of order are not safe yet, and are stored with the next ones that can be; after any other
+    error the session takes no events until it is loaded again.
     """
 
     def __init__(self, location: Location) -> None:
@@ -49,8 +51,8 @@ class SqlStore:
     async def append(self, events: Sequence[StoredEvent], *, durable: bool) -> None:
         """Store events in order; with ``durable`` returns after they survive a crash.
 
-        Without it returns at once; what then cannot be stored is kept, and told to the next
-        durable append. No events and ``durable``: returns when all earlier ones are safe.
+        Without it returns at once; that something cannot be stored is told to the next durable
+        append. No events and ``durable``: returns when all earlier ones are safe.
         """
         jobs = groupby(events, key=lambda stored: stored.session_id)
         batches = [(session_id, tuple(group)) for session_id, group in jobs] or [("", ())]

@@ -4,8 +4,9 @@ A job that somebody waits for is carried out at once, with all that came before 
 waits for linger a moment for company, because every commit costs a flush of the disk.
 Creating a ``Writer`` costs nothing: SQLAlchemy is imported by the thread, at the first job.
 
-Invariant: what was acknowledged is committed. What was taken without being acknowledged is kept
-and tried again while the store is out of order (disk full, locked, server away).
+Invariant: what was acknowledged is committed. Events that cannot be stored because the store is
+out of order (disk full, locked, server away) are kept and tried again before any later ones, so
+that a journal has no gap; who waited for them is told that they are not safe yet.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_ls.domain.errors import StoreError
+from agent_ls.store.faults import StoreFault, explain
 from agent_ls.store.location import Location
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ class Writer:
         self._queue: queue.SimpleQueue[Job | _Close] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._is_closed = False
+        self._door = threading.Lock()
         # From here on used by the thread alone.
         self._database: Database | None = None
         self._kept: list[Append] = []
@@ -115,26 +118,26 @@ class Writer:
 
         Errors: ``StoreError`` after ``close``.
         """
-        if self._is_closed:
-            raise StoreError(f"The store {self._location.shown} is closed already.")
-        self._queue.put(job)
-        if self._thread is None:
-            # A daemon, so that a process which forgets to close can still end.
-            self._thread = threading.Thread(target=self._work, name="agent-ls-store", daemon=True)
-            self._thread.start()
+        with self._door:
+            if self._is_closed:
+                raise StoreError(f"The store {self._location.shown} is closed already.")
+            self._queue.put(job)
+            if self._thread is None:
+                # A daemon, so that a process which forgets to close can still end.
+                self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+                self._thread.start()
 
     async def close(self) -> None:
         """Carry out everything that was taken, then close the database.
 
         Errors: ``StoreError`` when some of it cannot be stored, saying how much.
         """
-        if self._is_closed:
-            return
-        self._is_closed = True
-        if self._thread is None:
-            return
-        reply = Reply()
-        self._queue.put(_Close(reply))
+        with self._door:
+            was_closed, self._is_closed = self._is_closed, True
+            if was_closed or self._thread is None:
+                return
+            reply = Reply()
+            self._queue.put(_Close(reply))
         try:
             await reply.future
         finally:
@@ -143,11 +146,7 @@ class Writer:
     def _work(self) -> None:
         while True:
             jobs, closing = self._gather()
-            try:
-                self._carry_out(jobs)
-            except Exception as error:  # The thread must outlive anything, or others wait for ever.
-                fault = StoreError(f"The store {self._location.shown} failed: {error!r}.")
-                _refuse(jobs, fault)
+            self._carry_out(jobs)
             if closing:
                 self._end(closing)
                 return
@@ -207,35 +206,44 @@ class Writer:
 
     def _attempt(self, jobs: Sequence[Job]) -> StoreError | None:
         """Carry out jobs in one transaction and answer them; return why it did not work."""
-        for is_second in (False, True):
-            try:
-                answers = self._in_transaction(jobs)
-            except Exception as error:
-                fault = self._explain(error)
-                if _is_lost(fault):
-                    self._drop_database()
-                    if not is_second:
-                        # Repeating is safe: appending the same events again changes nothing.
-                        continue
-                return fault
-            for job, answer in zip(jobs, answers, strict=True):
-                if isinstance(job, Work) and job.reloads:
-                    self._halted.pop(job.reloads, None)
-                if job.reply is not None:
-                    job.reply.give(answer)
-            return None
-        raise AssertionError
+        fault = self._attempt_once(jobs)
+        if fault is not None and _is_lost(fault):
+            # Repeating is safe: appending the same events again changes nothing.
+            fault = self._attempt_once(jobs)
+        return fault
 
-    def _in_transaction(self, jobs: Sequence[Job]) -> list[object]:
-        from agent_ls.store import journal
+    def _attempt_once(self, jobs: Sequence[Job]) -> StoreError | None:
+        try:
+            answers = self._in_transaction(jobs)
+        except BaseException as error:  # A dead thread would let everybody wait for ever.
+            fault = explain(error, self._location)
+            if _is_lost(fault):
+                self._drop_database()
+            return fault
+        for job, answer in zip(jobs, answers, strict=True):
+            if isinstance(job, Work) and job.reloads:
+                self._halted.pop(job.reloads, None)
+            if job.reply is not None:
+                job.reply.give(answer)
+        return None
+
+    def _opened(self) -> Database:
         from agent_ls.store.database import Database
 
         if self._database is None:
-            self._database = Database(self._location)
+            try:
+                self._database = Database(self._location)
+            except StoreError as error:
+                raise StoreFault(str(error), is_shared=True) from error
+        return self._database
+
+    def _in_transaction(self, jobs: Sequence[Job]) -> list[object]:
+        from agent_ls.store import journal
+
         answers: list[object] = []
         events: list[StoredEvent] = []
         is_write = any(isinstance(job, Append) or job.is_write for job in jobs)
-        with self._database.transaction(is_write=is_write) as connection:
+        with self._opened().transaction(is_write=is_write) as connection:
             for job in jobs:
                 if isinstance(job, Append):
                     events += job.events
@@ -252,18 +260,15 @@ class Writer:
         for job in jobs:
             if job.reply is not None:
                 job.reply.refuse(fault)
-            elif _is_shared(fault):
-                self._kept.append(job)
+            if isinstance(job, Work):
+                continue
+            if _is_shared(fault) and len(self._kept) < _FULL_JOBS:
+                self._kept.append(replace(job, reply=None))
             else:
                 self._halted[job.session_id] = fault
 
     def _end(self, closing: _Close) -> None:
         self._drop_database()
-        with contextlib.suppress(queue.Empty):
-            while True:
-                late = self._queue.get_nowait()
-                if not isinstance(late, _Close):
-                    _refuse([late], StoreError(f"The store {self._location.shown} is closed."))
         if self._kept:
             lost = sum(len(job.events) for job in self._kept)
             closing.reply.refuse(
@@ -280,22 +285,10 @@ class Writer:
             with contextlib.suppress(Exception):
                 database.close()
 
-    def _explain(self, error: Exception) -> StoreError:
-        from agent_ls.store.faults import explain
-
-        return explain(error, self._location)
-
-
-def _refuse(jobs: Iterable[Job], fault: StoreError) -> None:
-    for job in jobs:
-        if job.reply is not None:
-            job.reply.refuse(fault)
-
 
 def _is_shared(fault: StoreError) -> bool:
-    """Say whether the whole store has the trouble, and not one job."""
-    return getattr(fault, "is_shared", False)
+    return isinstance(fault, StoreFault) and fault.is_shared
 
 
 def _is_lost(fault: StoreError) -> bool:
-    return getattr(fault, "is_lost", False)
+    return isinstance(fault, StoreFault) and fault.is_lost

@@ -1,0 +1,422 @@
+"""What the store promises the loop, held by SQLite and PostgreSQL alike."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+
+import pytest
+import sqlalchemy as sa
+
+from agent_ls.domain import events as ev
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import TurnStatus
+from agent_ls.store import schema
+from agent_ls.store.location import locate
+from agent_ls.store.sql_store import SqlStore, open_store
+from tests.store.stories import ROOTS, TURN, Journal, created, ended, noise
+
+
+async def check(store: SqlStore, expected: Sequence[ev.StoredEvent]) -> None:
+    """Assert that another process, which knows only the place, loads exactly these events."""
+    other = open_store(store.location.url or str(store.location.path))
+    try:
+        assert await other.load(expected[0].session_id) == list(expected)
+    finally:
+        await other.close()
+
+
+async def test_what_was_acknowledged_is_there_for_everybody(store: SqlStore) -> None:
+    events = Journal().all(*TURN)
+    await store.append(events, durable=True)
+    await check(store, events)
+
+
+async def test_events_keep_their_order_whether_somebody_waits_or_not(store: SqlStore) -> None:
+    journal = Journal()
+    events = journal.all(created(), *(noise(str(number)) for number in range(50)))
+    for stored in events:
+        await store.append([stored], durable=stored.seq % 7 == 0)
+    await store.append([], durable=True)
+    await check(store, events)
+
+
+async def test_a_durable_event_makes_everything_before_it_safe(store: SqlStore) -> None:
+    journal = Journal()
+    events = journal.all(created(), noise("a"), noise("b"), noise("c"))
+    for stored in events[:-1]:
+        await store.append([stored], durable=False)
+    await store.append(events[-1:], durable=True)
+    await check(store, events)
+
+
+async def test_a_load_sees_what_was_appended_before_it_without_waiting(store: SqlStore) -> None:
+    events = Journal().all(created(), noise())
+    await store.append(events, durable=False)
+    assert await store.load("ses_1") == events
+
+
+async def test_closing_stores_what_nobody_waited_for(store: SqlStore) -> None:
+    events = Journal().all(created(), noise(), noise())
+    await store.append(events, durable=False)
+    await store.close()
+    await check(store, events)
+
+
+async def test_an_unknown_session_has_no_events(store: SqlStore) -> None:
+    assert await store.load("ses_nowhere") == []
+
+
+async def test_many_sessions_append_at_once_and_stay_apart(store: SqlStore) -> None:
+    names = [f"ses_{number}" for number in range(8)]
+    journals = {name: Journal(name).all(created(name), *map(noise, "abcde")) for name in names}
+
+    async def write(name: str) -> None:
+        for stored in journals[name]:
+            await store.append([stored], durable=True)
+
+    await asyncio.gather(*map(write, names))
+    for name in names:
+        await check(store, journals[name])
+
+
+async def test_two_servers_on_one_store_see_each_others_sessions(
+    store: SqlStore, place: str
+) -> None:
+    other = open_store(place)
+    mine, theirs = Journal("ses_1").all(created("ses_1")), Journal("ses_2").all(created("ses_2"))
+    await asyncio.gather(store.append(mine, durable=True), other.append(theirs, durable=True))
+    assert {row.session_id for row in await store.sessions()} == {"ses_1", "ses_2"}
+    await other.close()
+    await check(store, theirs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "zero \0 character",
+        "lines\r\n\x0b\x0c\x85\u2028",
+        "\U0001d4bb é ✓ \U0001f600",
+        "\\u0000 \\ud800",
+    ],
+)
+async def test_any_text_comes_back_as_it_went_in(store: SqlStore, text: str) -> None:
+    prompt = ev.TurnStarted(turn_id="trn_1", prompt=text)
+    answer = ev.Answered(step_id="stp_1", message=AssistantMessage(text=text))
+    events = Journal().all(created(), prompt, answer)
+    await store.append(events, durable=True)
+    await check(store, events)
+
+
+async def test_half_a_surrogate_pair_does_not_stop_the_journal(store: SqlStore) -> None:
+    journal = Journal()
+    odd = ev.Answered(step_id="stp_1", message=AssistantMessage(text="a\ud800b"))
+    await store.append(journal.all(created(), odd, noise()), durable=True)
+    loaded = await store.load("ses_1")
+    answered = loaded[1].event
+    assert isinstance(answered, ev.Answered)
+    assert answered.message.text == "a\ufffdb"
+    assert len(loaded) == 3
+
+
+async def test_appending_the_same_event_again_changes_nothing(store: SqlStore) -> None:
+    events = Journal().all(*TURN)
+    await store.append(events, durable=True)
+    await store.append(events[3:], durable=True)
+    await check(store, events)
+    (row,) = await rows(store, schema.executions)
+    assert row.cost_usd == 0.75
+
+
+async def test_another_event_in_a_taken_place_is_refused(store: SqlStore) -> None:
+    journal = Journal()
+    events = journal.all(created(), noise("mine"))
+    await store.append(events, durable=True)
+    theirs = Journal(seq=1).all(noise("theirs"))
+    with pytest.raises(StoreError, match=r"ses_1 was continued by another agent-ls.*Reload"):
+        await store.append(theirs, durable=True)
+    await check(store, events)
+
+
+async def test_of_two_servers_that_begin_the_same_session_one_wins(
+    store: SqlStore, place: str
+) -> None:
+    other = open_store(place)
+    for number in range(20):
+        name = f"ses_{number}"
+        journal = Journal(name)
+        start = journal.next(created(name))
+        rival = start.model_copy(update={"at_ms": 5})
+        outcomes = await asyncio.gather(
+            store.append([start], durable=True),
+            other.append([rival], durable=True),
+            return_exceptions=True,
+        )
+        assert sorted(str(outcome)[:8] for outcome in outcomes) == ["None", "Session "]
+        won = start if outcomes[0] is None else rival
+        assert await store.load(name) == await other.load(name) == [won]
+    await other.close()
+
+
+async def test_a_gap_in_a_session_is_refused_until_it_is_loaded_again(store: SqlStore) -> None:
+    journal = Journal()
+    events = journal.all(created(), noise())
+    await store.append(events, durable=True)
+    await store.append(Journal(seq=5).all(noise("too far")), durable=False)
+    following = Journal(seq=2).all(noise("fits"))
+    with pytest.raises(StoreError, match="event 3 is missing"):
+        await store.append(following, durable=True)
+    assert await store.load("ses_1") == events
+    await store.append(following, durable=True)
+    await check(store, [*events, *following])
+
+
+async def test_one_sessions_conflict_does_not_touch_the_others(store: SqlStore) -> None:
+    good = Journal("ses_good").all(created("ses_good"), noise())
+    bad = Journal("ses_bad", seq=3).all(noise())
+    outcomes = await asyncio.gather(
+        store.append(good[:1], durable=True),
+        store.append(bad, durable=True),
+        store.append(good[1:], durable=True),
+        return_exceptions=True,
+    )
+    assert [type(outcome) for outcome in outcomes] == [type(None), StoreError, type(None)]
+    await check(store, good)
+
+
+async def test_a_cancelled_wait_does_not_take_the_event_back(store: SqlStore) -> None:
+    events = Journal().all(created(), noise())
+    waiting = asyncio.ensure_future(store.append(events, durable=True))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert await store.load("ses_1") == events
+
+
+async def test_a_closed_store_says_so(store: SqlStore) -> None:
+    await store.ready()
+    await store.close()
+    with pytest.raises(StoreError, match="is closed already"):
+        await store.load("ses_1")
+
+
+async def test_sessions_are_listed_newest_first_with_what_a_list_needs(store: SqlStore) -> None:
+    await store.append(Journal("ses_old").all(created("ses_old")), durable=True)
+    journal = Journal(start_ms=5_000)
+    await store.append(journal.all(*TURN), durable=True)
+    first, second = await store.sessions()
+    assert (first.session_id, second.session_id) == ("ses_1", "ses_old")
+    assert first.title == "Add a greeting to the app"
+    assert first.roots == ROOTS
+    assert first.updated_ms == 5_000 + 10 * len(TURN)
+    assert (first.turns, first.status, first.cost_usd) == (1, "escalated", 0.75)
+    assert (second.turns, second.status, second.title) == (0, "new", "")
+
+
+async def test_sessions_of_other_folders_are_left_out(store: SqlStore) -> None:
+    for name, roots in {"ses_a": ROOTS, "ses_b": ROOTS[:1], "ses_c": (*ROOTS, "file:///c")}.items():
+        await store.append(Journal(name).all(created(name, roots)), durable=True)
+    found = [row.session_id for row in await store.sessions(list(reversed(ROOTS)))]
+    assert found == ["ses_a"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 100_000, 5_000_000], ids=["empty", "one", "100 kB", "5 MB"])
+async def test_blobs_come_back_byte_for_byte(store: SqlStore, place: str, size: int) -> None:
+    data = bytes(range(256)) * (size // 256 + 1)
+    data = data[:size]
+    digest = await store.put_blob(data)
+    assert digest == hashlib.sha256(data).hexdigest()
+    assert await store.put_blob(data) == digest
+    other = open_store(place)
+    assert await other.get_blob(digest) == data
+    assert await other.get_blob("0" * 64) is None
+    await other.close()
+
+
+async def test_bytes_that_changed_on_the_disk_are_not_handed_out(
+    store: SqlStore, place: str
+) -> None:
+    digest = await store.put_blob(b"before")
+    await store.close()
+    with sa_engine(place).begin() as connection:
+        connection.execute(sa.update(schema.blobs).values(data=b"beforf"))
+    other = open_store(place)
+    with pytest.raises(StoreError, match="damaged and were not used"):
+        await other.get_blob(digest)
+    await other.close()
+
+
+async def test_a_session_has_one_owner_at_a_time(store: SqlStore, place: str) -> None:
+    other = open_store(place)
+    assert await store.lease("ses_1", "me", 60)
+    assert not await other.lease("ses_1", "you", 60)
+    assert await other.lease("ses_2", "you", 60)
+    assert await store.lease("ses_1", "me", 60)
+    await other.release("ses_1", "you")
+    assert not await other.lease("ses_1", "you", 60)
+    await store.release("ses_1", "me")
+    assert await other.lease("ses_1", "you", 60)
+    await other.close()
+
+
+async def test_a_lease_that_ran_out_can_be_taken_and_not_renewed_by_the_old_owner(
+    store: SqlStore,
+) -> None:
+    assert await store.lease("ses_1", "me", 0)
+    assert await store.lease("ses_1", "you", 60)
+    assert not await store.lease("ses_1", "me", 60)
+
+
+async def test_of_many_servers_that_want_a_session_exactly_one_gets_it(
+    store: SqlStore, place: str
+) -> None:
+    others = [open_store(place) for _ in range(4)]
+    await store.ready()
+    wishes = [each.lease("ses_1", f"owner {number}", 60) for number, each in enumerate(others)]
+    assert sorted(await asyncio.gather(*wishes)) == [False, False, False, True]
+    for each in others:
+        await each.close()
+
+
+async def test_the_derived_tables_are_written_with_the_events(store: SqlStore) -> None:
+    journal = Journal()
+    for stored in journal.all(*TURN):
+        await store.append([stored], durable=True)
+    assert await facts(store) == EXPECTED_FACTS
+
+
+async def test_the_derived_tables_do_not_depend_on_how_events_were_grouped(
+    store: SqlStore,
+) -> None:
+    await store.append(Journal().all(*TURN), durable=True)
+    assert await facts(store) == EXPECTED_FACTS
+
+
+async def test_a_waiting_turn_is_shown_as_waiting_and_then_as_running(store: SqlStore) -> None:
+    journal = Journal()
+    seen: list[str] = []
+    for event in TURN:
+        await store.append([journal.next(event)], durable=True)
+        (row,) = await store.sessions()
+        if not seen or seen[-1] != row.status:
+            seen.append(row.status)
+    assert seen == ["new", "running", "waiting", "running", "waiting", "running", "escalated"]
+
+
+async def test_a_switch_of_mode_or_model_shows_in_the_sessions_row(store: SqlStore) -> None:
+    switched = ev.ModeChanged(mode=Mode.AUTO), ev.ModelChanged(model="m/two")
+    await store.append(Journal().all(created(), *switched), durable=True)
+    (row,) = await rows(store, schema.sessions)
+    assert (row.mode, row.model) == ("auto", "m/two")
+
+
+async def test_a_second_turn_gets_its_own_rows(store: SqlStore) -> None:
+    second = (
+        ev.TurnStarted(turn_id="trn_2", prompt="More"),
+        ev.RequestPrepared(step_id="stp_3", number=1),
+        ev.Answered(step_id="stp_3", message=AssistantMessage(text="Done.")),
+        ended("trn_2"),
+    )
+    await store.append(Journal().all(*TURN, *second), durable=True)
+    first, last = await rows(store, schema.executions)
+    assert (last.execution_id, last.status, last.total_steps) == ("trn_2", "success", 1)
+    assert (first.execution_id, first.total_steps) == ("trn_1", 2)
+    assert last.state_snapshot["files"] == []
+    (session,) = await store.sessions()
+    assert (session.turns, session.title, session.status) == (
+        2, "Add a greeting to the app", TurnStatus.SUCCESS.value,
+    )  # fmt: skip
+
+
+def sa_engine(place: str) -> sa.Engine:
+    location = locate(place)
+    return sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
+
+
+async def rows(store: SqlStore, table: sa.Table) -> Sequence[sa.Row]:
+    """Return a table's rows in the order of their keys, as another program reads them."""
+    await store.append([], durable=True)
+    with sa_engine(store.location.url or str(store.location.path)).connect() as connection:
+        return connection.execute(sa.select(table).order_by(*table.primary_key)).all()
+
+
+async def facts(store: SqlStore) -> dict[str, object]:
+    """Return what an audit would ask the derived tables about ``TURN``."""
+    (execution,) = await rows(store, schema.executions)
+    steps = await rows(store, schema.steps)
+    calls = await rows(store, schema.calls)
+    approvals = await rows(store, schema.approvals)
+    return {
+        "execution": execution._asdict(),
+        "steps": [
+            (row.step_id, row.execution_id, row.step_number, row.attempts, row.success, row.error,
+             row.reasoning, row.input_tokens, row.cost_usd, row.finish_reason)
+            for row in steps
+        ],
+        "result": steps[0].result,
+        "validation": [row.validation for row in steps],
+        "action": steps[0].action,
+        "calls": [
+            (row.call_id, row.step_id, row.tool, row.arguments, row.decision, row.decided_by,
+             row.status, row.error, row.added_lines, row.removed_lines, row.duration_ms)
+            for row in calls
+        ],
+        "approvals": [
+            (row.approval_id, row.kind, row.asked_by, row.title, row.choice, row.answered_by,
+             row.rule, row.resolved_ms - row.requested_ms)
+            for row in approvals
+        ],
+    }  # fmt: skip
+
+
+EXPECTED_FACTS = {
+    "execution": {
+        "session_id": "ses_1", "execution_id": "trn_1", "task": "Add a greeting\nto the app",
+        "status": "escalated", "stop_reason": "loop_detected", "failure_reason": "You stopped it.",
+        "escalation_reason": "You stopped it.", "started_ms": 1_020, "completed_ms": 1_270,
+        "total_steps": 2, "total_calls": 2, "input_tokens": 237, "output_tokens": 25,
+        "cache_read_tokens": 60, "cache_write_tokens": 0, "reasoning_tokens": 0, "cost_usd": 0.75,
+        "state_snapshot": {
+            "output": "Greeting added.", "open_tasks": ["test it"], "files": ["hi.py"],
+            "plan": [{"text": "greet", "status": "completed"}], "last_step_id": "stp_2",
+        },
+    },
+    "steps": [
+        ("stp_1", "trn_1", 1, 2, False, "denied: Not allowed", "I add it.", 107, 0.25,
+         "tool_calls"),
+        ("stp_2", "trn_1", 2, 1, True, "", "all there", 130, 0.5, "stop"),
+    ],
+    "result": [
+        {"call_id": "cal_1", "error": None, "text": "Created hi.py"},
+        {"call_id": "cal_2", "error": "denied", "text": "Not allowed"},
+    ],
+    "validation": [
+        [
+            {"recovery": "transport", "action": "retry", "text": ""},
+            {"checked": ["hi.py"], "count": 1, "findings": ["hi.py:5: ruff F821 who"],
+             "problems": []},
+        ],
+        [{"gate": "compile", "passed": False, "text": "F821 in hi.py"}],
+    ],
+    "action": {
+        "text": "I add it.",
+        "calls": [
+            {"call_id": "cal_1", "tool": "write_file", "arguments": '{"a":1}'},
+            {"call_id": "cal_2", "tool": "run_command", "arguments": "{}"},
+        ],
+    },
+    "calls": [
+        ("cal_1", "stp_1", "write_file", '{"a":2}', "ask", "approval", "completed", None, 3, 1, 12),
+        ("cal_2", "stp_1", "run_command", "{}", "deny", "command_safety", "failed", "denied",
+         0, 0, 0),
+    ],
+    "approvals": [
+        ("apr_1", "call", "write_file", "Create hi.py", "allow_session", "code_action",
+         "write_file", 10),
+        ("qst_1", "question", "compile", "Go on?", "stop", "user", None, 10),
+    ],
+}  # fmt: skip

@@ -1,0 +1,120 @@
+"""The schema that migrations make is the one that the code uses, and old journals load."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from agent_ls.domain import events as ev
+from agent_ls.domain.errors import StoreError
+from agent_ls.store import migrations, schema, upcasts
+from agent_ls.store.database import Database
+from agent_ls.store.location import locate
+from agent_ls.store.sql_store import open_store
+from tests.store.stories import TURN, noise
+
+
+def check(body: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    """Assert what an old body becomes; None for one that only a newer agent-ls can know."""
+
+    def rename(body: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "said", "v": 1, "text": body["words"]}
+
+    def add_who(body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, "v": 2, "who": "somebody"}
+
+    table: dict[tuple[str, int], upcasts.Upcast] = {("spoke", 1): rename, ("said", 1): add_who}
+    if expected is None:
+        with pytest.raises(StoreError, match="newer agent-ls"):
+            upcasts.upcast(body, table, {"said": 2})
+    else:
+        assert upcasts.upcast(body, table, {"said": 2}) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            {"type": "said", "v": 2, "text": "a", "who": "me"},
+            {"type": "said", "v": 2, "text": "a", "who": "me"},
+            id="todays-shape-stays",
+        ),
+        pytest.param(
+            {"type": "said", "v": 1, "text": "a"},
+            {"type": "said", "v": 2, "text": "a", "who": "somebody"},
+            id="one-step",
+        ),
+        pytest.param(
+            {"type": "spoke", "v": 1, "words": "a"},
+            {"type": "said", "v": 2, "text": "a", "who": "somebody"},
+            id="a-type-that-is-gone-takes-two-steps",
+        ),
+        pytest.param({"type": "said", "v": 3, "text": "a"}, None, id="a-newer-version"),
+        pytest.param({"type": "sung", "v": 1}, None, id="a-newer-type"),
+    ],
+)
+def test_an_old_event_takes_every_step_to_todays_shape(
+    body: dict[str, Any], expected: dict[str, Any] | None
+) -> None:
+    check(body, expected)
+
+
+def test_every_event_of_today_has_a_version_that_is_known() -> None:
+    known = upcasts.current_versions()
+    assert {event.type: event.v for event in (*TURN, noise())}.items() <= known.items()
+
+
+def test_every_old_version_of_an_event_has_a_step_forward() -> None:
+    for kind, version in upcasts.current_versions().items():
+        assert {(kind, old) for old in range(1, version)} <= upcasts.UPCASTS.keys()
+
+
+def test_an_event_of_todays_version_is_read_as_it_is() -> None:
+    event = ev.TurnStarted(turn_id="trn_1", prompt="hello")
+    assert upcasts.read_event(event.model_dump_json(), event.type, event.v) == event
+
+
+async def test_migrations_make_exactly_the_tables_that_the_code_uses(place: str) -> None:
+    store = open_store(place)
+    await store.ready()
+    await store.close()
+    location = locate(place)
+    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection)
+        assert compare_metadata(context, schema.metadata) == []
+
+
+def test_the_list_of_revisions_is_that_of_the_files() -> None:
+    config = Config()
+    assert migrations.__file__
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    scripts = ScriptDirectory.from_config(config)
+    found = [script.revision for script in scripts.walk_revisions()]
+    assert tuple(reversed(found)) == migrations.REVISIONS
+    assert scripts.get_current_head() == migrations.HEAD
+
+
+async def test_servers_that_open_an_empty_store_at_once_all_get_it(place: str) -> None:
+    stores = [open_store(place) for _ in range(5)]
+    await asyncio.gather(*(store.ready() for store in stores))
+    for store in stores:
+        assert await store.sessions() == []
+        await store.close()
+
+
+def test_a_commit_reaches_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
+    database = Database(locate(tmp_path / "store.db"))
+    with database.transaction(is_write=False) as connection:
+        asked = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        told = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked]
+    database.close()
+    assert told == ["wal", 2, 1, 10_000]
