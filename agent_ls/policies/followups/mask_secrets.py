@@ -1,0 +1,53 @@
+"""Does the result hold secrets? Then nobody gets to read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import JsonValue
+
+from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.record import Record
+from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.view import TurnView
+from agent_ls.safety.secrets import mask
+
+
+class MaskSecretsOptions(Record):
+    """Whether results are looked through for secrets."""
+
+    enabled: bool = True
+    """Off only for work on test data that looks like secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskSecrets:
+    """Masks keys, tokens and passwords once, before the result is recorded.
+
+    Model, store and views then see the same text. Invariant: stands before everything that keeps
+    the result's text elsewhere.
+    """
+
+    name: ClassVar[str] = "mask_secrets"
+    options: MaskSecretsOptions = MaskSecretsOptions()
+
+    async def follow(
+        self, planned: PlannedCall, result: ToolResult, view: TurnView
+    ) -> FollowUpOutcome:
+        """Answer with the result as everybody may see it."""
+        if not self.options.enabled:
+            return FollowUpOutcome(result)
+        masked = {"text": mask(result.text), "data": _masked(result.data)}
+        return FollowUpOutcome(result.model_copy(update=masked))
+
+
+def _masked(value: JsonValue) -> JsonValue:
+    """Return structured facts with every string in them masked."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, list):
+        return [_masked(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _masked(one) for key, one in value.items()}
+    return value
