@@ -1,0 +1,108 @@
+"""Has somebody else changed files since the model last saw them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field, JsonValue
+
+from agent_ls.domain.edits import MoveFile
+from agent_ls.domain.errors import StoreError, WorkspaceError
+from agent_ls.domain.events import EditApplied, EditIntended, ToolCallFinished
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Slot
+from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.spelling import canonical
+from agent_ls.loop.view import TurnView
+
+_MAX_TOKENS = 300
+
+
+class FilesChangedOptions(Record):
+    """How many files are watched."""
+
+    max_files: int = Field(default=50, ge=0)
+    """Those of this turn that the model saw last; 0: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How a file was when the model last read it (a version) or wrote it (a blob)."""
+
+    path: str
+    version: str | None = None
+    blob: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FilesChanged:
+    """Names the files whose text is not the one the model read or wrote in this turn.
+
+    The person, a formatter or a command changed them. Source: seed 000, file cache invalidation.
+    """
+
+    name: ClassVar[str] = "files_changed"
+    workspace: Workspace
+    store: Store
+    options: FilesChangedOptions = FilesChangedOptions()
+
+    async def propose(self, view: TurnView) -> Slot | None:
+        """Answer from what the turn's reads and edits saw, and from the files now."""
+        latest: dict[str, _Look] = {}
+        for look in _looks(view):
+            name = canonical(look.path, self.workspace)
+            latest.pop(name, None)
+            latest[name] = look
+        watched = list(latest)[max(len(latest) - self.options.max_files, 0) :]
+        changed = [name for name in watched if await self._is_other(name, latest[name])]
+        if not changed:
+            return None
+        return Slot(
+            self.name,
+            2,
+            _MAX_TOKENS,
+            f"Changed since you last saw them, and not by your edits: {', '.join(changed)}. "
+            "Read them again before you rely on them or edit them.",
+        )
+
+    async def _is_other(self, path: str, look: _Look) -> bool:
+        """Say whether the file is gone or has another text now."""
+        try:
+            if look.version is not None:
+                return (await self.workspace.read(path)).version != look.version
+            before = None if look.blob is None else await self.store.get_blob(look.blob)
+            return await self.workspace.snapshot(path) != before
+        except WorkspaceError:
+            return True
+        except StoreError:
+            # Without the text from before nothing can be claimed.
+            return False
+
+
+def _looks(view: TurnView) -> Iterator[_Look]:
+    """Yield every look at a file in this turn, oldest first."""
+    moves: dict[str, str] = {}
+    for stored in view.turn.events:
+        match stored.event:
+            case ToolCallFinished(result=result) if result.error is None:
+                yield from _read(result.data)
+            case EditIntended(edit=MoveFile(path=path, new_path=new_path)):
+                moves[path] = new_path
+            case EditApplied(status="applied", path=path, after_blob=blob):
+                new_path = moves.pop(path, None)
+                yield _Look(path, blob=None if new_path else blob)
+                if new_path:
+                    yield _Look(new_path, blob=blob)
+            case _:
+                pass
+
+
+def _read(data: JsonValue) -> Iterator[_Look]:
+    """Yield the look that a result with a path and a version is."""
+    match data:
+        case {"path": str(path), "version": str(version)}:
+            yield _Look(path, version=version)
+        case _:
+            pass

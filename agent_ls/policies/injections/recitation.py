@@ -1,0 +1,109 @@
+"""Does the model still have the task before its eyes?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field, PositiveInt
+
+from agent_ls.domain.events import Answered, RequestPrepared, ToolCallFinished
+from agent_ls.domain.plans import PlanItem, PlanStatus
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Slot
+from agent_ls.loop.view import TurnView
+
+_HEADING = "Where you stand:"
+_MAX_TASK_CHARS = 800
+_MAX_WORDS_CHARS = 200
+_MAX_NAMED = 8
+_MAX_ERRORS = 2
+
+
+class RecitationOptions(Record):
+    """How often the model is reminded, and how much of."""
+
+    above_tokens: tuple[int, ...] = (0, 10_000, 30_000, 60_000)
+    """Sizes of the conversation from which the entry of ``every_steps`` below it holds."""
+    every_steps: tuple[PositiveInt, ...] = (10, 7, 5, 3)
+    """Steps between two reminders."""
+    on_first_step: bool = False
+    """Remind at the very beginning too, when the task was just said."""
+    max_tokens: int = Field(default=500, ge=0)
+    """Size of a reminder; 0: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recitation:
+    """Repeats task, plan, files and errors, more often the longer the conversation is.
+
+    Source: seed 000, recitation (Trick Q).
+    """
+
+    name: ClassVar[str] = "recitation"
+    options: RecitationOptions = RecitationOptions()
+
+    async def propose(self, view: TurnView) -> Slot | None:
+        """Answer from the steps since the last reminder."""
+        if not self.options.max_tokens or not self._is_due(view):
+            return None
+        return Slot(self.name, 3, self.options.max_tokens, _text(view))
+
+    def _is_due(self, view: TurnView) -> bool:
+        if view.steps == 0:
+            return self.options.on_first_step
+        interval = self._interval(view.context_tokens)
+        return interval is not None and _steps_since(view) >= interval
+
+    def _interval(self, context_tokens: int) -> int | None:
+        """Return the steps between two reminders at this size; None below the smallest."""
+        rows = zip(self.options.above_tokens, self.options.every_steps, strict=False)
+        reached = [every for above, every in rows if context_tokens >= above]
+        return reached[-1] if reached else None
+
+
+def _steps_since(view: TurnView) -> int:
+    """Return how many steps ago the last reminder was sent, or the turn began."""
+    count = 0
+    for stored in reversed(view.turn.events):
+        match stored.event:
+            case RequestPrepared(slots=slots) if any(s.startswith(_HEADING) for s in slots):
+                break
+            case Answered():
+                count += 1
+            case _:
+                pass
+    return count
+
+
+def _text(view: TurnView) -> str:
+    """Return the reminder, the most important first, because its end may be cut."""
+    lines = [_HEADING, f"Task: {_short(view.turn.prompt, _MAX_TASK_CHARS)}"]
+    if steers := view.user_words[1:]:
+        lines.append(f"The user added: {_short(steers[-1], _MAX_WORDS_CHARS)}")
+    if view.session.plan:
+        lines.append(_plan(view.session.plan))
+    if files := list(view.turn.touched)[-_MAX_NAMED:]:
+        lines.append(f"Files you changed: {', '.join(files)}")
+    failed = [one.result for one in view.each(ToolCallFinished) if one.result.error is not None]
+    for result in failed[-_MAX_ERRORS:]:
+        lines.append(f"Recent error: {_short(result.text, _MAX_WORDS_CHARS)}")
+    return "\n".join(lines)
+
+
+def _plan(items: tuple[PlanItem, ...]) -> str:
+    """Return how far the plan is, and what comes next."""
+    done = sum(item.status is PlanStatus.COMPLETED for item in items)
+    left = [
+        f"{_short(item.text, _MAX_WORDS_CHARS)} ({item.status})"
+        for item in items
+        if item.status is not PlanStatus.COMPLETED
+    ]
+    rest = f"; next: {'; '.join(left[:_MAX_NAMED])}" if left else ""
+    return f"Plan: {done} of {len(items)} done{rest}"
+
+
+def _short(text: str, chars: int) -> str:
+    """Return the text on one line, cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= chars else f"{line[:chars]}…"

@@ -1,0 +1,221 @@
+"""What a conversation is cut down to, and what must never be cut apart."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.edits import CreateFile
+from agent_ls.domain.events import (
+    Compacted,
+    EditApplied,
+    EditIntended,
+    Event,
+    NudgeAdded,
+    PlanUpdated,
+    PromptQueued,
+    TurnStarted,
+)
+from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage
+from agent_ls.domain.plans import PlanItem, PlanStatus
+from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
+from agent_ls.loop.view import TurnView, message_tokens, text_tokens
+from agent_ls.policies.compactors.window import Window, WindowOptions
+from tests.policies.views import call_of, prepared, result_of, said, view_of
+
+PROMPT = "Make the parser faster."
+
+
+async def check(policy: Window, view: TurnView, target_tokens: int) -> CompactorVerdict:
+    """Return the verdict after holding what every cut must keep."""
+    verdict = await policy.compact(view, target_tokens)
+    if isinstance(verdict, Shortened):
+        kept, dropped = view.messages[verdict.drop_before :], view.messages[: verdict.drop_before]
+        assert dropped
+        assert _called(kept) == _answered(kept)
+        assert _called(dropped) == _answered(dropped)
+        assert kept[-1] == view.messages[-1]
+        assert text_tokens(verdict.summary) < sum(map(message_tokens, dropped))
+    assert await policy.compact(view, target_tokens) == verdict
+    return verdict
+
+
+def _called(messages: tuple[Message, ...]) -> list[str]:
+    return sorted(
+        call.id for one in messages if isinstance(one, AssistantMessage) for call in one.calls
+    )
+
+
+def _answered(messages: tuple[Message, ...]) -> list[str]:
+    return sorted(one.call_id for one in messages if isinstance(one, ToolMessage))
+
+
+def step(number: int, *, calls: int = 1, size: int = 4_000, failed: bool = False) -> list[Event]:
+    """Return one whole step whose results are ``size`` characters each."""
+    ids = [f"cal_{number}_{index}" for index in range(calls)]
+    made = [call_of("read_file", f'{{"path": "m{number}.py"}}', id=one) for one in ids]
+    error = ErrorKind.RUNTIME if failed else None
+    results = [result_of(f"line one {one}\n" + "x" * size, id=one, error=error) for one in ids]
+    return [prepared(number), said(f"Step {number}.", *made, number=number), *results]
+
+
+def steps(count: int, **how: int) -> list[Event]:
+    return [event for number in range(1, count + 1) for event in step(number, **how)]
+
+
+async def test_what_meets_the_target_is_left_alone() -> None:
+    view = view_of(*steps(3))
+    assert await check(Window(), view, view.estimated_tokens) == Unchanged()
+
+
+async def test_one_token_above_the_target_something_goes() -> None:
+    view = view_of(*steps(6))
+    verdict = await check(Window(), view, view.estimated_tokens - 1)
+    assert isinstance(verdict, Shortened)
+
+
+@pytest.mark.parametrize("target", [2_000, 4_000, 6_000, 8_000])
+async def test_the_rest_meets_the_target_and_no_more_than_needed_goes(target: int) -> None:
+    view = view_of(*steps(12))
+    verdict = await check(Window(), view, target)
+    assert isinstance(verdict, Shortened)
+    kept = sum(map(message_tokens, view.messages[verdict.drop_before :]))
+    assert kept + text_tokens(verdict.summary) <= target
+    assert kept > target - 1_000 - 2 * 1_100
+
+
+async def test_all_results_of_one_answer_stay_with_their_calls() -> None:
+    view = view_of(*step(1, calls=5), *step(2, calls=5), *step(3, calls=5))
+    verdict = await check(Window(), view, 7_000)
+    assert isinstance(verdict, Shortened)
+    # The prompt, an answer with five results, and the same again go together.
+    assert verdict.drop_before in (7, 13)
+
+
+async def test_the_last_answer_and_its_results_stay_even_when_they_are_too_large() -> None:
+    view = view_of(*steps(3, size=40_000))
+    verdict = await check(Window(), view, 100)
+    assert isinstance(verdict, Shortened)
+    assert view.messages[verdict.drop_before].text == "Step 3."
+
+
+async def test_calls_without_results_are_never_cut_off() -> None:
+    open_call = said("Step 9.", call_of("read_file", id="cal_open"), number=9)
+    view = view_of(*steps(4), prepared(9), open_call)
+    verdict = await Window().compact(view, 100)
+    assert isinstance(verdict, Shortened)
+    assert view.messages[verdict.drop_before].text == "Step 9."
+
+
+NOTHING_TO_CUT = [
+    pytest.param((), 10, id="a-prompt-alone"),
+    pytest.param((said("x" * 50_000),), 10, id="a-prompt-and-one-answer"),
+    pytest.param(step(1, calls=3, size=40_000), 10, id="a-prompt-and-one-step"),
+]
+
+
+@pytest.mark.parametrize("happened, target", NOTHING_TO_CUT)
+async def test_what_cannot_shrink_is_left_alone(happened: list[Event], target: int) -> None:
+    assert await check(Window(), view_of(*happened), target) == Unchanged()
+
+
+async def test_tiny_messages_do_not_grow_into_a_summary() -> None:
+    happened = [said(f"{number}", number=number) for number in range(5)]
+    assert await check(Window(), view_of(*happened, prompt="Hi"), 1) == Unchanged()
+
+
+async def summary_of(view: TurnView, options: WindowOptions | None = None) -> str:
+    verdict = await check(Window(options or WindowOptions()), view, 1_500)
+    assert isinstance(verdict, Shortened)
+    return verdict.summary
+
+
+async def test_the_prompt_survives_word_for_word() -> None:
+    prompt = "Make the parser faster.\n\n- keep `Parser.feed`\n- no new dependencies"
+    assert prompt in await summary_of(view_of(*steps(5), prompt=prompt))
+
+
+async def test_a_prompt_larger_than_its_share_is_cut_and_says_so() -> None:
+    summary = await summary_of(view_of(*steps(5), prompt="p" * 40_000))
+    assert "p" * 1_500 in summary
+    assert "p" * 1_501 not in summary
+    assert "38500 characters more" in summary
+
+
+async def test_the_summary_says_what_was_done_said_and_left_open() -> None:
+    steer = PromptQueued(text="Mind the tabs.", kind="steer")
+    edit = CreateFile(path="fast.py", text="x")
+    items = (
+        PlanItem(text="Measure", status=PlanStatus.COMPLETED),
+        PlanItem(text="Rewrite the loop", status=PlanStatus.IN_PROGRESS),
+    )
+    happened = [
+        steer,
+        *step(1, failed=True),
+        EditIntended(call_id="cal_x", edit=edit, before_blob=None),
+        EditApplied(call_id="cal_x", path="fast.py", status="applied", after_blob="b"),
+        PlanUpdated(items=items),
+        *step(2, calls=2),
+        *step(3),
+        *step(4),
+    ]
+    summary = await summary_of(view_of(*happened))
+    for piece in (
+        "- Mind the tabs.",
+        "fast.py",
+        "m1.py\nm2.py",
+        "read_file: ",
+        "- read_file (runtime): line one cal_1_0",
+        "no instructions",
+        "Rewrite the loop (in_progress)",
+    ):
+        assert piece in summary, piece
+    assert "Measure" not in summary
+
+
+async def test_what_the_machine_said_is_not_taken_for_the_person() -> None:
+    happened = [*step(1), NudgeAdded(origin="compile", text="Fix m1.py:3"), *step(2), *step(3)]
+    assert "Fix m1.py:3" not in await summary_of(view_of(*happened))
+
+
+async def test_earlier_prompts_of_the_session_are_remembered() -> None:
+    earlier = [TurnStarted(turn_id="trn_0", prompt="Rename the lexer."), *step(1)]
+    view = view_of(*[one for number in range(2, 7) for one in step(number)], earlier=earlier)
+    assert "- Rename the lexer." in await summary_of(view)
+
+
+async def test_a_second_compaction_keeps_what_the_first_one_knew() -> None:
+    first = await summary_of(view_of(*step(1, failed=True), *step(2), *step(3)))
+    compacted = Compacted(
+        origin="window", why="", drop_before=5, summary=first, before_tokens=9, after_tokens=8
+    )
+    happened = [*step(1, failed=True), *step(2), *step(3), compacted]
+    later = [event for number in range(4, 9) for event in step(number)]
+    second = await summary_of(view_of(*happened, *later))
+    assert second.count(PROMPT) == 1
+    assert "line one cal_1_0" in second
+
+
+HOSTILE_ARGUMENTS = ["", "{", "[]", "3", '{"path": 3}', '{"path": null}', "[" * 100_000, "\ud800"]
+
+
+@pytest.mark.parametrize("arguments", HOSTILE_ARGUMENTS, ids=lambda text: text[:8] or "none")
+async def test_arguments_that_name_no_file_do_no_harm(arguments: str) -> None:
+    odd = [said("", call_of("x", arguments, id="cal_odd")), result_of("y" * 9_000, id="cal_odd")]
+    summary = await summary_of(view_of(*odd, *steps(4)))
+    assert "x: 1×" in summary
+
+
+@given(
+    sizes=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3_000), st.booleans()), max_size=12),
+    target=st.integers(0, 12_000),
+)
+async def test_no_cut_ever_tears_a_pair(sizes: list[tuple[int, int, bool]], target: int) -> None:
+    happened: list[Event] = []
+    for number, (calls, size, nudged) in enumerate(sizes):
+        happened += step(number, calls=calls, size=size)
+        if nudged:
+            happened.append(NudgeAdded(origin="open_tasks", text="Go on."))
+    await check(Window(), view_of(*happened), target)
