@@ -1,0 +1,213 @@
+"""The Workspace port on the disk alone.
+
+Owns paths, texts and versions of files; blocking work runs in threads of its own. The editor's
+workspace wraps it for what is not open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from agent_ls.domain.edits import (
+    ChangeText,
+    CreateFile,
+    DeleteFile,
+    EditOutcome,
+    FileEdit,
+    MoveFile,
+    TextFile,
+    apply_replacements,
+)
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.loop.ports import DirEntry, Root
+from agent_ls.safety import paths
+from agent_ls.safety.paths import Place
+from agent_ls.workspace import disk_files
+from agent_ls.workspace.ignore import walk
+from agent_ls.workspace.tree import tree_of
+
+T = TypeVar("T")
+
+_BOM = "\ufeff"
+_BINARY_LOOK_BYTES = 8_192
+_THREADS = 4
+_TREE_S = 300.0
+
+
+class DiskWorkspace:
+    """Files on disk, and nothing else."""
+
+    def __init__(self, roots: Sequence[Root]) -> None:
+        """Take the folders; their paths must be absolute and without links."""
+        self._roots = tuple(roots)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
+        self._tree: tuple[float, str] | None = None
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """Return the folders."""
+        return self._roots
+
+    def locate(self, path: str) -> tuple[Root, Path]:
+        """Return the root and the absolute path without links that ``path`` names."""
+        place = paths.locate(path, self._roots)
+        return place.root, place.absolute
+
+    def shown(self, absolute: Path) -> str | None:
+        """Return how the model names an absolute path; None outside every root."""
+        return paths.shown(absolute, self._roots)
+
+    async def read(self, path: str) -> TextFile:
+        """Return the file's text; ``WorkspaceError`` when it is missing, binary or too large."""
+        return await self._do(lambda: self._read(path))
+
+    def _read(self, path: str) -> TextFile:
+        data = disk_files.read_bytes(paths.locate_file(path, self._roots), path)
+        return TextFile(path=path, text=decoded(data, path), version=disk_files.digest(data))
+
+    async def snapshot(self, path: str) -> bytes | None:
+        """Return the exact bytes; None when nothing is there."""
+        return await self._do(lambda: self._snapshot(path))
+
+    def _snapshot(self, path: str) -> bytes | None:
+        place = paths.locate_file(path, self._roots)
+        if not os.path.lexists(place.absolute):
+            return None
+        return disk_files.read_bytes(place, path, limit=None)
+
+    async def exists(self, path: str) -> bool:
+        """Say whether anything is there."""
+        return await self._do(lambda: os.path.lexists(paths.locate(path, self._roots).absolute))
+
+    async def list_dir(self, path: str) -> list[DirEntry]:
+        """Return a folder's entries, folders first, each group by name."""
+        if len(self._roots) > 1 and path in (".", "./", ""):
+            return [DirEntry(root.name, True, 0) for root in self._roots]
+        return await self._do(lambda: _entries(paths.locate(path, self._roots).absolute, path))
+
+    async def files(self, path: str = ".") -> list[str]:
+        """Return all files below, ignore rules honoured, sorted."""
+        if len(self._roots) > 1 and path in (".", "./", ""):
+            found = [await self.files(root.name) for root in self._roots]
+            return sorted(name for names in found for name in names)
+        return await self._do(lambda: self._files(paths.locate(path, self._roots), path))
+
+    async def dirty(self) -> list[TextFile]:
+        """Return none: on disk everything is saved."""
+        return []
+
+    async def save_dirty(self) -> list[str]:
+        """Return none: on disk everything is saved."""
+        return []
+
+    async def describe(self) -> str:
+        """Return a short tree of the folders; kept for a while, so that prompts stay equal."""
+        now_s = time.monotonic()
+        if self._tree is None or now_s - self._tree[0] > _TREE_S:
+            self._tree = (now_s, tree_of(await self.files()))
+        return self._tree[1]
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        """Carry out one file edit, wholly or not at all."""
+        try:
+            return await self._do(lambda: self._apply(edit))
+        except disk_files.Stale:
+            return EditOutcome(status="stale", reason="the file has changed since it was read.")
+        except FileExistsError:
+            return EditOutcome(status="refused", reason="something is at that path already.")
+        except WorkspaceError as error:
+            return EditOutcome(status="refused", reason=str(error))
+
+    def _apply(self, edit: FileEdit) -> EditOutcome:
+        place = paths.locate_file(edit.path, self._roots)
+        match edit:
+            case ChangeText():
+                return self._change(edit, place)
+            case CreateFile():
+                data = encoded(edit.text, edit.path)
+                disk_files.create(place, edit.path, data)
+                return _applied(data, edit.text)
+            case DeleteFile():
+                disk_files.delete(place, edit.path, version=edit.base_version)
+                return EditOutcome(status="applied")
+            case MoveFile():
+                goal = paths.locate_file(edit.new_path, self._roots)
+                disk_files.move(place, edit.path, goal, version=edit.base_version)
+                return EditOutcome(status="applied", version=edit.base_version)
+
+    def _change(self, edit: ChangeText, place: Place) -> EditOutcome:
+        before = disk_files.read_bytes(place, edit.path)
+        if disk_files.digest(before) != edit.base_version:
+            raise disk_files.Stale
+        text = apply_replacements(decoded(before, edit.path), edit.replacements)
+        bom = _BOM if before.startswith(_BOM.encode()) else ""
+        data = encoded(bom + text, edit.path)
+        disk_files.replace(place, edit.path, data, version=edit.base_version)
+        return _applied(data, text)
+
+    def _files(self, place: Place, path: str) -> list[str]:
+        if not place.absolute.is_dir():
+            raise WorkspaceError(f"{path} is not a folder.")
+        below = place.absolute.relative_to(place.root.path).as_posix()
+        front = "" if len(self._roots) == 1 else f"{place.root.name}/"
+        return [front + name for name in walk(place.root.path, "" if below == "." else below)]
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        """Run blocking work in a thread; it is waited for even when the caller is cancelled."""
+        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        return await asyncio.shield(future)
+
+
+def decoded(data: bytes, shown: str) -> str:
+    """Return the text of a file's bytes, without its byte order mark.
+
+    Errors: ``WorkspaceError`` for bytes that are no UTF-8 text.
+    """
+    if b"\0" in data[:_BINARY_LOOK_BYTES]:
+        raise WorkspaceError(f"{shown} is a binary file, so there is no text to read or edit.")
+    try:
+        return data.decode("utf-8").removeprefix(_BOM)
+    except UnicodeDecodeError as error:
+        raise WorkspaceError(
+            f"{shown} is not UTF-8 (byte {error.start}). Convert it first, or leave it alone."
+        ) from None
+
+
+def encoded(text: str, shown: str) -> bytes:
+    """Return the bytes of a text. Errors: ``WorkspaceError`` for half characters."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise WorkspaceError(f"{shown}: the new text holds half of a character.") from None
+
+
+def _applied(data: bytes, text: str) -> EditOutcome:
+    return EditOutcome(status="applied", version=disk_files.digest(data), text=text)
+
+
+def _entries(folder: Path, shown: str) -> list[DirEntry]:
+    try:
+        found = list(os.scandir(folder))
+    except FileNotFoundError:
+        raise WorkspaceError(f"{shown} does not exist.") from None
+    except NotADirectoryError:
+        raise WorkspaceError(f"{shown} is a file; read_file shows it.") from None
+    except OSError as error:
+        raise WorkspaceError(f"{shown}: {error.strerror}.") from None
+    entries = [DirEntry(one.name, one.is_dir(), _size(one)) for one in found]
+    return sorted(entries, key=lambda entry: (not entry.is_dir, entry.name))
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
