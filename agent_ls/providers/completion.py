@@ -1,0 +1,232 @@
+"""One model request, from its arguments to its last event or its trouble.
+
+Owns how a request becomes a call of the model library, which of the library's shortcuts are safe,
+and the time limits. Reaches the library through ``ModelLibrary`` and imports none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.model_io import CallClosed, ModelEvent, ModelRequest, StreamFinished
+from agent_ls.domain.usage import Usage
+from agent_ls.providers.answer import Answer, MalformedAnswer
+from agent_ls.providers.chat_chunks import ChatChunks
+from agent_ls.providers.chat_stream import ChatStream, ErrorInStream
+from agent_ls.providers.dialect import (
+    chat_messages,
+    chat_tools,
+    mark_for_cache,
+    needs_cache_markers,
+)
+from agent_ls.providers.failures import error_object_symptom, trouble_of
+from agent_ls.providers.frames import Limits, Order, Trouble
+from agent_ls.providers.shapes import Object, as_list, as_object
+from agent_ls.providers.symptoms import symptom_of
+from agent_ls.providers.thoughts import Thoughts
+
+STUB: Final[Object] = {"role": "user", "content": "."}
+_DRAIN_S: Final = 0.5
+
+Emit = Callable[[ModelEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where the library sends requests for a model."""
+
+    provider: str
+    name: str
+    """The model's name at the provider."""
+    base: str
+    """The provider's address where it is known; else empty."""
+    is_plain_chat: bool
+    """OpenAI's chat completions as they stand, with nothing of the library's in between."""
+    allowed: tuple[str, ...]
+    """Parameters the library would drop for this model, but that must be tried."""
+
+
+class ModelLibrary(Protocol):
+    """What is asked of litellm."""
+
+    async def complete(self, **arguments: Any) -> Any:
+        """Begin a streamed completion."""
+        ...
+
+    def timeout(self, limits: Limits) -> object:
+        """Return the HTTP client's own limits."""
+        ...
+
+    def route(self, model: str, api_base: str | None) -> Route:
+        """Return where requests for a model go; raises for an unknown provider."""
+        ...
+
+    def cost_usd(self, route: Route, usage: Usage) -> float:
+        """Return what the tokens cost; 0 for models without a known price."""
+        ...
+
+
+class Completion:
+    """One request from its first byte to its last event."""
+
+    def __init__(
+        self, library: ModelLibrary, thoughts: Thoughts, order: Order, payload: bytes
+    ) -> None:
+        """Take the order and its request as JSON; errors: ``ValidationError``."""
+        self._library = library
+        self._thoughts = thoughts
+        self._order = order
+        self._request = ModelRequest.model_validate_json(payload)
+        self._input_characters = len(payload)
+        self._answer = Answer(self._request.model)
+        self._thought: list[Object] = []
+        self._is_begun = False
+
+    async def run(self, emit: Emit) -> None:
+        """Carry it out and emit its events; errors: any, ``trouble`` knows them all."""
+        limits = self._order.limits
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(limits.connect_s + limits.first_chunk_s) as deadline:
+
+            def alive() -> None:
+                self._is_begun = True
+                deadline.reschedule(loop.time() + limits.idle_s)
+
+            stream = await self._library.complete(**self._arguments())
+            try:
+                response = self._response(stream)
+                if response is None:
+                    await self._read_chunks(stream, emit, alive)
+                else:
+                    await self._read_bytes(response, emit, alive)
+            finally:
+                with suppress(Exception):
+                    await stream.aclose()
+
+    def _arguments(self) -> dict[str, Any]:
+        request, access = self._request, self._order.access
+        route = self._library.route(request.model, access.api_base)
+        messages = self._messages()
+        arguments: dict[str, Any] = {
+            "model": request.model,
+            "messages": messages,
+            "api_key": access.api_key,
+            "api_base": access.api_base,
+            "timeout": self._library.timeout(self._order.limits),
+            "allowed_openai_params": list(route.allowed),
+            "max_tokens": request.max_output_tokens,
+            "temperature": request.temperature,
+            "reasoning_effort": self._effort(messages),
+            **access.extra,
+        }
+        if request.tools:
+            arguments["tools"] = chat_tools(request.tools)
+            arguments["tool_choice"] = request.tool_choice
+        if self._order.is_lean and route.is_plain_chat:
+            # The library and its client walk through every message of the history; what is in
+            # the extra body replaces the stub on the way out, byte for byte the same.
+            arguments |= {"messages": [STUB], "extra_body": {"messages": messages}}
+        return {name: value for name, value in arguments.items() if value not in (None, [])}
+
+    def _messages(self) -> list[Object]:
+        messages = chat_messages(self._request, self._thoughts.by_call)
+        return mark_for_cache(messages) if needs_cache_markers(self._request.model) else messages
+
+    def _effort(self, messages: list[Object]) -> str | None:
+        """Return the effort to ask for; none where thinking that must come back was lost."""
+        effort = self._request.reasoning_effort
+        if not effort or not needs_cache_markers(self._request.model):
+            return effort
+        calls = [message for message in messages if message.get("tool_calls")]
+        return effort if all(message.get("thinking_blocks") for message in calls) else None
+
+    def _response(self, stream: Any) -> Any:
+        """Return the HTTP response behind a stream of OpenAI's client; None for other streams."""
+        source = getattr(stream, "completion_stream", None)
+        is_openai = type(source).__module__.startswith("openai.")
+        return getattr(source, "response", None) if self._order.is_lean and is_openai else None
+
+    async def _read_bytes(self, response: Any, emit: Emit, alive: Callable[[], None]) -> None:
+        """Read the wire itself, at a fraction of the library's cost per piece."""
+        chat = ChatStream(self._answer, response.headers.get("content-type", ""))
+        received = response.aiter_bytes()
+        async for data in received:
+            self._emit_all(chat.feed(data), emit)
+            if chat.is_done:
+                break
+            if chat.is_fed:
+                alive()
+        self._emit_all(chat.end(self._input_characters), emit)
+        with suppress(Exception):
+            # The rest of the body is nothing, but read it must be for the connection to live on.
+            async with asyncio.timeout(_DRAIN_S):
+                async for _ in received:
+                    pass
+
+    async def _read_chunks(self, stream: Any, emit: Emit, alive: Callable[[], None]) -> None:
+        """Read through the library, which speaks every provider's dialect."""
+        chunks = ChatChunks(self._answer)
+        async for chunk in stream:
+            alive()
+            found = as_object(chunk.model_dump(exclude_none=True))
+            for choice in as_list(found.get("choices"))[:1]:
+                delta = as_object(as_object(choice).get("delta"))
+                self._thought += map(as_object, as_list(delta.get("thinking_blocks")))
+            self._emit_all(chunks.take(found), emit)
+        seen = (stream.received_finish_reason, stream.intermittent_finish_reason)
+        if not any(seen):
+            # The library makes up a finish reason where the provider gave none.
+            raise MalformedAnswer("the stream ended without a finish reason")
+        self._emit_all(self._answer.end(self._input_characters), emit)
+
+    def _emit_all(self, events: Iterable[ModelEvent], emit: Emit) -> None:
+        for event in events:
+            if isinstance(event, CallClosed) and self._thought:
+                self._thoughts.keep(event.provider_id, self._thought)
+                self._thought = []
+            if isinstance(event, StreamFinished):
+                event = replace(event, usage=self._priced(event.usage))
+            emit(event)
+
+    def _priced(self, usage: Usage) -> Usage:
+        route = self._library.route(self._request.model, self._order.access.api_base)
+        return usage.model_copy(update={"cost_usd": self._library.cost_usd(route, usage)})
+
+    def trouble(self, error: BaseException) -> Trouble:
+        """Return how a failure is reported."""
+        access = self._order.access
+        route = self._known_route()
+        endpoint = access.api_base or (route.base if route else "")
+        provider = route.provider if route else ""
+        match error:
+            case TimeoutError():
+                failure, detail = ProviderFailure.TIMEOUT, self._lateness()
+            case MalformedAnswer():
+                failure, detail = error.failure, error.text
+            case _:
+                in_stream = isinstance(error, ErrorInStream)
+                symptom = (
+                    error_object_symptom(error.error)
+                    if in_stream
+                    else symptom_of(error, is_broken=self._is_begun)
+                )
+                return trouble_of(
+                    symptom, endpoint=endpoint, provider=provider, secret=access.api_key
+                )
+        return Trouble(failure=failure, detail=detail, endpoint=endpoint, provider=provider)
+
+    def _lateness(self) -> str:
+        limits = self._order.limits
+        if self._is_begun:
+            return f"It fell silent for {limits.idle_s:g} s."
+        return f"Nothing came within {limits.first_chunk_s:g} s."
+
+    def _known_route(self) -> Route | None:
+        with suppress(Exception):
+            return self._library.route(self._request.model, self._order.access.api_base)
+        return None

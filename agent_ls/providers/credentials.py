@@ -1,0 +1,273 @@
+"""Where keys come from: the environment, then ``credentials.toml``, then the keyring.
+
+Owns which variables belong to which provider. Never a workspace file, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import ipaddress
+import os
+import stat
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.providers.frames import Access
+from agent_ls.providers.shapes import Object, as_object
+
+FILE_NAME: Final = "credentials.toml"
+KEYRING_SERVICE: Final = "agent-ls"
+_DUMMY_KEY: Final = "none"
+_KEYRING_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderVariables:
+    """What a provider's usual environment variables are called."""
+
+    key: tuple[str, ...] = ()
+    base: tuple[str, ...] = ()
+    extra: Mapping[str, str] = field(default_factory=dict[str, str])
+    """litellm's arguments by variable."""
+    is_key_needed: bool = True
+
+
+def _with_key(*names: str, base: tuple[str, ...] = ()) -> ProviderVariables:
+    return ProviderVariables(key=names, base=base)
+
+
+_OPENAI: Final = ProviderVariables(
+    key=("OPENAI_API_KEY",),
+    base=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    extra={"OPENAI_ORGANIZATION": "organization"},
+)
+_LOCAL_OLLAMA: Final = ProviderVariables(
+    key=("OLLAMA_API_KEY",), base=("OLLAMA_API_BASE", "OLLAMA_HOST"), is_key_needed=False
+)
+_VERTEX: Final = ProviderVariables(
+    extra={
+        "VERTEXAI_PROJECT": "vertex_project",
+        "VERTEXAI_LOCATION": "vertex_location",
+        "GOOGLE_APPLICATION_CREDENTIALS": "vertex_credentials",
+    },
+    is_key_needed=False,
+)
+_AWS: Final = ProviderVariables(
+    extra={
+        "AWS_ACCESS_KEY_ID": "aws_access_key_id",
+        "AWS_SECRET_ACCESS_KEY": "aws_secret_access_key",
+        "AWS_SESSION_TOKEN": "aws_session_token",
+        "AWS_REGION_NAME": "aws_region_name",
+        "AWS_REGION": "aws_region_name",
+        "AWS_PROFILE": "aws_profile_name",
+    },
+    is_key_needed=False,
+)
+
+PROVIDERS: Final[Mapping[str, ProviderVariables]] = {
+    "anthropic": _with_key("ANTHROPIC_API_KEY", base=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")),
+    "azure": ProviderVariables(
+        ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
+        ("AZURE_API_BASE", "AZURE_OPENAI_ENDPOINT"),
+        {"AZURE_API_VERSION": "api_version"},
+    ),
+    "bedrock": _AWS,
+    "gemini": _with_key("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "hosted_vllm": ProviderVariables(
+        ("HOSTED_VLLM_API_KEY",), ("HOSTED_VLLM_API_BASE",), is_key_needed=False
+    ),
+    "llamafile": ProviderVariables(
+        ("LLAMAFILE_API_KEY",), ("LLAMAFILE_API_BASE",), is_key_needed=False
+    ),
+    "lm_studio": ProviderVariables(
+        ("LM_STUDIO_API_KEY",), ("LM_STUDIO_API_BASE",), is_key_needed=False
+    ),
+    "ollama": _LOCAL_OLLAMA,
+    "ollama_chat": _LOCAL_OLLAMA,
+    "openai": _OPENAI,
+    "together_ai": _with_key("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
+    "vertex_ai": _VERTEX,
+}
+"""Providers whose variables are not simply ``NAME_API_KEY`` and ``NAME_API_BASE``."""
+
+_BARE_NAMES: Final = (
+    (("gpt-", "o1", "o3", "o4", "chatgpt-", "codex-"), "openai"),
+    (("claude-",), "anthropic"),
+    (("gemini-",), "vertex_ai"),
+)
+_FILE_KEYS: Final = frozenset(
+    {
+        "api_key",
+        "api_base",
+        "api_version",
+        "organization",
+        "vertex_project",
+        "vertex_location",
+        "vertex_credentials",
+        "aws_access_key_id",
+        "aws_secret_access_key",
+        "aws_session_token",
+        "aws_region_name",
+        "aws_profile_name",
+    }
+)
+
+
+class Credentials(Protocol):
+    """A way to keys."""
+
+    async def access(self, model: str, api_base: str = "") -> Access:
+        """Return how to reach a model, at that address if one is given.
+
+        Errors: ``ProviderError`` when a key is needed and there is none, or a file is unsafe.
+        """
+        ...
+
+    def hint(self, model: str) -> str:
+        """Return what to do to give this model a key, as a clause that follows "to mend it,"."""
+        ...
+
+
+def provider_of(model: str) -> str:
+    """Return the provider part of a litellm model name; empty when it cannot be told."""
+    head, slash, _ = model.partition("/")
+    if slash:
+        return head
+    for prefixes, provider in _BARE_NAMES:
+        if model.startswith(prefixes):
+            return provider
+    return ""
+
+
+def is_loopback(url: str) -> bool:
+    """Say whether an address is this machine."""
+    try:
+        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCredentials:
+    """Keys from the environment, the user's ``credentials.toml`` and the keyring, in that order.
+
+    ``AGENT_LS_API_KEY`` holds for every model and wins.
+    """
+
+    config_dir: Path = field(default_factory=lambda: Path(platformdirs.user_config_dir("agent-ls")))
+    """The user's configuration folder; never a workspace."""
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    async def access(self, model: str, api_base: str = "") -> Access:
+        """Return how to reach a model; see ``Credentials``."""
+        provider = provider_of(model)
+        variables = _variables(provider)
+        stored = await asyncio.to_thread(self._stored, provider)
+        base = api_base or self._first(variables.base) or stored.get("api_base") or None
+        key = self._first(("AGENT_LS_API_KEY", *variables.key)) or stored.get("api_key")
+        if not key and variables.key:
+            key = await _keyring_key(provider)
+        if not key:
+            key = self._without_key(model, base, variables)
+        return Access(api_key=key, api_base=base, extra=self._extra(variables, stored))
+
+    def hint(self, model: str) -> str:
+        """Return what to do to give this model a key."""
+        provider = provider_of(model)
+        names = " or ".join((*_variables(provider).key, "AGENT_LS_API_KEY"))
+        section = provider or "PROVIDER"
+        return (
+            f"set {names} in the environment of the editor, or write api_key under "
+            f"[{section}] in {self.config_dir / FILE_NAME} (readable by you alone), or store it "
+            f"in the keyring: keyring set {KEYRING_SERVICE} {section}."
+        )
+
+    def _without_key(
+        self, model: str, base: str | None, variables: ProviderVariables
+    ) -> str | None:
+        if base and is_loopback(base):
+            # The clients insist on a key; servers on this machine seldom do.
+            return _DUMMY_KEY
+        if variables.is_key_needed and provider_of(model):
+            text = f"There is no key for {model}: {self.hint(model)}"
+            raise ProviderError(ProviderFailure.AUTHENTICATION, text)
+        return None
+
+    def _first(self, names: tuple[str, ...]) -> str | None:
+        return next((value for name in names if (value := self.env.get(name, "").strip())), None)
+
+    def _extra(self, variables: ProviderVariables, stored: Mapping[str, str]) -> dict[str, str]:
+        extra = {k: v for k, v in stored.items() if k not in ("api_key", "api_base")}
+        for name, argument in reversed(list(variables.extra.items())):
+            if value := self.env.get(name, "").strip():
+                extra[argument] = value
+        return extra
+
+    def _stored(self, provider: str) -> Mapping[str, str]:
+        """Return the provider's section of the file; empty without one."""
+        path = self.config_dir / FILE_NAME
+        try:
+            with path.open("rb") as file:
+                _refuse_if_shared(path, os.fstat(file.fileno()))
+                table: Object = tomllib.load(file)
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise _unusable(f"cannot read {path}: {error}") from error
+        section = as_object(table.get(provider))
+        wrong = sorted(key for key in section if key not in _FILE_KEYS)
+        if wrong:
+            known = ", ".join(sorted(_FILE_KEYS))
+            raise _unusable(f"{path}: [{provider}] has unknown keys {wrong}; it may have: {known}.")
+        return {key: value for key, value in section.items() if isinstance(value, str)}
+
+
+def _variables(provider: str) -> ProviderVariables:
+    if not provider:
+        return ProviderVariables()
+    stem = provider.upper()
+    return PROVIDERS.get(provider) or _with_key(f"{stem}_API_KEY", base=(f"{stem}_API_BASE",))
+
+
+def _refuse_if_shared(path: Path, status: os.stat_result) -> None:
+    if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
+        mode = stat.S_IMODE(status.st_mode)
+        raise _unusable(
+            f"{path} can be read by others (mode {mode:04o}), so its keys are not used. "
+            f"Run: chmod 600 {path}"
+        )
+
+
+def _unusable(text: str) -> ProviderError:
+    return ProviderError(ProviderFailure.AUTHENTICATION, text)
+
+
+async def _keyring_key(provider: str) -> str | None:
+    """Return a key from the keyring, if there is one and it answers in time."""
+    if importlib.util.find_spec("keyring") is None:
+        return None
+    try:
+        async with asyncio.timeout(_KEYRING_S):
+            return await asyncio.to_thread(_ask_keyring, provider)
+    except TimeoutError:
+        return None
+
+
+def _ask_keyring(provider: str) -> str | None:
+    keyring = importlib.import_module("keyring")
+    try:
+        found: object = keyring.get_password(KEYRING_SERVICE, provider)
+    except Exception:
+        # Backends fail in ways of their own (no session bus, locked): that is "no key here".
+        return None
+    return found if isinstance(found, str) and found else None

@@ -1,0 +1,133 @@
+"""A model request in the chat dialect that litellm takes: messages, tools, cache markers.
+
+Pure, and a function of the request alone except for the thinking blocks a caller kept: equal
+histories give equal messages, so that prompt caches hit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from agent_ls.domain.model_io import ModelRequest, ToolSpec
+from agent_ls.providers.shapes import Object
+
+MARKED_MESSAGES = 3
+"""How many of the newest messages get a cache marker; with the system prompt's that makes four,
+which is the most Anthropic takes."""
+
+_EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
+
+ThinkingBlocks = Mapping[str, Sequence[Object]]
+"""Signed thinking by the provider's id of the first call that followed it."""
+
+
+def chat_messages(request: ModelRequest, thinking: ThinkingBlocks | None = None) -> list[Object]:
+    """Return the system prompt and the conversation as chat messages.
+
+    Shape: one per message, in order, after one for the system prompt if there is any.
+    """
+    names = _wire_ids(request.messages)
+    found: list[Object] = [{"role": "system", "content": request.system}] if request.system else []
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                found.append({"role": "user", "content": message.text or "(empty)"})
+            case AssistantMessage():
+                found.append(_assistant(message, names, thinking or {}))
+            case ToolMessage():
+                call_id = names.get(message.call_id, message.provider_id or message.call_id)
+                found.append({"role": "tool", "tool_call_id": call_id, "content": message.text})
+    return found
+
+
+def chat_tools(tools: Sequence[ToolSpec]) -> list[Object]:
+    """Return the tools as chat functions, in order."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            },
+        }
+        for tool in tools
+    ]
+
+
+def mark_for_cache(messages: Sequence[Object]) -> list[Object]:
+    """Return the messages with explicit cache markers on the system prompt and the newest ones.
+
+    For models that cache only what is marked.
+    """
+    marked = list(messages)
+    places = {index for index, message in enumerate(marked) if message["role"] == "system"}
+    places |= set(range(max(0, len(marked) - MARKED_MESSAGES), len(marked)))
+    for index in places:
+        marked[index] = _marked(marked[index])
+    return marked
+
+
+def needs_cache_markers(model: str) -> bool:
+    """Say whether a model caches only what is marked: Anthropic's do, wherever they run."""
+    return "claude" in model.lower() or model.startswith("anthropic/")
+
+
+def _marked(message: Object) -> Object:
+    content = message.get("content")
+    if not isinstance(content, str) or not content:
+        return message
+    return {**message, "content": [{"type": "text", "text": content, **_EPHEMERAL}]}
+
+
+def _assistant(
+    message: AssistantMessage, names: Mapping[str, str], thinking: ThinkingBlocks
+) -> Object:
+    if not message.calls:
+        return {"role": "assistant", "content": message.text or "(empty)"}
+    found: Object = {
+        "role": "assistant",
+        "content": message.text or None,
+        "tool_calls": [
+            {
+                "id": names[call.id],
+                "type": "function",
+                "function": {"name": call.tool or "unknown", "arguments": _arguments(call)},
+            }
+            for call in message.calls
+        ],
+    }
+    blocks = thinking.get(message.calls[0].provider_id)
+    return {**found, "thinking_blocks": list(blocks)} if blocks else found
+
+
+def _wire_ids(messages: Sequence[Message]) -> dict[str, str]:
+    """Return the provider's id of each call, or ours where theirs is missing or came before."""
+    names: dict[str, str] = {}
+    used: set[str] = set()
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            for call in message.calls:
+                known = call.provider_id and call.provider_id not in used
+                names[call.id] = call.provider_id if known else call.id
+                used.add(names[call.id])
+    return names
+
+
+def _arguments(call: ToolCall) -> str:
+    """Return the arguments as the model wrote them, or wrapped where providers would choke."""
+    if _is_object(call.arguments_json):
+        return call.arguments_json
+    return json.dumps({"unparsable_arguments": call.arguments_json}, ensure_ascii=False)
+
+
+@lru_cache(maxsize=4096)
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,236 @@
+"""Every way a model request fails, mapped to our few classes, with words for the person.
+
+Two halves: ``classify`` runs in the model host, on what litellm or the wire shows; ``explain``
+runs in the server, which knows where keys are looked for. Knows no library: errors come as facts.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import html
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.providers.frames import Trouble
+from agent_ls.providers.shapes import as_object, as_text
+
+_DETAIL_CHARACTERS: Final = 500
+
+_BY_STATUS: Final = {
+    400: ProviderFailure.BAD_REQUEST,
+    401: ProviderFailure.AUTHENTICATION,
+    402: ProviderFailure.FORBIDDEN,
+    403: ProviderFailure.FORBIDDEN,
+    404: ProviderFailure.UNKNOWN_MODEL,
+    408: ProviderFailure.TIMEOUT,
+    413: ProviderFailure.CONTEXT_OVERFLOW,
+    422: ProviderFailure.BAD_REQUEST,
+    429: ProviderFailure.RATE_LIMITED,
+    502: ProviderFailure.SERVER,
+    503: ProviderFailure.OVERLOADED,
+    504: ProviderFailure.TIMEOUT,
+    529: ProviderFailure.OVERLOADED,
+}
+
+_NO_CREDIT: Final = r"insufficient[_ ](?:quota|credit|balance|funds)|credit balance"
+
+# Words in error types, codes and texts that say more than the status; the first that matches wins.
+_BY_WORDS: Final = (
+    (
+        ProviderFailure.CONTEXT_OVERFLOW,
+        r"context[_ ]length|context[_ ]window|contextwindowexceeded|maximum context"
+        r"|(?:prompt|input) is too long|exceed\w* (?:the |its )?(?:model'?s )?(?:maximum )?context",
+    ),
+    (ProviderFailure.FORBIDDEN, _NO_CREDIT),
+    (ProviderFailure.CONTENT_FILTER, r"content[_ ]?(?:filter|policy|management)|responsibleai"),
+    (
+        ProviderFailure.AUTHENTICATION,
+        r"authentication|invalid[_ ]api[_ ]key|api key not valid|api_key client option",
+    ),
+    (ProviderFailure.FORBIDDEN, r"permission[_ ]?(?:denied|error)"),
+    (ProviderFailure.RATE_LIMITED, r"rate[_ ]?limit|too many requests"),
+    (ProviderFailure.OVERLOADED, r"overloaded|serviceunavailable|at capacity"),
+    (
+        ProviderFailure.UNKNOWN_MODEL,
+        r"model[_ ]not[_ ]found|llm provider not provided|not_?found|model.{0,80} does not exist",
+    ),
+    (ProviderFailure.SERVER, r"server_error|internal[_ ]?server|api_error"),
+    (ProviderFailure.BAD_REQUEST, r"invalid_request|badrequest|unsupportedparams"),
+)
+_AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
+_PAGE: Final = re.compile(r"<!doctype html|<html", re.IGNORECASE)
+_TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_TIMEOUTS: Final = frozenset({"ReadTimeout", "PoolTimeout", "WriteTimeout", "APITimeoutError"})
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """What can be seen of a failed request."""
+
+    text: str
+    """The error's message, or the body."""
+    kind: str = ""
+    """Class name of the exception."""
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names in lower case."""
+    causes: tuple[str, ...] = ()
+    """Class names of the exceptions behind it, nearest first."""
+    is_broken: bool = False
+    """The answer had begun."""
+    is_connection: bool = False
+    """The transport failed: nothing was understood, because nothing (more) came."""
+
+
+def classify(symptom: Symptom) -> ProviderFailure:
+    """Return our class of a failure."""
+    by_status = _by_status(symptom.status)
+    if symptom.status == 429 and re.search(_NO_CREDIT, symptom.text.lower()):
+        # Some providers say "too many requests" when there is no money left: waiting won't help.
+        return ProviderFailure.FORBIDDEN
+    if by_status is not None and symptom.status not in _AMBIGUOUS_STATUS:
+        return by_status
+    if symptom.is_connection:
+        return _transport(symptom)
+    by_words = _by_words(f"{symptom.kind} {symptom.text}")
+    if by_words is not None:
+        return by_words
+    if by_status is not None:
+        return by_status
+    return ProviderFailure.BROKEN_STREAM if symptom.is_broken else ProviderFailure.BAD_REQUEST
+
+
+def error_object_symptom(error: object) -> Symptom:
+    """Return what an error object inside a good answer shows."""
+    fields = as_object(error)
+    code, kind = fields.get("code"), as_text(fields.get("type"))
+    status = code if isinstance(code, int) and 400 <= code <= 599 else None
+    message = as_text(fields.get("message")) or str(error)
+    words = " ".join(word for word in (kind, as_text(code)) if word)
+    return Symptom(message, kind=words, status=status, is_broken=True)
+
+
+def trouble_of(symptom: Symptom, *, endpoint: str, provider: str, secret: str | None) -> Trouble:
+    """Return the failure as it is reported to the server, without the key."""
+    return Trouble(
+        failure=classify(symptom).value,
+        detail=_clean(symptom.text, secret),
+        status=symptom.status,
+        retry_after_s=retry_after_s(symptom.headers),
+        endpoint=endpoint,
+        provider=provider,
+        cause=symptom.causes[-1] if symptom.causes else symptom.kind,
+    )
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Return how long the provider asks to wait; None when it does not say, or says nonsense."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "").strip()
+        try:
+            seconds = float(value) * scale
+        except ValueError:
+            seconds = _until(value, headers.get("date", ""))
+        if math.isfinite(seconds) and seconds >= 0:
+            return seconds
+    return None
+
+
+def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
+    """Return the error to raise: what happened, where, and what to do next."""
+    failure = ProviderFailure(trouble.failure)
+    where = trouble.endpoint or trouble.provider or model
+    said = f" It said: {trouble.detail}" if trouble.detail else ""
+    texts = {
+        ProviderFailure.RATE_LIMITED: f"{where} limits how often {model} may be asked.{said}",
+        ProviderFailure.OVERLOADED: f"{where} is overloaded.{said}",
+        ProviderFailure.SERVER: f"{where} failed with status {trouble.status or 500}.{said}",
+        ProviderFailure.CONNECTION: _no_connection(trouble, where),
+        ProviderFailure.TIMEOUT: f"{where} took too long. {trouble.detail}",
+        ProviderFailure.BROKEN_STREAM: f"The answer of {where} broke off: {trouble.detail}",
+        ProviderFailure.HOST_DIED: trouble.detail,
+        ProviderFailure.AUTHENTICATION: f"{where} does not accept the key for {model}.{said} "
+        f"To mend it, {key_hint}",
+        ProviderFailure.FORBIDDEN: f"{where} refuses {model} for this account (rights, region or "
+        f"credit).{said}",
+        ProviderFailure.BAD_REQUEST: f"{where} cannot use the request.{said}",
+        ProviderFailure.UNKNOWN_MODEL: _unknown_model(model, where, said),
+        ProviderFailure.CONTEXT_OVERFLOW: f"The conversation is too long for {model}.{said}",
+        ProviderFailure.CONTENT_FILTER: f"{where} stopped at its content filter.{said}",
+    }
+    return ProviderError(
+        failure,
+        texts[failure].strip(),
+        retry_after_s=trouble.retry_after_s,
+        status=trouble.status,
+    )
+
+
+def _by_status(status: int | None) -> ProviderFailure | None:
+    if status is None or status < 300:
+        return None
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    return ProviderFailure.SERVER if status >= 500 else ProviderFailure.BAD_REQUEST
+
+
+def _by_words(text: str) -> ProviderFailure | None:
+    lowered = text.lower()
+    return next((failure for failure, words in _BY_WORDS if re.search(words, lowered)), None)
+
+
+def _transport(symptom: Symptom) -> ProviderFailure:
+    seen = {symptom.kind, *symptom.causes}
+    if symptom.is_broken:
+        return ProviderFailure.BROKEN_STREAM
+    return ProviderFailure.TIMEOUT if seen & _TIMEOUTS else ProviderFailure.CONNECTION
+
+
+def _until(value: str, now: str) -> float:
+    """Return the seconds from the response's date to another date; NaN for what is no date."""
+    try:
+        then = email.utils.parsedate_to_datetime(value)
+        return (then - email.utils.parsedate_to_datetime(now)).total_seconds()
+    except (ValueError, TypeError):
+        return math.nan
+
+
+def _clean(text: str, secret: str | None) -> str:
+    """Return a provider's text fit to be shown: no page, no key, no control characters, short."""
+    if _PAGE.search(text):
+        title = _TITLE.search(text)
+        words = html.unescape(title[1]) if title else "no title"
+        text = f"a web page, not an API answer ({words.strip()})"
+    if secret and len(secret) > 3:
+        text = text.replace(secret, "[key]")
+    text = re.sub(r"^(?:litellm\.)?\w+(?:Error|Exception): (?:\w+Exception - )?", "", text.strip())
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= _DETAIL_CHARACTERS else text[: _DETAIL_CHARACTERS - 1] + "…"
+
+
+def _no_connection(trouble: Trouble, where: str) -> str:
+    match trouble.cause:
+        case "ConnectTimeout" | "TimeoutError":
+            reason = "nothing answered in time"
+        case "gaierror":
+            reason = "its name could not be looked up"
+        case "SSLError" | "SSLCertVerificationError":
+            reason = "its certificate could not be verified"
+        case _:
+            reason = trouble.detail or "the connection was refused"
+    return (
+        f"Cannot reach {where}: {reason}. Check that the address is right, that the server is "
+        "running, and that this machine may connect to it."
+    )
+
+
+def _unknown_model(model: str, where: str, said: str) -> str:
+    return (
+        f"{where} does not know the model {model!r}.{said} Name a model as provider/name, for "
+        "example anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible "
+        "server, openai/NAME together with its address, which usually ends in /v1."
+    )

@@ -1,0 +1,185 @@
+"""One run of the model host: the process, its pipes, and the requests in it.
+
+Owns starting, watching and ending the process; what reports mean is ``model_host``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import sys
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.providers.frames import (
+    FACTS,
+    FAILED,
+    GONE,
+    LENGTH_BYTES,
+    READY,
+    Order,
+    Report,
+    encode_order,
+    frame_length,
+)
+
+_log = logging.getLogger(__name__)
+
+_STOP_S: Final = 0.2
+_KILL_S: Final = 0.1
+_SILENCE_S: Final = 90.0
+_PING_S: Final = 15.0
+_LAST_WORDS: Final = 20
+
+
+def host_died(text: str) -> ProviderError:
+    """Return the error of a request whose host is gone."""
+    return ProviderError(ProviderFailure.HOST_DIED, text)
+
+
+class HostProcess:
+    """One child process and the requests in it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        """Take a process that was just started."""
+        self._process = process
+        self._inboxes: dict[int, asyncio.Queue[Report]] = {}
+        self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._is_ready = asyncio.Event()
+        self._heard_s = 0.0
+        self.is_alive = True
+        self._words = asyncio.ensure_future(self._read_words())
+        self._end = asyncio.ensure_future(self._follow())
+        self._watch: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def spawn(cls, command: Sequence[str], env: Mapping[str, str]) -> HostProcess:
+        """Start the process; errors: ``ProviderError`` when it cannot be started."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=dict(env),
+                # Never the workspace: nothing of it may be imported or read.
+                cwd=Path(sys.executable).anchor,
+                # Ctrl-C in a terminal is the server's to handle.
+                start_new_session=True,
+            )
+        except OSError as error:
+            text = f"The model host cannot be started with {command[0]}: {error}."
+            raise host_died(text) from error
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        """Return the process id."""
+        return self._process.pid
+
+    async def ready(self) -> None:
+        """Return when litellm is loaded."""
+        waiting = asyncio.ensure_future(self._is_ready.wait())
+        await asyncio.wait((waiting, self._end), return_when=asyncio.FIRST_COMPLETED)
+        if not self._is_ready.is_set():
+            waiting.cancel()
+            raise host_died(self._epitaph())
+
+    async def ask(self, order: Order, payload: bytes = b"") -> AsyncGenerator[Report]:
+        """Send an order and yield its reports; closing the iterator cancels it."""
+        inbox: asyncio.Queue[Report] = asyncio.Queue()
+        self._inboxes[order.number] = inbox
+        is_over = False
+        try:
+            self._send(encode_order(order, payload))
+            while True:
+                report = await inbox.get()
+                is_over = report[1] in ("finished", FACTS, FAILED, GONE)
+                yield report
+        finally:
+            self._inboxes.pop(order.number, None)
+            if not is_over:
+                self._send(encode_order(Order(op="cancel", number=order.number)))
+
+    async def stop(self) -> None:
+        """End the process: by closing its pipe, and if that does not help by force."""
+        if self._process.stdin:
+            self._process.stdin.close()
+        for limit_s in (_STOP_S, _KILL_S):
+            done, _ = await asyncio.wait((self._end,), timeout=limit_s)
+            if done:
+                return
+            self._kill()
+
+    def _send(self, frame: bytes) -> None:
+        stdin = self._process.stdin
+        if not self.is_alive or stdin is None or stdin.is_closing():
+            return
+        stdin.write(frame)
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.ensure_future(self._watch_over())
+
+    async def _watch_over(self) -> None:
+        """Kill the process when it has said nothing for long, although it was asked."""
+        clock = asyncio.get_running_loop().time
+        self._heard_s = clock()
+        while self._inboxes and self.is_alive:
+            await asyncio.sleep(_PING_S)
+            if clock() - self._heard_s > _SILENCE_S:
+                self._last_words.append(f"it did not react for {_SILENCE_S:g} s")
+                self._kill()
+            elif self._process.stdin and not self._process.stdin.is_closing():
+                self._process.stdin.write(encode_order(Order(op="ping")))
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def _follow(self) -> None:
+        """Read until the end, and let every request know of it."""
+        with contextlib.suppress(asyncio.IncompleteReadError, ValueError, ConnectionError):
+            await self._read_reports()
+        self.is_alive = False
+        # A process that closed its pipe without ending is of no use to anyone.
+        await asyncio.wait((self._words,), timeout=_KILL_S)
+        self._kill()
+        await self._process.wait()
+        self._words.cancel()
+        for inbox in self._inboxes.values():
+            inbox.put_nowait([0, GONE, self._epitaph()])
+
+    async def _read_reports(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        clock = asyncio.get_running_loop().time
+        while True:
+            length = frame_length(await stream.readexactly(LENGTH_BYTES))
+            reports: list[Report] = json.loads(await stream.readexactly(length))
+            self._heard_s = clock()
+            for report in reports:
+                if report[1] == READY:
+                    self._is_ready.set()
+                inbox = self._inboxes.get(int(str(report[0])))
+                if inbox is not None:
+                    inbox.put_nowait(report)
+
+    async def _read_words(self) -> None:
+        stream = self._process.stderr
+        assert stream is not None
+        while line := await stream.readline():
+            text = line.decode("utf-8", "replace").rstrip()
+            self._last_words.append(text)
+            _log.debug("model host: %s", text)
+
+    def _epitaph(self) -> str:
+        words = next((line.strip() for line in reversed(self._last_words) if line.strip()), "")
+        last = f" Its last words: {words[:400]}" if words else ""
+        return (
+            f"The model host (process {self.pid}) ended unexpectedly with status "
+            f"{self._process.returncode}; the next request starts it again.{last}"
+        )

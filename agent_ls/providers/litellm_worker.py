@@ -1,0 +1,250 @@
+"""The model host: the child process that alone imports litellm.
+
+Owns everything litellm: its environment, its quirks, its errors. Speaks frames over the pipes it
+was started with, serves any number of requests at once, retries nothing and keeps no key.
+``model_host`` starts it as ``python -m agent_ls.providers.litellm_worker``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.usage import Usage
+from agent_ls.providers.completion import STUB, Completion, Route
+from agent_ls.providers.frames import (
+    FACTS,
+    FAILED,
+    GONE,
+    PONG,
+    READY,
+    Limits,
+    Order,
+    OrderFrame,
+    Trouble,
+)
+from agent_ls.providers.shapes import as_count, as_list, as_object
+from agent_ls.providers.thoughts import Thoughts
+from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
+
+if TYPE_CHECKING:
+    import httpx
+
+ENVIRONMENT: Final = {
+    # Without it the import loads a `.env` from the working directory.
+    "LITELLM_MODE": "PRODUCTION",
+    # Without it the import fetches a price table.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    # Without it counting tokens of some models asks a hub, for 23 s when there is no network.
+    "HF_HUB_OFFLINE": "1",
+    "LITELLM_TELEMETRY": "False",
+}
+
+
+class Library:
+    """litellm behind the few calls that are made of it."""
+
+    def __init__(self) -> None:
+        """Import and configure it; takes seconds."""
+        import httpx
+        import litellm
+
+        self._litellm: Any = litellm
+        self._httpx = httpx
+        self._routes: dict[tuple[str, str | None], Route] = {}
+        litellm.suppress_debug_info = True
+        litellm.drop_params = True
+        self._litellm.disable_aiohttp_transport = True
+
+    async def warm(self) -> None:
+        """Make the first call, which costs most of a second, to nobody."""
+        httpx, done = self._httpx, b'data: {"choices": []}\n\ndata: [DONE]\n\n'
+
+        def answer(_: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, content=done)
+
+        transport = httpx.MockTransport(answer)
+        async with httpx.AsyncClient(transport=transport) as nobody:
+            self._litellm.aclient_session = nobody
+            stream = await self.complete(
+                model="openai/warm",
+                messages=[STUB],
+                api_key="none",
+                api_base="http://model-host.invalid/v1",
+                tools=[{"type": "function", "function": {"name": "f", "parameters": {}}}],
+            )
+            async for _ in stream.completion_stream:
+                pass
+        # A redirect could carry the conversation, and the key, to another host.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+        self._litellm.aclient_session = httpx.AsyncClient(follow_redirects=False, limits=limits)
+
+    async def complete(self, **arguments: Any) -> Any:
+        """Begin a streamed completion."""
+        return await self._litellm.acompletion(
+            **arguments,
+            stream=True,
+            stream_options={"include_usage": True},
+            max_retries=0,
+            # The handler would import a package for tool servers on every first call with tools.
+            _skip_mcp_handler=True,
+        )
+
+    def timeout(self, limits: Limits) -> httpx.Timeout:
+        """Return the HTTP client's own limits: a little wider than ours, which speak first."""
+        longest = max(limits.first_chunk_s, limits.idle_s) + 5
+        return self._httpx.Timeout(longest, connect=limits.connect_s)
+
+    def route(self, model: str, api_base: str | None) -> Route:
+        """Return where requests for a model go; errors: litellm's, for an unknown provider."""
+        key = (model, api_base)
+        if key not in self._routes:
+            self._routes[key] = self._find_route(model, api_base)
+        return self._routes[key]
+
+    def _find_route(self, model: str, api_base: str | None) -> Route:
+        name, provider, _, base = self._litellm.get_llm_provider(model=model, api_base=api_base)
+        config = self._litellm.utils.ProviderConfigManager.get_provider_chat_config(
+            model=name, provider=self._litellm.LlmProviders(provider)
+        )
+        supported = as_list(self._litellm.get_supported_openai_params(name, provider))
+        mode = as_object(self._litellm.model_cost.get(name)).get("mode", "chat")
+        wanted = ("tools", "tool_choice")
+        is_plain = provider == "openai" and mode == "chat" and not name.startswith("responses/")
+        kind = type(config).__name__
+        if kind == "OpenAIUnknownModelConfig":
+            wanted = (*wanted, "reasoning_effort")
+        return Route(
+            provider=provider,
+            name=name,
+            base=api_base or base or "",
+            # Other configurations change messages, or go to another API for some requests.
+            is_plain_chat=is_plain and kind in ("OpenAIUnknownModelConfig", "OpenAIGPTConfig"),
+            allowed=tuple(one for one in wanted if one not in supported),
+        )
+
+    def cost_usd(self, route: Route, usage: Usage) -> float:
+        """Return what the tokens cost; 0 for models it has no price for."""
+        details = {
+            "cached_tokens": usage.cache_read_tokens,
+            "cache_creation_tokens": usage.cache_write_tokens,
+        }
+        with suppress(Exception):
+            prompt, completion = self._litellm.cost_per_token(
+                model=route.name,
+                custom_llm_provider=route.provider,
+                usage_object=self._litellm.Usage(
+                    prompt_tokens=usage.input_tokens,
+                    completion_tokens=usage.output_tokens,
+                    total_tokens=usage.total_tokens,
+                    prompt_tokens_details=details,
+                    cache_read_input_tokens=usage.cache_read_tokens,
+                    cache_creation_input_tokens=usage.cache_write_tokens,
+                ),
+            )
+            return float(prompt) + float(completion)
+        return 0.0
+
+    def facts(self, model: str) -> tuple[int, int]:
+        """Return window and longest answer in tokens; 0 for what is not known.
+
+        Blocks: for models of a local server litellm asks that server.
+        """
+        with suppress(Exception):
+            found = as_object(dict(self._litellm.get_model_info(model)))
+            return as_count(found.get("max_input_tokens")), as_count(found.get("max_output_tokens"))
+        return 0, 0
+
+
+class Host:
+    """Carries out orders until there is nobody left to give any."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        """Take the way back to the server."""
+        self._outbox = outbox
+        self._thoughts = Thoughts()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._library: asyncio.Future[Library] = asyncio.get_running_loop().create_future()
+
+    async def load(self) -> None:
+        """Import the library and warm it; orders wait until that is done."""
+        library = Library()
+        await library.warm()
+        # The import leaves half a million objects behind: they need no looking at ever again.
+        gc.collect()
+        gc.freeze()
+        self._library.set_result(library)
+        self._outbox.report(0, READY)
+
+    def take(self, frame: OrderFrame) -> None:
+        """Begin, or cancel."""
+        order = frame.order
+        match order.op:
+            case "request":
+                self._begin(order.number, self._request(order, frame.payload))
+            case "facts":
+                self._begin(order.number, self._facts(order))
+            case "cancel":
+                if task := self._tasks.get(order.number):
+                    task.cancel()
+            case "ping":
+                self._outbox.report(order.number, PONG)
+
+    def _begin(self, number: int, work: Coroutine[object, object, None]) -> None:
+        task = self._tasks[number] = asyncio.get_running_loop().create_task(work)
+
+        def ended(_: asyncio.Task[None]) -> None:
+            self._tasks.pop(number, None)
+
+        task.add_done_callback(ended)
+
+    async def _request(self, order: Order, payload: bytes) -> None:
+        number, outbox = order.number, self._outbox
+        completion: Completion | None = None
+        try:
+            library = await asyncio.shield(self._library)
+            completion = Completion(library, self._thoughts, order, payload)
+            await completion.run(lambda event: outbox.event(number, event))
+        except asyncio.CancelledError:
+            outbox.report(number, GONE)
+        except Exception as error:
+            trouble = completion.trouble(error) if completion else _misread(error)
+            outbox.report(number, FAILED, trouble.model_dump())
+
+    async def _facts(self, order: Order) -> None:
+        library = await asyncio.shield(self._library)
+        self._outbox.report(
+            order.number, FACTS, *await asyncio.to_thread(library.facts, order.model)
+        )
+
+
+def _misread(error: Exception) -> Trouble:
+    text = f"The request cannot be read: {error}"
+    return Trouble(failure=ProviderFailure.BAD_REQUEST, detail=text)
+
+
+def main() -> None:
+    """Serve until the server closes its pipe."""
+    pipes = take_pipes()
+    seal_process()
+    os.environ.update(ENVIRONMENT)
+    os.chdir(Path(os.sep))
+    asyncio.run(_serve(pipes))
+
+
+async def _serve(pipes: Pipes) -> None:
+    loop = asyncio.get_running_loop()
+    host = Host(Outbox(pipes.reports, loop))
+    follow_orders(pipes.orders, loop, host.take)
+    await host.load()
+    await loop.create_future()
+
+
+if __name__ == "__main__":
+    main()

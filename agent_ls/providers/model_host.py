@@ -1,0 +1,210 @@
+"""The way to models: a child process that imports litellm, spoken to over pipes.
+
+Owns the child's life (started once, started again when it dies, gone with the server) and turns
+its reports into the ``Provider`` port. Knows nothing of litellm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Final
+
+from pydantic import Field
+from pydantic_core import PydanticSerializationError
+
+import agent_ls
+from agent_ls.domain.errors import ProviderError
+from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
+from agent_ls.domain.record import Record
+from agent_ls.loop.ports import ModelFacts
+from agent_ls.providers.credentials import Credentials, StoredCredentials
+from agent_ls.providers.failures import explain
+from agent_ls.providers.frames import FAILED, GONE, Limits, Order, Report, Trouble, read_event
+from agent_ls.providers.host_process import HostProcess, host_died
+from agent_ls.providers.prices import ModelCard, card_of
+
+ALLOWED_ENVIRONMENT: Final = frozenset(
+    {
+        "ALL_PROXY", "APPDATA", "CURL_CA_BUNDLE", "HOME", "HTTPS_PROXY", "HTTP_PROXY", "LANG",
+        "LC_ALL", "LC_CTYPE", "LITELLM_LOG", "LOCALAPPDATA", "LOGNAME", "NO_PROXY", "PATH",
+        "PROGRAMDATA", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE", "SYSTEMROOT",
+        "TEMP", "TMP", "TMPDIR", "TZ", "USER", "USERPROFILE", "WINDIR", "XDG_CACHE_HOME",
+        "all_proxy", "https_proxy", "http_proxy", "no_proxy",
+    }
+)  # fmt: skip
+"""What the child sees of the server's environment: enough to run and to connect, and no keys."""
+
+_LOOPBACK = "localhost,127.0.0.1,::1"
+_MODULE = "agent_ls.providers.litellm_worker"
+
+
+class ModelHostOptions(Record):
+    """How models are reached."""
+
+    api_base: str = ""
+    """Address of the endpoint; empty: the provider's own, or what its variables say."""
+    connect_s: float = Field(default=15.0, gt=0)
+    """How long connecting may take."""
+    first_chunk_s: float = Field(default=180.0, gt=0)
+    """How long a model may think before the first piece of its answer."""
+    idle_s: float = Field(default=60.0, gt=0)
+    """How long an answer may fall silent."""
+    models: Mapping[str, ModelCard] = Field(default_factory=dict[str, ModelCard])
+    """Size and prices of models, by name, for those litellm does not know or knows wrongly."""
+    python: str = ""
+    """Interpreter of the child process; empty: the server's own."""
+    is_lean: bool = True
+    """Go past litellm's work per message and per piece on OpenAI-compatible endpoints."""
+
+
+class ModelHost:
+    """The ``Provider`` over the child process.
+
+    Starts with ``start``, or with the first request; ``close`` ends it.
+    """
+
+    name: ClassVar[str] = "model_host"
+
+    def __init__(
+        self,
+        options: ModelHostOptions | None = None,
+        *,
+        credentials: Credentials | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take the options, a way to keys, and the environment to choose the child's from."""
+        self.options = options or ModelHostOptions()
+        self._env = os.environ if env is None else env
+        self._credentials = credentials or StoredCredentials(env=self._env)
+        self._child: HostProcess | None = None
+        self._starting = asyncio.Lock()
+        self._numbers = itertools.count(1)
+        self._facts: dict[str, ModelFacts] = {}
+        self._is_closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """Return the child's process id; None when none runs."""
+        return self._child.pid if self._child and self._child.is_alive else None
+
+    async def start(self) -> None:
+        """Start the child; returns before it has loaded litellm, which takes seconds."""
+        await self._running()
+
+    async def ready(self) -> None:
+        """Return when the child has loaded litellm; errors: ``ProviderError`` if it cannot."""
+        child = await self._running()
+        await child.ready()
+
+    async def close(self) -> None:
+        """End the child and every request in it; takes at most 300 ms."""
+        self._is_closed = True
+        if self._child is not None:
+            await self._child.stop()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Send the request and yield what comes back; see ``Provider``."""
+        access = await self._credentials.access(request.model, self.options.api_base)
+        payload = _json(request)
+        child = await self._running()
+        order = Order(
+            op="request",
+            number=next(self._numbers),
+            access=access,
+            limits=self._limits(),
+            is_lean=self.options.is_lean,
+        )
+        async with contextlib.aclosing(child.ask(order, payload)) as reports:
+            async for report in reports:
+                event = read_event(report)
+                if event is None:
+                    raise self._failure(report, request.model)
+                if isinstance(event, StreamFinished):
+                    yield self._priced(event)
+                    return
+                yield event
+
+    async def facts(self, model: str) -> ModelFacts:
+        """Return what is known of ``model``; zeros when nothing is, or nobody can be asked."""
+        card = card_of(model, self.options.models)
+        if card is not None:
+            return ModelFacts(card.window_tokens, card.max_output_tokens)
+        if model not in self._facts:
+            try:
+                self._facts[model] = await self._ask_facts(model)
+            except ProviderError:
+                return ModelFacts(0, 0)
+        return self._facts[model]
+
+    async def _ask_facts(self, model: str) -> ModelFacts:
+        child = await self._running()
+        order = Order(op="facts", number=next(self._numbers), model=model)
+        async with contextlib.aclosing(child.ask(order)) as reports:
+            async for report in reports:
+                match report:
+                    case [_, "facts", int(window), int(output)]:
+                        return ModelFacts(window, output)
+                    case _:
+                        raise self._failure(report, model)
+        return ModelFacts(0, 0)
+
+    async def _running(self) -> HostProcess:
+        async with self._starting:
+            if self._is_closed:
+                raise host_died("The model host is closed.")
+            if self._child is None or not self._child.is_alive:
+                self._child = await HostProcess.spawn(self._command(), self._child_environment())
+            return self._child
+
+    def _command(self) -> list[str]:
+        # -P: nothing is imported from the working directory.
+        return [self.options.python or sys.executable, "-P", "-m", _MODULE]
+
+    def _child_environment(self) -> dict[str, str]:
+        found = {name: self._env[name] for name in ALLOWED_ENVIRONMENT if name in self._env}
+        found["PYTHONPATH"] = str(Path(agent_ls.__file__).parent.parent)
+        for name in ("NO_PROXY", "no_proxy"):
+            found[name] = ",".join(part for part in (found.get(name, ""), _LOOPBACK) if part)
+        return found
+
+    def _limits(self) -> Limits:
+        options = self.options
+        return Limits(
+            connect_s=options.connect_s,
+            first_chunk_s=options.first_chunk_s,
+            idle_s=options.idle_s,
+        )
+
+    def _priced(self, event: StreamFinished) -> StreamFinished:
+        card = card_of(event.model, self.options.models)
+        if card is None:
+            return event
+        cost = {"cost_usd": card.cost_usd(event.usage)}
+        return replace(event, usage=event.usage.model_copy(update=cost))
+
+    def _failure(self, report: Report, model: str) -> ProviderError:
+        match report:
+            case [_, word, trouble] if word == FAILED:
+                hint = self._credentials.hint(model)
+                return explain(Trouble.model_validate(trouble), model=model, key_hint=hint)
+            case [_, word, *words] if word == GONE:
+                return host_died(" ".join(str(one) for one in words) or "The model host ended.")
+            case _:
+                return host_died(f"The model host said what nobody understands: {report!r}.")
+
+
+def _json(request: ModelRequest) -> bytes:
+    try:
+        return request.model_dump_json().encode()
+    except PydanticSerializationError:
+        # Half characters, from an editor or a file: no provider takes them.
+        text = json.dumps(request.model_dump(mode="python"), ensure_ascii=False)
+        return text.encode("utf-8", "replace")

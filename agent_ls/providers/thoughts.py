@@ -1,0 +1,43 @@
+"""Keeps the signed thinking that some models want back together with their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from agent_ls.providers.shapes import Object, as_text
+
+_KEPT: Final = 256
+
+
+class Thoughts:
+    """Signed thinking of recent answers: Anthropic's models want it back with their calls.
+
+    Not part of the conversation, because other models cannot read it; lost with the process, and
+    then a request goes without thinking.
+    """
+
+    def __init__(self) -> None:
+        self._by_call: dict[str, list[Object]] = {}
+
+    @property
+    def by_call(self) -> Mapping[str, list[Object]]:
+        """Return the blocks by the provider's id of the call they came before."""
+        return self._by_call
+
+    def keep(self, call_id: str, pieces: Sequence[Object]) -> None:
+        """Keep what was thought before a call; pieces end with their signature."""
+        blocks: list[Object] = []
+        text: list[str] = []
+        for piece in pieces:
+            text.append(as_text(piece.get("thinking")))
+            if piece.get("type") == "redacted_thinking":
+                blocks.append(piece)
+            elif signature := as_text(piece.get("signature")):
+                thought = "".join(text)
+                blocks.append({"type": "thinking", "thinking": thought, "signature": signature})
+                text = []
+        if blocks:
+            self._by_call[call_id] = blocks
+        while len(self._by_call) > _KEPT:
+            del self._by_call[next(iter(self._by_call))]
