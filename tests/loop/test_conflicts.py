@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from agent_ls.workspace.disk import DiskWorkspace
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.loop.conflicts import conflicts
@@ -12,6 +11,7 @@ from agent_ls.tools.edit_file import Edit, EditFile, EditFileArguments
 from agent_ls.tools.move_file import MoveFile, MoveFileArguments
 from agent_ls.tools.read_file import ReadFile, ReadFileArguments
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
+from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
 
 _WORKSPACE = DiskWorkspace(())

@@ -1,9 +1,9 @@
 """Text archives: a reason, then named members. One file is one story.
 
-    Why this story is told.
+Why this story is told.
 
-    -- name --
-    text
+-- name --
+text
 """
 
 from __future__ import annotations

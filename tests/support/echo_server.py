@@ -161,7 +161,7 @@ def saved(params: types.DidSaveTextDocumentParams) -> None:
 def noise(params: Any) -> Any:
     print("a stray print")  # noqa: T201
     os.write(1, b"from C\n")
-    os.system("echo from a child; cat")  # noqa: S605
+    os.system("echo from a child; cat")
     sys.stdout.flush()
 
 

@@ -66,11 +66,19 @@ class RawClient:
     def of(self, method: str) -> list[dict[str, Any]]:
         return [m for m in self.received if m.get("method") == method]
 
+    async def told(self, *texts: bytes, wait_s: float = DEFAULT_WAIT_S) -> None:
+        """Waits until all of these have been written to stderr."""
+        async with asyncio.timeout(wait_s), self._arrived:
+            await self._arrived.wait_for(lambda: all(text in self.stderr for text in texts))
+
     async def wait_for(
-        self, fits: Callable[[dict[str, Any]], bool], wait_s: float = DEFAULT_WAIT_S
+        self,
+        fits: Callable[[dict[str, Any]], bool],
+        wait_s: float = DEFAULT_WAIT_S,
+        since: int = 0,
     ) -> dict[str, Any]:
-        """The first message, seen already or yet to come, that fits."""
-        seen = 0
+        """The first message from number `since` on, seen already or yet to come, that fits."""
+        seen = since
         try:
             async with asyncio.timeout(wait_s), self._arrived:
                 while True:
@@ -126,7 +134,9 @@ class RawClient:
     async def _read_errors(self) -> None:
         assert self.process.stderr is not None
         while data := await self.process.stderr.read(65536):
-            self.stderr += data
+            async with self._arrived:
+                self.stderr += data
+                self._arrived.notify_all()
 
 
 @asynccontextmanager

@@ -11,14 +11,14 @@ from agent_ls.providers.scripted import ScriptedModel
 
 @asynccontextmanager
 async def scripted(
-    scenario: str | Scenario, *, is_strict: bool = True
+    scenario: str | Scenario, *, is_strict: bool = True, port: int = 0
 ) -> AsyncIterator[ScriptedModel]:
     """Play a scenario, given as TOML, for the length of a block.
 
     With ``is_strict`` the block fails when a request went against the scenario or an answer was
     never asked for: a scenario that does not describe what happened proves nothing.
     """
-    async with ScriptedModel(scenario) as model:
+    async with ScriptedModel(scenario, port=port) as model:
         yield model
         if is_strict:
             assert model.problems == []

@@ -27,6 +27,10 @@ def workspace(*folders: Path) -> DiskWorkspace:
     return DiskWorkspace([Root(folder.name, folder.resolve(), False) for folder in folders])
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir())
+
+
 async def check(folder: Path, edit: FileEdit) -> EditOutcome:
     return await workspace(folder).apply(edit)
 
@@ -63,7 +67,7 @@ async def test_a_change_keeps_permissions_and_leaves_no_other_file(tmp_path: Pat
     file.chmod(0o751)
     await check(tmp_path, await change_of(tmp_path, "run.sh", "one", "two"))
     assert stat.S_IMODE(file.stat().st_mode) == 0o751
-    assert [one.name for one in tmp_path.iterdir()] == ["run.sh"]
+    assert names(tmp_path) == ["run.sh"]
 
 
 async def test_a_change_of_a_file_that_moved_on_is_stale_and_changes_nothing(
@@ -92,7 +96,7 @@ async def test_nothing_is_created_over_something(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     outcome = await check(tmp_path, CreateFile(path="a.txt", text="theirs"))
     assert (outcome.status, (tmp_path / "a.txt").read_text()) == ("refused", "mine")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.txt", "dangling"]
+    assert names(tmp_path) == ["a.txt", "dangling"]
 
 
 async def test_a_file_is_deleted_and_moved_only_as_it_was_read(tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""What a person at a terminal sees of a headless turn, and how they answer it.
+
+Everything goes to standard error: standard output carries the result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from typing import TextIO
+
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
+from agent_ls.domain.events import (
+    ApprovalRequested,
+    AttemptDiscarded,
+    CallOutputStreamed,
+    Ephemeral,
+    QuestionAsked,
+    ReasoningStreamed,
+    StoredEvent,
+    TextStreamed,
+)
+from agent_ls.safety.text import visible
+from agent_ls.session.session import Session
+
+
+class StreamedText:
+    """Shows the answer's text as it comes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Take where to write."""
+        self._stream = stream
+
+    def on_event(self, stored: StoredEvent) -> None:
+        """Stored events are the log's to show."""
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Write text with control characters made visible."""
+        match piece:
+            case TextStreamed(text=text):
+                self._stream.write(visible(text))
+                self._stream.flush()
+            case AttemptDiscarded():
+                self._stream.write("\n(the model's answer broke off; trying again)\n")
+            case ReasoningStreamed() | CallOutputStreamed():
+                pass
+
+
+class TerminalAnswers:
+    """Asks the person at the terminal what only a person can decide."""
+
+    def __init__(self, session: Session, ask: Callable[[str], str] | None = None) -> None:
+        """Take the session, and how to read a line (by default from standard input)."""
+        self._session = session
+        self._ask = ask or _ask
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def on_event(self, stored: StoredEvent) -> None:
+        """Start asking when something waits for an answer."""
+        match stored.event:
+            case ApprovalRequested() as event:
+                self._start(self._approve(event))
+            case QuestionAsked() as event:
+                self._start(self._answer(event))
+            case _:
+                pass
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Nothing to ask."""
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _approve(self, event: ApprovalRequested) -> None:
+        request = event.request
+        lines = [
+            "",
+            visible(request.preview.title),
+            request.preview.payload.rstrip(),
+            f"({visible(request.reason)})",
+        ]
+        may_grant = ApprovalChoice.ALLOW_SESSION in request.choices
+        keys = (
+            "[y]es, [s]ession, [n]o, or words that say no: "
+            if may_grant
+            else "[y]es, [n]o, or words that say no: "
+        )
+        said = (await asyncio.to_thread(self._ask, "\n".join(lines) + "\n" + keys)).strip()
+        answer = _approval(said, may_grant)
+        await self._session.resolve_approval(request.id, answer)
+
+    async def _answer(self, event: QuestionAsked) -> None:
+        question = event.question
+        offered = f" ({' / '.join(map(visible, question.options))})" if question.options else ""
+        said = await asyncio.to_thread(self._ask, f"\n{visible(question.text)}{offered}\n> ")
+        answer = QuestionAnswer(text=said.strip(), by="terminal" if said.strip() else "nobody")
+        await self._session.resolve_question(question.id, answer)
+
+
+def _approval(said: str, may_grant: bool) -> ApprovalAnswer:
+    word = said.lower()
+    if word in ("y", "yes"):
+        return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="terminal")
+    if word in ("s", "session") and may_grant:
+        return ApprovalAnswer(choice=ApprovalChoice.ALLOW_SESSION, by="terminal")
+    note = "" if word in ("", "n", "no") else said
+    return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note=note, by="terminal")
+
+
+def _ask(prompt: str) -> str:
+    """Return one line of the person's; empty at the end of input."""
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    return sys.stdin.readline()

@@ -1,0 +1,238 @@
+"""The settings tree: read from every source, checked key by key, merged in one order.
+
+Defaults < user file < ``AGENT_LS_*`` < workspace file and editor settings < command line.
+What a repository could control may never name what runs or where requests go, and before the
+folder is trusted it may only tighten. Nothing here is fatal: what is wrong is collected.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, get_type_hints
+
+import platformdirs
+from pydantic import ValidationError, create_model
+
+from agent_ls import catalogue
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.record import Record
+from agent_ls.loop.options import LoopOptions
+from agent_ls.safety.trust import TrustedFolders, trust_file
+
+_ENV = "AGENT_LS_"
+_ENV_SHORT = {
+    "MODEL": ("model",),
+    "MODE": ("mode",),
+    "STORE_URL": ("store_url",),
+    "API_BASE": ("provider", "api_base"),
+}
+_ENV_NOT_SETTINGS = frozenset({"API_KEY", "EDITORS"})
+"""Read elsewhere: the key by the provider's credentials, the other by the tests."""
+
+_NEVER_FROM_REPOSITORY = ("provider", "store_url", "checkers")
+"""Endpoints, executables and where history goes: user file, environment and command line only."""
+
+_STRICTNESS = list(Mode)
+_SMALLER_IS_TIGHTER = frozenset({"max_steps", "max_tokens", "max_cost_usd", "limit_s"})
+
+
+def _options_of(parts: Iterable[type[Any]]) -> dict[str, Any]:
+    """Return a field per part that has options: its name, their type, their defaults."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        for one in dataclasses.fields(part):
+            if one.name == "options":
+                found[part.name] = (get_type_hints(part)["options"], one.default)
+    return found
+
+
+if TYPE_CHECKING:
+    PolicySettings = Record
+    ToolSettings = Record
+else:
+    PolicySettings = create_model(
+        "PolicySettings", __base__=Record, __module__=__name__, **_options_of(catalogue.POLICIES)
+    )
+    """One field per policy with options, named like it; made from the catalogue."""
+    ToolSettings = create_model(
+        "ToolSettings", __base__=Record, __module__=__name__, **_options_of(catalogue.TOOLS)
+    )
+    """One field per tool with options, named like it; made from the catalogue."""
+
+
+class Settings(Record):
+    """Everything that can be set."""
+
+    model: str = ""
+    """A litellm model name, such as ``anthropic/claude-sonnet-4-5`` or ``ollama_chat/qwen3``."""
+    mode: Mode = Mode.ASK
+    """How much may happen without asking."""
+    marker: str = "agent:"
+    """What an instruction comment begins with."""
+    save_fallback: Literal["ask", "write", "never"] = "ask"
+    """What happens to unsaved changes before a command, when the editor cannot save them."""
+    store_url: str = ""
+    """An SQLAlchemy URL; empty: SQLite in the user's data folder."""
+    loop: LoopOptions = LoopOptions()
+    """The machine's own numbers."""
+    provider: catalogue.PROVIDER_OPTIONS = catalogue.PROVIDER_OPTIONS()
+    """How models are reached."""
+    policies: PolicySettings = PolicySettings()
+    """Options of the loop's policies."""
+    tools: ToolSettings = ToolSettings()
+    """Options of the tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The settings, and what of the sources could not be used."""
+
+    settings: Settings
+    problems: tuple[str, ...]
+    """For a person: which key of which source, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where values come from."""
+
+    name: str
+    values: Mapping[str, Any]
+    is_repository: bool = False
+    """A repository may have written it."""
+    is_trusted: bool = True
+
+
+def user_file() -> Path:
+    """Return where the user's own settings are."""
+    return Path(platformdirs.user_config_dir("agent-ls")) / "config.toml"
+
+
+def store_place(settings: Settings) -> str:
+    """Return where the store is: what was set, else a file in the user's data folder."""
+    default = Path(platformdirs.user_data_dir("agent-ls")) / "store.db"
+    return settings.store_url or str(default)
+
+
+def load_settings(
+    *,
+    folders: Iterable[Path] = (),
+    editor: Mapping[str, Any] | None = None,
+    command_line: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> LoadedSettings:
+    """Read and merge all sources; ``folders`` are the workspace's, each with its own file.
+
+    Never raises for what the sources hold. ``defaults`` are the caller's, below everything.
+    """
+    problems: list[str] = []
+    roots = tuple(folders)
+    trusted = TrustedFolders(trust_file())
+    is_trusted = bool(roots) and all(map(trusted.is_trusted, roots))
+    sources = [
+        _Source("defaults", defaults or {}),
+        _Source(str(user_file()), _read_toml(user_file(), problems)),
+        _Source("environment", _from_environment(environment or os.environ)),
+    ]
+    for root in roots:
+        path = root / ".agent-ls" / "config.toml"
+        sources.append(_Source(str(path), _read_toml(path, problems), True, is_trusted))
+    sources.append(_Source("editor settings", editor or {}, True, is_trusted))
+    sources.append(_Source("command line", command_line or {}))
+    settings = Settings()
+    for source in sources:
+        for keys, value in _leaves(source.values):
+            settings = _merge(settings, source, keys, value, problems)
+    return LoadedSettings(settings, tuple(problems))
+
+
+def _merge(
+    settings: Settings, source: _Source, keys: tuple[str, ...], value: Any, problems: list[str]
+) -> Settings:
+    """Return the settings with one more value, or as they were, with the problem noted."""
+    key = ".".join(keys)
+    if refusal := _refusal(settings, source, keys, value):
+        problems.append(f"{source.name}: {key} was ignored: {refusal}.")
+        return settings
+    data = settings.model_dump(mode="json")
+    place = data
+    for part in keys[:-1]:
+        inner = place.get(part)
+        if not isinstance(inner, dict):
+            problems.append(f"{source.name}: {key} is not a setting.")
+            return settings
+        place = cast("dict[str, Any]", inner)
+    place[keys[-1]] = value
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        why = "is not a setting" if first["type"] == "extra_forbidden" else first["msg"]
+        problems.append(f"{source.name}: {key}: {why}.")
+        return settings
+
+
+def _refusal(settings: Settings, source: _Source, keys: tuple[str, ...], value: Any) -> str:
+    """Return why a source that a repository may have written cannot set this; empty if it can."""
+    if not source.is_repository:
+        return ""
+    if keys[0] in _NEVER_FROM_REPOSITORY:
+        return "it can only be set in the user file, the environment or the command line"
+    if source.is_trusted or _tightens(settings, keys, value):
+        return ""
+    return "the folder is not trusted yet, so its settings may only tighten"
+
+
+def _tightens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
+    """Say whether a value makes the agent more careful than it is."""
+    if keys == ("mode",):
+        known = [str(mode) for mode in _STRICTNESS]
+        return value in known and known.index(value) <= _STRICTNESS.index(settings.mode)
+    if keys[-1] not in _SMALLER_IS_TIGHTER or isinstance(value, bool):
+        return False
+    now: Any = settings
+    for part in keys:
+        now = getattr(now, part, None)
+    return isinstance(value, int | float) and isinstance(now, int | float) and 0 < value <= now
+
+
+def _leaves(
+    values: Mapping[str, Any], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every value with its path of keys."""
+    for key, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(cast("Mapping[str, Any]", value), (*above, str(key)))
+        else:
+            yield (*above, str(key)), value
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return ``AGENT_LS_A__B=x`` as ``{"a": {"b": "x"}}``; pydantic reads the text."""
+    found: dict[str, Any] = {}
+    for name, value in environment.items():
+        rest = name.removeprefix(_ENV)
+        if rest == name or rest in _ENV_NOT_SETTINGS or not value:
+            continue
+        keys = _ENV_SHORT.get(rest) or tuple(rest.lower().split("__"))
+        place = found
+        for key in keys[:-1]:
+            place = place.setdefault(key, {})
+        place[keys[-1]] = value
+    return found
+
+
+def _read_toml(path: Path, problems: list[str]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problems.append(f"{path}: could not be read, so none of it counts: {error}.")
+        return {}

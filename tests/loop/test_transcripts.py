@@ -1,0 +1,75 @@
+"""Golden transcripts: each is a turn told as a story, run for real, with the events it must give.
+
+``UPDATE_GOLDEN=1`` rewrites what the stories expect; read the difference before believing it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_ls.loop.ports import Provider
+from tests.support.archive import Archive, read_archive
+from tests.support.scripted import scripted
+from tests.support.trace import trace_of
+from tests.support.turns import open_test_sessions, run_turn_of
+
+STORIES = Path(__file__).parents[1] / "transcripts"
+UPDATES = os.environ.get("UPDATE_GOLDEN") == "1"
+
+
+async def check(path: Path, folder: Path, host: Provider, port: int) -> None:
+    """Run a story and compare its events and files with what it says."""
+    story = read_archive(path)
+    happened = await _told(story, folder, host, port)
+    if UPDATES:
+        path.write_text(str(happened), encoding="utf-8")
+    assert happened.members == story.members
+
+
+async def _told(story: Archive, folder: Path, host: Provider, port: int) -> Archive:
+    for name, text in story.below("file").items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8", newline="")
+    answers = [line for line in story.members.get("answers", "").splitlines() if line.strip()]
+    is_alone = "alone" in story.members
+    async with (
+        scripted(story.members["model"], port=port),
+        open_test_sessions(
+            folder,
+            host,
+            settings_toml=story.members.get("settings", ""),
+            is_attended=not is_alone,
+        ) as sessions,
+    ):
+        session = await sessions.create()
+        _, events = await run_turn_of(session, story.members["prompt"].strip(), answers)
+    members = {
+        name: text
+        for name, text in story.members.items()
+        if name != "events" and not name.startswith("after ")
+    }
+    members["events"] = trace_of(events).replace(str(folder), "FOLDER")
+    for place in sorted(folder.rglob("*")):
+        name = place.relative_to(folder).as_posix()
+        if place.is_file() and place.read_text() != story.below("file").get(name):
+            members[f"after {name}"] = place.read_text()
+    for name in story.below("file"):
+        if not (folder / name).exists():
+            members[f"after {name}"] = "(gone)\n"
+    return Archive(story.reason, members)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    "path", [pytest.param(one, id=one.stem) for one in sorted(STORIES.glob("*.txt"))]
+)
+async def test_a_story_happens_as_it_is_told(
+    path: Path, tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    await check(path, folder, model_host, model_port)
