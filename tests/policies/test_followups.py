@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
 import pytest
 
 from agent_ls.domain.calls import ToolResult
@@ -12,19 +9,11 @@ from agent_ls.loop.sockets import FollowUp, FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import text_tokens
 from agent_ls.policies.followups.mask_secrets import MaskSecrets, MaskSecretsOptions
 from agent_ls.policies.followups.truncate_result import TruncateResult, TruncateResultOptions
-from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.tools.update_plan import UpdatePlan, UpdatePlanArguments
 from tests.policies.views import call_of, view_of
 
 PLANNED = PlannedCall(call_of("update_plan"), UpdatePlan(), UpdatePlanArguments(items=()))
 FAKE_KEY = "AKIA" + "QWERTYUIOPASDFGH"
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncGenerator[SqlStore]:
-    opened = open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 async def check(policy: FollowUp, result: ToolResult) -> FollowUpOutcome:

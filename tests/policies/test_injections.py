@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.domain.calls import ErrorKind
-from agent_ls.domain.edits import CreateFile
+from agent_ls.domain.edits import CreateFile, MoveFile
 from agent_ls.domain.events import EditApplied, EditIntended, Event, PlanUpdated, PromptQueued
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.sockets import Injection
 from agent_ls.loop.view import TurnView
+from agent_ls.policies.injections.files_changed import FilesChanged, FilesChangedOptions
 from agent_ls.policies.injections.recitation import Recitation, RecitationOptions
+from tests.policies.happened import Happened
 from tests.policies.views import call_of, prepared, result_of, said, spent, steps, view_of
 
 RECITED = "Where you stand:\nTask: …"
@@ -132,3 +134,99 @@ async def test_a_recitation_has_its_place_in_the_order_and_its_size() -> None:
     slot = await Recitation().propose(view_of(*steps(10)))
     assert slot is not None
     assert (slot.priority, slot.max_tokens) == (3, 500)
+
+
+async def named(happened: Happened, *, max_files: int = 50) -> list[str]:
+    """Return the files that the next request would name as changed."""
+    options = FilesChangedOptions(max_files=max_files)
+    policy = FilesChanged(happened.workspace, happened.store, options)
+    slot = await policy.propose(view_of(*happened.events))
+    text = await check(policy, view_of(*happened.events), speaks=slot is not None)
+    listed = text.partition("edits: ")[2].partition(". Read")[0]
+    return listed.split(", ") if listed else []
+
+
+async def test_without_reads_no_file_is_named(happened: Happened) -> None:
+    assert await named(happened) == []
+
+
+async def test_a_file_that_stayed_as_it_was_read_is_not_named(happened: Happened) -> None:
+    await happened.read("a.py")
+    assert await named(happened) == []
+
+
+async def test_a_file_that_changed_since_it_was_read_is_named(happened: Happened) -> None:
+    await happened.read("a.py")
+    await happened.read("b.py")
+    (happened.root / "a.py").write_text("x = 2\n")
+    assert await named(happened) == ["a.py"]
+
+
+async def test_a_file_that_is_gone_since_it_was_read_is_named(happened: Happened) -> None:
+    await happened.read("a.py")
+    (happened.root / "a.py").unlink()
+    assert await named(happened) == ["a.py"]
+
+
+async def test_reading_a_changed_file_again_settles_it(happened: Happened) -> None:
+    await happened.read("a.py")
+    (happened.root / "a.py").write_text("x = 2\n")
+    await happened.read("a.py")
+    assert await named(happened) == []
+
+
+async def test_a_failed_read_is_no_look(happened: Happened) -> None:
+    await happened.read("a.py", error=ErrorKind.RUNTIME)
+    (happened.root / "a.py").write_text("x = 2\n")
+    assert await named(happened) == []
+
+
+async def test_the_models_own_edit_is_not_named(happened: Happened) -> None:
+    await happened.read("a.py")
+    await happened.write("a.py", "x = 2\n")
+    assert await named(happened) == []
+    (happened.root / "a.py").write_text("x = 3\n")
+    assert await named(happened) == ["a.py"]
+
+
+async def test_another_spelling_is_the_same_file(happened: Happened) -> None:
+    await happened.read("./a.py")
+    await happened.write("a.py", "x = 2\n")
+    assert await named(happened) == []
+
+
+async def test_created_and_deleted_files_are_compared_with_what_the_model_left(
+    happened: Happened,
+) -> None:
+    await happened.write("new.py", "n")
+    await happened.delete("b.py")
+    assert await named(happened) == []
+    (happened.root / "new.py").write_text("m")
+    (happened.root / "b.py").write_text("back")
+    assert await named(happened) == ["new.py", "b.py"]
+
+
+async def test_a_move_leaves_nothing_at_the_old_place_and_the_text_at_the_new(
+    happened: Happened,
+) -> None:
+    base = await happened.version("a.py")
+    await happened.edit(MoveFile(path="a.py", base_version=base, new_path="c.py"))
+    assert await named(happened) == []
+    (happened.root / "c.py").write_text("y")
+    assert await named(happened) == ["c.py"]
+
+
+async def test_only_the_latest_files_are_watched(happened: Happened) -> None:
+    await happened.read("a.py")
+    await happened.read("b.py")
+    for name in ("a.py", "b.py"):
+        (happened.root / name).write_text("x = 2\n")
+    assert await named(happened, max_files=1) == ["b.py"]
+    assert await named(happened, max_files=0) == []
+    assert await named(happened) == ["a.py", "b.py"]
+
+
+async def test_a_text_from_before_that_is_lost_proves_nothing(happened: Happened) -> None:
+    lost = EditApplied(call_id="c", path="a.py", status="applied", after_blob="0" * 64)
+    happened.events.append(lost)
+    assert await named(happened) == []

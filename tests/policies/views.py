@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import (
     Answered,
+    ApprovalResolved,
     AttemptFinished,
     Event,
     RecoveryChosen,
@@ -105,6 +107,12 @@ def steps(count: int) -> list[Event]:
 def recovered(origin: str, action: str, *, text: str = "", partial: str = "") -> RecoveryChosen:
     """Return what a recovery decided."""
     return RecoveryChosen(step_id="stp_1", origin=origin, action=action, text=text, partial=partial)
+
+
+def granted(grant: str) -> ApprovalResolved:
+    """Return a person's yes for the rest of the session."""
+    answer = ApprovalAnswer(choice=ApprovalChoice.ALLOW_SESSION)
+    return ApprovalResolved(approval_id="apr_1", answer=answer, grant=grant)
 
 
 @dataclass(frozen=True)

@@ -72,12 +72,15 @@ class FilesChanged:
         try:
             if look.version is not None:
                 return (await self.workspace.read(path)).version != look.version
-            before = None if look.blob is None else await self.store.get_blob(look.blob)
-            return await self.workspace.snapshot(path) != before
+            now = await self.workspace.snapshot(path)
+            if look.blob is None:
+                return now is not None
+            before = await self.store.get_blob(look.blob)
+            # Without the text from before nothing can be claimed.
+            return before is not None and now != before
         except WorkspaceError:
             return True
         except StoreError:
-            # Without the text from before nothing can be claimed.
             return False
 
 

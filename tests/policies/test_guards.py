@@ -1,0 +1,154 @@
+"""Before every call: what may run, what a person must allow, and what never runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.loop.ports import Root
+from agent_ls.loop.sockets import Guard, PlannedCall, Tool
+from agent_ls.loop.view import TurnView
+from agent_ls.policies.guards.path_guard import PathGuard
+from agent_ls.tools.delete_file import DeleteFile
+from agent_ls.tools.edit_file import EditFile
+from agent_ls.tools.list_dir import ListDir
+from agent_ls.tools.move_file import MoveFile
+from agent_ls.tools.read_file import ReadFile
+from agent_ls.tools.run_command import RunCommand
+from agent_ls.tools.update_plan import UpdatePlan
+from agent_ls.tools.write_file import WriteFile
+from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.runner import ShellRunner
+from tests.policies.views import Expected, call_of, granted, view_of
+
+ALLOWED = Expected(Allow)
+ASKED = Expected(Ask)
+DENIED = Expected(Deny)
+TEXT = {"old_string": "1", "new_string": "2"}
+
+
+async def check(policy: Guard, planned: PlannedCall, view: TurnView, expected: Expected) -> None:
+    """Assert what the guard says of the call, and that asking twice changes nothing."""
+    verdict = await policy.judge(planned, view)
+    expected.hold(verdict)
+    assert await policy.judge(planned, view) == verdict
+
+
+def plan(workspace: DiskWorkspace, tool: str, **arguments: object) -> PlannedCall:
+    """Return a valid call of a real tool."""
+    tools: dict[str, Tool] = {
+        "read_file": ReadFile(workspace),
+        "list_dir": ListDir(workspace),
+        "edit_file": EditFile(workspace),
+        "write_file": WriteFile(workspace),
+        "delete_file": DeleteFile(workspace),
+        "move_file": MoveFile(workspace),
+        "run_command": RunCommand(workspace, ShellRunner()),
+        "update_plan": UpdatePlan(),
+    }
+    chosen = tools[tool]
+    return PlannedCall(call_of(tool), chosen, chosen.Arguments(**arguments))
+
+
+PATHS = [
+    pytest.param("read_file", {"path": "a.py"}, ALLOWED, id="a-file-inside-may-be-read"),
+    pytest.param("read_file", {"path": "no/such.py"}, ALLOWED, id="a-missing-file-is-no-danger"),
+    pytest.param("list_dir", {"path": "."}, ALLOWED, id="the-root-may-be-listed"),
+    pytest.param("write_file", {"path": "v1..v2 ~$%é.txt", "content": ""}, ALLOWED, id="odd-names"),
+    pytest.param("edit_file", {"path": "a.py", "edits": [TEXT]}, ALLOWED, id="an-edit-inside"),
+    pytest.param("read_file", {"path": "../x"}, DENIED, id="a-read-above-the-root-never-runs"),
+    pytest.param("read_file", {"path": "a/../../x"}, DENIED, id="dots-that-lead-out"),
+    pytest.param("read_file", {"path": "/etc/hostname"}, DENIED, id="an-absolute-path-outside"),
+    pytest.param("read_file", {"path": "{root}-old/x"}, DENIED, id="a-sibling-with-the-same-front"),
+    pytest.param("read_file", {"path": "{root}/a.py"}, ALLOWED, id="an-absolute-path-inside"),
+    pytest.param("read_file", {"path": "out/x"}, DENIED, id="a-link-that-leads-out"),
+    pytest.param("write_file", {"path": "out/x", "content": ""}, DENIED, id="a-write-through-it"),
+    pytest.param(
+        "write_file", {"path": "dangling", "content": ""}, DENIED, id="a-dangling-link-out"
+    ),
+    pytest.param("read_file", {"path": "alias.py"}, ALLOWED, id="a-link-that-stays-inside"),
+    pytest.param("read_file", {"path": "a\0b"}, DENIED, id="a-name-with-nul"),
+    pytest.param("read_file", {"path": "~/x"}, DENIED, id="a-tilde-is-not-expanded"),
+    pytest.param("read_file", {"path": "file:///etc/hostname"}, DENIED, id="a-uri-is-no-path"),
+    pytest.param("read_file", {"path": "x" * 400}, DENIED, id="a-name-too-long-for-any-disk"),
+    pytest.param("write_file", {"path": ".agent-ls/x", "content": ""}, DENIED, id="our-own-files"),
+    pytest.param("write_file", {"path": ".git/config", "content": ""}, ASKED, id="gits-own-files"),
+    pytest.param("write_file", {"path": ".GIT/config", "content": ""}, ASKED, id="in-other-case"),
+    pytest.param("write_file", {"path": "conftest.py", "content": ""}, ASKED, id="what-tests-run"),
+    pytest.param("edit_file", {"path": "hooked", "edits": [TEXT]}, ASKED, id="a-link-to-one"),
+    pytest.param("read_file", {"path": ".git/config"}, ALLOWED, id="reading-them-is-fine"),
+    pytest.param("read_file", {"path": ".env"}, ASKED, id="secrets-ask-before-they-are-read"),
+    pytest.param("delete_file", {"path": ".env"}, ASKED, id="and-before-they-are-deleted"),
+    pytest.param("move_file", {"path": "a.py", "new_path": "b.py"}, ALLOWED, id="a-move-inside"),
+    pytest.param("move_file", {"path": "a.py", "new_path": "../b.py"}, DENIED, id="a-move-out"),
+    pytest.param("move_file", {"path": "../b.py", "new_path": "a.py"}, DENIED, id="a-move-in"),
+    pytest.param(
+        "move_file", {"path": ".env", "new_path": "../b.py"}, DENIED, id="no-is-stronger-than-ask"
+    ),
+    pytest.param(
+        "move_file",
+        {"path": ".git/config", "new_path": "Makefile"},
+        Expected(Ask, says=(".git/config steers git", "Makefile is run")),
+        id="an-ask-names-every-reason",
+    ),
+    pytest.param("run_command", {"command": "ls", "cwd": "."}, ALLOWED, id="a-command-inside"),
+    pytest.param("run_command", {"command": "ls", "cwd": ".."}, DENIED, id="a-command-outside"),
+    pytest.param("run_command", {"command": "ls", "cwd": "out"}, DENIED, id="also-through-a-link"),
+    pytest.param("update_plan", {"items": []}, ALLOWED, id="a-call-without-files"),
+]
+
+
+@pytest.fixture
+def links(root: Path) -> None:
+    """Files and links that tempt."""
+    (root / "a.py").write_text("x = 1\n")
+    (root / ".git").mkdir()
+    (root / ".git" / "config").write_text("1\n")
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (root / "out").symlink_to(outside)
+    (root / "dangling").symlink_to(outside / "missing")
+    (root / "alias.py").symlink_to("a.py")
+    (root / "hooked").symlink_to(".git/config")
+
+
+@pytest.mark.usefixtures("links")
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("tool, arguments, expected", PATHS)
+async def test_paths_are_judged_alike_in_every_mode_and_whatever_was_granted(
+    root, workspace, tool, arguments, expected, mode
+) -> None:
+    named = {
+        key: value.format(root=root) if key == "path" else value for key, value in arguments.items()
+    }
+    view = view_of(granted("edit"), granted(tool), mode=mode)
+    await check(PathGuard(workspace), plan(workspace, tool, **named), view, expected)
+
+
+async def test_an_ask_about_a_path_is_never_answered_by_a_grant(workspace) -> None:
+    call = plan(workspace, "write_file", path=".github/workflows/ci.yml", content="")
+    verdict = await PathGuard(workspace).judge(call, view_of())
+    assert isinstance(verdict, Ask)
+    assert not verdict.broad
+
+
+async def test_a_hard_link_asks_before_it_is_read(root, workspace) -> None:
+    (root.parent / "elsewhere.txt").write_text("x")
+    os.link(root.parent / "elsewhere.txt", root / "here.txt")
+    call = plan(workspace, "read_file", path="here.txt")
+    await check(PathGuard(workspace), call, view_of(), ASKED)
+
+
+async def test_with_several_roots_a_path_begins_with_the_name_of_one(tmp_path) -> None:
+    roots = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        roots.append(Root(name=name, path=(tmp_path / name).resolve(), is_trusted=True))
+    workspace = DiskWorkspace(roots)
+    guard = PathGuard(workspace)
+    await check(guard, plan(workspace, "read_file", path="two/a.py"), view_of(), ALLOWED)
+    await check(guard, plan(workspace, "read_file", path="three/a.py"), view_of(), DENIED)
