@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     match arguments.command:
         case "serve":
-            from agent_ls.lsp.server import run_stdio
+            from agent_ls.lsp.serve import run_stdio
 
             return run_stdio(arguments.set)
         case "run":

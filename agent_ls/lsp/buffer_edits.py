@@ -7,9 +7,9 @@ some editors apply and never answer, some say yes and skip, some refuse what com
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
 from agent_ls.lsp.documents import DocumentStore, Snapshot
@@ -65,6 +65,11 @@ class BufferEdits:
         self._locks: dict[str, asyncio.Lock] = {}
         self._unanswered: dict[str, asyncio.Future[Reply]] = {}
         self._waiting: set[asyncio.Future[Reply]] = set()
+        self._closed = asyncio.Event()
+
+    def close(self) -> None:
+        """Judge the edits under way at once, by the text there is: the editor leaves."""
+        self._closed.set()
 
     async def change(
         self, uri: str, base_version: str | None, replacements: tuple[Replacement, ...], label: str
@@ -106,13 +111,15 @@ class BufferEdits:
         reply = asyncio.ensure_future(
             self._sender.apply_text(snapshot, self._edits(snapshot, replacements), label)
         )
+        closed = asyncio.ensure_future(self._closed.wait())
         try:
-            await asyncio.wait([shown, reply], return_when=asyncio.FIRST_COMPLETED)
+            await _first([shown, reply, closed])
             if not shown.done():
                 # Answered first, as most do; the text is to follow at once.
-                await asyncio.wait([shown], timeout=self._show_s)
+                await _first([shown, closed], timeout_s=self._show_s)
         finally:
             shown.cancel()
+            closed.cancel()
         outcome = self._judge(snapshot, expected, reply)
         if not reply.done():
             self._waiting.add(reply)
@@ -159,6 +166,10 @@ class BufferEdits:
             TextEdit(positions.position(one.start), positions.position(one.end), one.text)
             for one in replacements
         ]
+
+
+async def _first(futures: Sequence[asyncio.Future[Any]], timeout_s: float | None = None) -> None:
+    await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
 
 
 def _same(text: str, expected: str) -> bool:

@@ -70,6 +70,10 @@ class EditorWorkspace:
         as closed until the person does something with them."""
         documents.listen(self._on_document)
 
+    def close(self) -> None:
+        """Settle the edits under way as they are: the editor leaves."""
+        self._buffers.close()
+
     def replace_disk(self, disk: Workspace) -> None:
         """Work on other folders from now on."""
         self._disk = disk

@@ -36,7 +36,19 @@ class Nudge:
     """The turn goes on: the model has been told."""
 
 
-Subject = ApprovalRequest | Question | Nudge | Finding
+@dataclass(frozen=True, slots=True)
+class PendingEdit:
+    """An edit that the editor takes only from the person's hand."""
+
+    id: str
+    uri: str
+    line: int
+    label: str
+    edit: object
+    """What the code action carries; only its maker knows its type."""
+
+
+Subject = ApprovalRequest | Question | Nudge | PendingEdit | Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,8 @@ class Mark:
                 return "question"
             case Nudge():
                 return "incomplete-action"
+            case PendingEdit():
+                return "edit"
             case Finding():
                 return self.subject.code
 
@@ -101,6 +115,8 @@ class Mark:
                 return f"The agent asks: {self.subject.text}"
             case Nudge():
                 return self.subject.text
+            case PendingEdit():
+                return f"{self.subject.label}: waits for you to apply it"
             case Finding():
                 return self.subject.message
 
@@ -136,9 +152,13 @@ class Marks:
         documents: Documents,
         states: Callable[[], Iterable[SessionState]],
         publish: Publish,
+        pending_edits: Callable[[], Iterable[PendingEdit]] = tuple,
     ) -> None:
-        """Take the editor's documents, the open sessions' states, and the way out."""
+        """Take the editor's documents, the open sessions' states, the edits that are offered, and
+        the way out.
+        """
         self._documents = documents
+        self._pending_edits = pending_edits
         self._states = states
         self._publish = publish
         self._marks: dict[str, list[Mark]] = {}
@@ -188,6 +208,9 @@ class Marks:
         for state in self._states():
             for mark in self._of(state):
                 marks.setdefault(mark.uri, []).append(mark)
+        for edit in self._pending_edits():
+            mark = Mark("", edit.uri, Span.whole(edit.line), edit)
+            marks.setdefault(edit.uri, []).append(mark)
         self._places = {key: self._places[key] for key in self._places if key in self._seen}
         before, self._marks = self._marks, marks
         for uri in sorted(before.keys() | marks.keys()):
@@ -202,6 +225,11 @@ class Marks:
         """Return a document's marks."""
         return list(self._marks.get(uri, ()))
 
+    def pending(self) -> list[Mark]:
+        """Return the marks of edits that wait to be applied by hand."""
+        every = (one for marks in self._marks.values() for one in marks)
+        return [one for one in every if isinstance(one.subject, PendingEdit)]
+
     def waiting(self) -> list[tuple[str, ApprovalRequest | Question]]:
         """Return everything that waits for a person, with its session, oldest first."""
         found: list[tuple[str, ApprovalRequest | Question]] = []
@@ -213,7 +241,7 @@ class Marks:
     def is_shown(self, subject_id: str) -> bool:
         """Say whether an approval or question stands in a document."""
         return any(
-            not isinstance(one.subject, Finding | Nudge) and one.subject.id == subject_id
+            isinstance(one.subject, ApprovalRequest | Question) and one.subject.id == subject_id
             for marks in self._marks.values()
             for one in marks
         )

@@ -77,6 +77,10 @@ class TurnProgress:
         self._by_session: dict[str, _Shown] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
+    def use_limits(self, limits: Limits) -> None:
+        """Count percentages of other limits from now on."""
+        self._limits = limits
+
     def begin(self, state: SessionState) -> None:
         """Show the turn that already runs when a session is opened."""
         if state.is_running and state.turn is not None:

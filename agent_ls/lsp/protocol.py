@@ -215,11 +215,11 @@ class AgentProtocol(LanguageServerProtocol):
         elif method in _RAW:
             self._synchronise(method, raw)
         else:
-            self._notified(method, raw)
+            self._notified(method, raw, None)
 
-    def _notified(self, method: str, raw: Any) -> None:
+    def _notified(self, method: str, raw: Any, handler: Handler | None) -> None:
         try:
-            handler = self._get_handler(method)
+            handler = handler or self._get_handler(method)
             params = self.structure.params(method, raw)
             self._execute_handler(object(), handler, self._check_handler_result, (params,))
         except JsonRpcMethodNotFound:
@@ -465,7 +465,7 @@ class AgentProtocol(LanguageServerProtocol):
             self.documents.lose_sync(uri)
             logger.error("Could not follow %s of %r: %r", method, uri, error)
         if method in self._handlers:
-            self._notified(method, raw)
+            self._notified(method, raw, self._handlers[method])
 
     def _apply(self, method: str, uri: str, document: dict[str, Any], raw: dict[str, Any]) -> None:
         version = document.get("version")

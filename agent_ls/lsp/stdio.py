@@ -68,19 +68,17 @@ def take_stdio() -> Pipes:
     """
     global _taken
     if _taken is None:
+        # Started without stderr, say: a gap would be filled by the private descriptors themselves.
+        while (nothing := os.open(os.devnull, os.O_RDWR)) <= 2:
+            os.set_inheritable(nothing, True)
         pipes = Pipes(os.dup(0), os.dup(1))
         if sys.platform == "win32":
             import msvcrt
 
             for descriptor in (pipes.incoming, pipes.outgoing):
                 msvcrt.setmode(descriptor, os.O_BINARY)
-        nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:
-            # Started without stderr: what would go there is lost rather than sent to the client.
-            os.dup2(nothing, 1)
+        os.dup2(2, 1)
         os.close(nothing)
         _taken = pipes
     return _taken
@@ -274,6 +272,7 @@ class FrameWriter:
     def _give_up(self, reason: str) -> None:
         """Called with the condition held."""
         self._queue.clear()
+        self._direct.close()
         self._queued_bytes = self._queued_droppable = 0
         if not self._is_closed:
             self._is_closed = True

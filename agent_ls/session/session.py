@@ -19,6 +19,7 @@ from agent_ls.domain.events import (
     ModelChanged,
     PolicySilenced,
     PromptQueued,
+    StoredEvent,
     TurnEnded,
     TurnStarted,
 )
@@ -61,6 +62,13 @@ class Session:
     def follow(self, reader: Reader) -> None:
         """Show every later event to ``reader``."""
         self._recorder.follow(reader)
+
+    async def journal(self) -> list[StoredEvent]:
+        """Return every event so far, in order, those that are still being written too."""
+        stored = await self._kit.store.load(self.id)
+        last = stored[-1].seq if stored else 0
+        turn = self.state.turn
+        return [*stored, *(one for one in turn.events if one.seq > last)] if turn else stored
 
     async def submit(
         self,

@@ -1,0 +1,58 @@
+"""What the faces ask of the open documents: which one the person is at, and where paths lead."""
+
+from __future__ import annotations
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore
+from agent_ls.lsp.editor_workspace import EditorWorkspace
+from agent_ls.lsp.positions import content_length, split_lines
+
+
+class Attention:
+    """Follows the person through the documents."""
+
+    def __init__(self, documents: DocumentStore, workspace: EditorWorkspace) -> None:
+        """Take the open documents and the workspace that knows the agent's paths."""
+        self._documents = documents
+        self._workspace = workspace
+        self._order: list[str] = list(documents.uris())
+        """The open documents, the one used last at the end."""
+        documents.listen(self._on_document)
+
+    def touch(self, uri: str) -> None:
+        """Note that the person did something in a document."""
+        found = self._documents.get(uri)
+        if found is not None:
+            self._order = [one for one in self._order if one != found.uri] + [found.uri]
+
+    def active(self) -> str | None:
+        """Return the open document the person used last."""
+        return self._order[-1] if self._order else None
+
+    def open_uri(self, path: str) -> str | None:
+        """Return the open document of a path as the agent names it."""
+        try:
+            document = self._workspace.open_document(path)
+        except WorkspaceError:
+            return None
+        return document.uri if document else None
+
+    def uri(self, path: str) -> str | None:
+        """Return the URI of a path, open or not; None outside the roots."""
+        try:
+            return self._workspace.uri(path)
+        except WorkspaceError:
+            return None
+
+    def lines(self, uri: str) -> list[str] | None:
+        """Return an open document's lines, without their ends."""
+        document = self._documents.get(uri)
+        if document is None:
+            return None
+        return [line[: content_length(line)] for line in split_lines(document.text)]
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        if event.kind is DocumentEventKind.CLOSED:
+            self._order = [one for one in self._order if one != event.uri]
+        else:
+            self.touch(event.uri)

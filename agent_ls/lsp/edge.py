@@ -1,0 +1,292 @@
+"""What handlers work with, once everything is loaded: the sessions and their faces in one editor.
+
+Owns the joining only. Imported late, on a thread, after ``initialize`` was answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from typing import Any, cast
+
+from agent_ls.assembly import open_sessions
+from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.events import Anchor
+from agent_ls.domain.modes import Mode
+from agent_ls.lsp import wire
+from agent_ls.lsp.attention import Attention
+from agent_ls.lsp.editor import EditorClient
+from agent_ls.lsp.editor_workspace import EditorWorkspace
+from agent_ls.lsp.faces import Faces
+from agent_ls.lsp.folders import roots_of
+from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.pending_edits import PendingEdits
+from agent_ls.lsp.uris import uri_to_path
+from agent_ls.safety.trust import TrustedFolders, trust_file
+from agent_ls.session.session import Session
+from agent_ls.session.sessions import Sessions
+from agent_ls.settings import LoadedSettings, Settings, load_settings
+from agent_ls.syntax.comments import InstructionComment, find_instructions
+from agent_ls.workspace.disk import DiskWorkspace
+
+_log = logging.getLogger(__name__)
+
+_STRICTEST_FIRST = list(Mode)
+
+
+class Edge:
+    """One editor's side of the agent."""
+
+    def __init__(
+        self,
+        server: AgentLanguageServer,
+        command_line: Mapping[str, Any],
+        initial_settings: Mapping[str, Any],
+    ) -> None:
+        """Join the parts that need no disk; ``open`` does the rest."""
+        self.server = server
+        self.trust = TrustedFolders(trust_file())
+        self.loaded = LoadedSettings(Settings(), ())
+        self.initial_settings = initial_settings
+        """What ``initializationOptions`` set."""
+        self.editor_settings = initial_settings
+        """The same, and what the editor's configuration says over it."""
+        self.foreign_diagnostics: dict[str, list[wire.EditorDiagnostic]] = {}
+        """What a client that opted in says other servers found, by URI."""
+        self.pending_edits = PendingEdits(server.documents, self._refresh_marks)
+        self.editor = EditorClient(server, self.pending_edits.offer)
+        self.workspace = EditorWorkspace(DiskWorkspace(()), server.documents, self.editor)
+        self.attention = Attention(server.documents, self.workspace)
+        self.faces = Faces(server, self.editor, self.attention, self.pending_edits)
+        self._comments: dict[str, tuple[int, list[InstructionComment]]] = {}
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._command_line = command_line
+        self._sessions: Sessions | None = None
+        self._problem = "agent-ls is still starting"
+        self._reloading = asyncio.Lock()
+        self.refresh_roots()
+
+    # Settings, folders, trust.
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings that hold."""
+        return self.loaded.settings
+
+    def refresh_roots(self) -> None:
+        """Look again at which folders there are and which of them are trusted."""
+        folders, documents = self.server.protocol.folders, self.server.documents.uris()
+        roots = roots_of(folders, documents, self.trust)
+        if roots != self.workspace.roots:
+            self.workspace.replace_disk(DiskWorkspace(roots))
+
+    async def open(self) -> None:
+        """Load the settings and open the store; what fails is told, and kept for later requests."""
+        self.loaded = await asyncio.to_thread(self._load_settings)
+        self._tell_problems()
+        await self._open_sessions()
+        self.faces.use_settings(self.settings)
+
+    async def reload(self) -> None:
+        """Take settings over that may have changed, unless a turn runs, which keeps its own."""
+        async with self._reloading:
+            loaded = await asyncio.to_thread(self._load_settings)
+            if loaded == self.loaded:
+                return
+            if any(state.is_running for state in self.faces.states()):
+                self.editor.say("info", "The changed settings hold after the running turn.")
+                self.faces.when_idle(self.reload)
+                return
+            before, self.loaded = self.loaded.problems, loaded
+            self._tell_problems(before)
+            last = next(reversed(self.faces.sessions), None)
+            await self._close_sessions()
+            await self._open_sessions()
+            self.faces.use_settings(self.settings)
+            if last is not None and self._sessions is not None:
+                self.faces.attach(await self._sessions.open(last))
+
+    def _load_settings(self) -> LoadedSettings:
+        return load_settings(
+            folders=[root.path for root in self.workspace.roots],
+            editor=_without_defaults(self.editor_settings, Settings().model_dump(mode="json")),
+            command_line=self._command_line,
+        )
+
+    def _tell_problems(self, before: tuple[str, ...] = ()) -> None:
+        """Say in one message what of the settings could not be used and was not said before."""
+        problems = [one for one in self.loaded.problems if one not in before]
+        if problems:
+            self.editor.say("warning", "agent-ls settings: " + " ".join(problems))
+
+    async def _open_sessions(self) -> None:
+        self.workspace.use_save_fallback(self.settings.save_fallback)
+        try:
+            self._sessions = await open_sessions(self.settings, self.workspace, is_attended=True)
+        except AgentLsError as error:
+            self._problem = str(error)
+            self.editor.say("error", f"agent-ls cannot work: {error}")
+
+    # Sessions.
+
+    @property
+    def sessions(self) -> Sessions:
+        """Return the sessions. Errors: ``AgentLsError`` when they could not be opened."""
+        if self._sessions is None:
+            raise AgentLsError(self._problem)
+        return self._sessions
+
+    async def session(self, session_id: str | None = None) -> Session:
+        """Return an open session, the current one when no id is given, with its faces.
+
+        Errors: ``AgentLsError`` when it is not open, or there is nothing to work on.
+        """
+        self.refresh_roots()
+        if not self.workspace.roots:
+            raise AgentLsError("Open a file or a folder first: the agent works on those.")
+        if session_id is None:
+            current = next(reversed(self.faces.sessions.values()), None)
+            found = current or await self.create()
+        else:
+            found = self.sessions.get(session_id)
+            if found is None:
+                raise AgentLsError(
+                    f"Session {session_id} is not open here; "
+                    "resume it with the command agent-ls.session.resume."
+                )
+        return self.faces.attach(found)
+
+    async def create(self, mode: Mode | None = None, model: str | None = None) -> Session:
+        """Begin another session, which becomes the current one."""
+        self.refresh_roots()
+        if mode is None and not self.server.protocol.folders:
+            # Without a folder nobody has said what the agent may do here.
+            strict = min(self.settings.mode, Mode.ASK, key=_STRICTEST_FIRST.index)
+            mode = Mode(strict)
+        return self.faces.attach(await self.sessions.create(mode=mode, model=model))
+
+    async def resume(self, session_id: str, *, continue_turn: bool = True) -> Session:
+        """Open a stored session, which becomes the current one."""
+        session = await self.sessions.open(session_id)
+        self.faces.attach(session, is_current=True)
+        if continue_turn:
+            session.resume()
+        return session
+
+    async def offer_resuming(self) -> None:
+        """Tell the person of a turn that was cut off, and resume it where they say so."""
+        if self._sessions is None or not self.workspace.roots:
+            return
+        interrupted = await self._sessions.interrupted()
+        if not interrupted:
+            return
+        first = interrupted[0]
+        words = f"The agent was cut off in: {first.title or first.session_id}."
+        if self.server.profile.message_requests:
+            chosen = await self.editor.choose(words, ["Resume", "Not now"], timeout_s=600)
+            if chosen == "Resume":
+                await self.resume(first.session_id)
+        else:
+            self.editor.say("info", f"{words} Go on with the command agent-ls.session.resume.")
+
+    def session_of_approval(
+        self, session_id: str | None, approval_id: str | None
+    ) -> Session | None:
+        """Return the session in which an approval waits: this one, or that of the oldest."""
+        return self._session_of(ApprovalRequest, session_id, approval_id)
+
+    def session_of_question(
+        self, session_id: str | None, question_id: str | None
+    ) -> Session | None:
+        """Return the session in which a question waits: this one, or that of the oldest."""
+        return self._session_of(Question, session_id, question_id)
+
+    def _session_of(
+        self, kind: type[object], session_id: str | None, subject_id: str | None
+    ) -> Session | None:
+        for found_id, subject in self.faces.marks.waiting():
+            if (
+                isinstance(subject, kind)
+                and session_id in (None, found_id)
+                and subject_id in (None, subject.id)
+            ):
+                return self.faces.sessions.get(found_id)
+        return None
+
+    # Documents.
+
+    def text(self, uri: str) -> str | None:
+        """Return an open document's text."""
+        found = self.server.documents.get(uri)
+        return found.text if found else None
+
+    def anchor(self, uri: str, line: int) -> Anchor | None:
+        """Return a place as sessions keep it; None outside the folders."""
+        path = uri_to_path(uri)
+        shown = None if path is None else self.workspace.shown(path.resolve())
+        return None if shown is None else Anchor(path=shown, line=line)
+
+    async def comments(self, uri: str) -> list[InstructionComment]:
+        """Return the instruction comments of an open document, found once for each text."""
+        document = self.server.documents.get(uri)
+        if document is None:
+            return []
+        kept = self._comments.get(document.uri)
+        if kept is not None and kept[0] == document.revision:
+            return kept[1]
+        found = await asyncio.to_thread(
+            find_instructions,
+            document.text,
+            language_id=document.language_id,
+            file_name=document.uri.rpartition("/")[2],
+            marker=self.settings.marker,
+        )
+        self._comments[document.uri] = document.revision, found
+        return found
+
+    def spawn(self, work: Coroutine[Any, Any, object]) -> None:
+        """Let something go on that nobody waits for; what breaks it is logged."""
+        task: asyncio.Task[object] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("something in the background failed", exc_info=error)
+
+    def _refresh_marks(self) -> None:
+        self.faces.marks.refresh()
+
+    async def close(self) -> None:
+        """End what runs and close the store."""
+        for task in self._tasks:
+            task.cancel()
+        self.editor.close()
+        self.workspace.close()
+        await self._close_sessions()
+
+    async def _close_sessions(self) -> None:
+        sessions, self._sessions = self._sessions, None
+        self._problem = "agent-ls is stopping"
+        self.faces.detach()
+        if sessions is not None:
+            await sessions.close()
+
+
+def _without_defaults(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is as it is by default: some editors send every setting they know."""
+    kept: dict[str, Any] = {}
+    for key, value in values.items():
+        default = defaults.get(key)
+        if isinstance(value, Mapping) and isinstance(default, Mapping):
+            inner = _without_defaults(
+                cast("Mapping[str, Any]", value), cast("Mapping[str, Any]", default)
+            )
+            if inner:
+                kept[key] = inner
+        elif value is not None and (key not in defaults or value != default):
+            kept[key] = value
+    return kept

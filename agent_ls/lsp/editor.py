@@ -1,0 +1,174 @@
+"""Asks the editor to do things: edit, save, delete, move, show words.
+
+Owns the time limits, and what each kind of editor needs to be asked differently; what an answer
+proves is judged elsewhere. Every question ends, whatever the editor does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from lsprotocol import types
+
+from agent_ls.lsp.asking import ClientError, ClientRefused
+from agent_ls.lsp.buffer_edits import Reply, TextEdit
+from agent_ls.lsp.documents import Snapshot
+from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.notices import Level
+from agent_ls.lsp.wire import SaveParams
+
+_log = logging.getLogger(__name__)
+
+_EDIT_S = 10.0
+_ASKING_EDIT_S = 300.0
+"""Where the editor asks its person before it edits."""
+_PENDING_EDIT_S = 3600.0
+"""An edit that waits as a code action."""
+_SAVE_S = 15.0
+_PROGRESS_S = 2.0
+_AFTER_COMMAND_S = 1.5
+"""Some editors take edits only for 2 s after a command; the way there takes time too."""
+
+_LEVELS = {
+    "error": types.MessageType.Error,
+    "warning": types.MessageType.Warning,
+    "info": types.MessageType.Info,
+    "log": types.MessageType.Log,
+}
+
+OfferEdit = Callable[[Snapshot, types.WorkspaceEdit, str], "asyncio.Future[Reply]"]
+
+
+class EditorClient:
+    """The editor, as far as the workspace and the faces ask it for things."""
+
+    def __init__(self, server: AgentLanguageServer, offer_edit: OfferEdit) -> None:
+        """Take the server, and how an edit is offered to the person as a code action."""
+        self._server = server
+        self._offer_edit = offer_edit
+        self._last_command_s = -_AFTER_COMMAND_S
+
+    def command_came(self) -> None:
+        """Note that the person ran a command: from now on for a moment every editor takes edits."""
+        self._last_command_s = time.monotonic()
+
+    async def apply_text(self, snapshot: Snapshot, edits: list[TextEdit], label: str) -> Reply:
+        """Have one document edited; offer the edit where the editor takes none by itself."""
+        edit = _workspace_edit(snapshot, edits)
+        profile = self._server.profile
+        is_late = time.monotonic() - self._last_command_s > _AFTER_COMMAND_S
+        if profile.edits == "after_command" and is_late:
+            return await self._offered(snapshot, edit, label)
+        limit_s = _ASKING_EDIT_S if profile.edits == "asks_user" else _EDIT_S
+        reply = await self._apply(edit, label, limit_s)
+        if profile.edits == "after_command" and reply.said == "no":
+            return await self._offered(snapshot, edit, label)
+        return reply
+
+    def close(self) -> None:
+        """End every question that waits for the editor, so that nothing waits for it any more."""
+        self._server.protocol.questions.close()
+
+    async def take_away(self, uri: str, new_uri: str | None) -> Reply:
+        """Have a file deleted, or moved; ``nothing`` where the editor cannot or does not say."""
+        operation = "delete" if new_uri is None else "rename"
+        if operation not in self._server.profile.file_operations:
+            return Reply("nothing")
+        change = types.DeleteFile(uri=uri) if new_uri is None else types.RenameFile(uri, new_uri)
+        edit = types.WorkspaceEdit(document_changes=[change])
+        return await self._apply(edit, f"Agent: {operation}", _EDIT_S)
+
+    async def save(self, uris: list[str]) -> bool:
+        """Have documents saved; False where the editor cannot be asked."""
+        if not self._server.profile.opted_in:
+            return False
+        try:
+            await self._server.ask_client("agent/save", SaveParams(uris=uris), timeout_s=_SAVE_S)
+        except ClientError as error:
+            _log.warning("saving failed: %s", error)
+            return False
+        return True
+
+    def advise_saving(self, paths: list[str]) -> None:
+        """Tell the person which files to save."""
+        self.say(
+            "warning",
+            f"A command reads the files on disk, where these are older: {', '.join(paths)}. "
+            "Save them, or set save_fallback to write.",
+        )
+
+    async def create_progress(self, token: str) -> bool:
+        """Create a progress token; False where the editor shows none or does not answer."""
+        if not self._server.profile.progress:
+            return False
+        params = types.WorkDoneProgressCreateParams(token=token)
+        try:
+            await self._server.ask_client(
+                types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, timeout_s=_PROGRESS_S
+            )
+        except ClientError as error:
+            _log.info("no progress: %s", error)
+            return False
+        return True
+
+    async def choose(self, text: str, choices: list[str], timeout_s: float) -> str | None:
+        """Return the choice of a message box; None when it was dismissed or cannot be shown."""
+        if not self._server.profile.message_requests:
+            return None
+        params = types.ShowMessageRequestParams(
+            type=types.MessageType.Info,
+            message=text,
+            actions=[types.MessageActionItem(title=one) for one in choices],
+        )
+        try:
+            chosen = await self._server.ask_client(
+                types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout_s=timeout_s
+            )
+        except ClientError as error:
+            _log.info("no choice: %s", error)
+            return None
+        title = getattr(chosen, "title", None)
+        return title if title in choices else None
+
+    def say(self, level: Level, text: str) -> None:
+        """Show words, or write them to the client's log."""
+        params = {"type": _LEVELS[level].value, "message": text}
+        shown = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
+        self._server.protocol.notify(shown, params)
+
+    async def _offered(self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str) -> Reply:
+        offered = self._offer_edit(snapshot, edit, label)
+        try:
+            async with asyncio.timeout(_PENDING_EDIT_S):
+                return await offered
+        except TimeoutError:
+            return Reply("no", "nobody applied it")
+        finally:
+            offered.cancel()
+
+    async def _apply(self, edit: types.WorkspaceEdit, label: str, limit_s: float) -> Reply:
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=label)
+        try:
+            result = await self._server.ask_client(
+                types.WORKSPACE_APPLY_EDIT, params, timeout_s=limit_s
+            )
+        except ClientRefused as error:
+            return Reply("no", str(error))
+        except ClientError as error:
+            _log.info("no answer to an edit: %s", error)
+            return Reply("nothing")
+        return Reply("yes") if result.applied else Reply("no", result.failure_reason or "")
+
+
+def _workspace_edit(snapshot: Snapshot, edits: list[TextEdit]) -> types.WorkspaceEdit:
+    document = types.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.version)
+    changes = [
+        types.TextEdit(types.Range(types.Position(*one.start), types.Position(*one.end)), one.text)
+        for one in edits
+    ]
+    return types.WorkspaceEdit(
+        document_changes=[types.TextDocumentEdit(text_document=document, edits=changes)]
+    )

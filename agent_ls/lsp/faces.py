@@ -1,0 +1,141 @@
+"""What one editor sees of all sessions: marks, progress, notices and, if it opted in, updates.
+
+Owns which sessions are open here, and attaches the readers to each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from agent_ls import catalogue
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import ToolKind
+from agent_ls.loop.ports import Reader
+from agent_ls.loop.state import SessionState
+from agent_ls.lsp.attention import Attention
+from agent_ls.lsp.documents import DocumentEvent
+from agent_ls.lsp.editor import EditorClient
+from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.marks import Mark, Marks
+from agent_ls.lsp.notices import Notices
+from agent_ls.lsp.pending_edits import PendingEdits
+from agent_ls.lsp.progress import Limits, TurnProgress
+from agent_ls.lsp.publisher import Publisher
+from agent_ls.lsp.shapes import diagnostic_of
+from agent_ls.session.session import Session
+from agent_ls.settings import Settings
+
+
+class Faces:
+    """The readers of one editor's sessions."""
+
+    def __init__(
+        self,
+        server: AgentLanguageServer,
+        editor: EditorClient,
+        attention: Attention,
+        pending_edits: PendingEdits,
+    ) -> None:
+        """Build the faces that this client can show."""
+        self._server = server
+        self._attention = attention
+        self.sessions: dict[str, Session] = {}
+        """The open sessions by id; the last is the current one."""
+        self.marks = Marks(attention, self.states, self._publish_marks, pending_edits.all)
+        self.progress = TurnProgress(editor.create_progress, self._notify, Limits())
+        self.notices = Notices(editor.say, self.marks.is_shown)
+        self.publisher: Publisher | None = None
+        if server.profile.opted_in:
+            self.publisher = Publisher(self._notify, _tool_kinds(), attention.uri)
+        server.documents.listen(self._on_document)
+        self._idle: list[Callable[[], Awaitable[object]]] = []
+        self._tasks: set[asyncio.Future[object]] = set()
+
+    def states(self) -> Iterator[SessionState]:
+        """Yield the state of every session that is open here."""
+        for session in self.sessions.values():
+            yield session.state
+
+    def attach(self, session: Session, *, is_current: bool = False) -> Session:
+        """Show a session from now on; harmless for one that is shown."""
+        known = self.sessions.pop(session.id, None) if is_current else None
+        if known is None and session.id not in self.sessions:
+            for reader in self._readers():
+                session.follow(reader)
+            session.follow(_IdleWatch(self))
+            self.progress.begin(session.state)
+            if self.publisher is not None:
+                self.publisher.begin(session.state)
+        self.sessions[session.id] = session
+        self.marks.refresh()
+        return session
+
+    def detach(self) -> None:
+        """Forget the sessions; their marks go."""
+        self.sessions.clear()
+        self.marks.refresh()
+
+    def use_settings(self, settings: Settings) -> None:
+        """Take over what the settings say of the faces."""
+        policies: dict[str, Any] = settings.model_dump()["policies"]
+        self.progress.use_limits(
+            Limits(
+                steps=policies["step_limit"]["max_steps"],
+                tokens=policies["budget"]["max_tokens"],
+                cost_usd=policies["budget"]["max_cost_usd"],
+            )
+        )
+
+    def when_idle(self, do: Callable[[], Awaitable[object]]) -> None:
+        """Do something once, after no turn runs any more."""
+        if do not in self._idle:
+            self._idle.append(do)
+
+    def on_turn_ended(self) -> None:
+        """Do what waited for the turns to end, if none runs."""
+        if any(state.is_running for state in self.states()):
+            return
+        waiting, self._idle = self._idle, []
+        for do in waiting:
+            task = asyncio.ensure_future(do())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _readers(self) -> list[Reader]:
+        # Marks first: notices ask them where a question stands.
+        readers: list[Reader] = [self.marks, self.progress, self.notices]
+        return [*readers, self.publisher] if self.publisher else readers
+
+    def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
+        lines = self._attention.lines(uri)
+        encoding = self._server.documents.encoding
+        found = [diagnostic_of(one, lines, encoding) for one in marks]
+        self._notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": found})
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        if self.sessions:
+            self.marks.on_document()
+
+    def _notify(self, method: str, params: object) -> None:
+        self._server.protocol.notify(method, params)
+
+
+class _IdleWatch:
+    """A Reader that tells when a turn has ended."""
+
+    def __init__(self, faces: Faces) -> None:
+        self._faces = faces
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        if isinstance(stored.event, e.TurnEnded):
+            # The session begins its next queued turn before it counts as idle.
+            asyncio.get_running_loop().call_soon(self._faces.on_turn_ended)
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+
+def _tool_kinds() -> dict[str, ToolKind]:
+    return {tool.name: tool.kind for tool in catalogue.TOOLS}

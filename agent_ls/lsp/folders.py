@@ -1,0 +1,43 @@
+"""Which folders the agent works in: the editor's, or the one of the first file it opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from agent_ls.loop.ports import Root
+from agent_ls.lsp.uris import uri_to_path
+from agent_ls.safety.trust import TrustedFolders
+
+
+def roots_of(
+    folders: Mapping[str, str], document_uris: Iterable[str], trust: TrustedFolders
+) -> tuple[Root, ...]:
+    """Return the roots, in the editor's order, each with a name of its own.
+
+    Without a folder the root is that of the first open file; without that there is none.
+    """
+    found: dict[Path, str] = {}
+    for uri, name in folders.items():
+        path = uri_to_path(uri)
+        if path is not None and path.is_dir():
+            found.setdefault(path.resolve(), name)
+    if not found:
+        files = (path for uri in document_uris if (path := uri_to_path(uri)) is not None)
+        first = next((path.parent for path in files if path.parent.is_dir()), None)
+        if first is not None:
+            found[first.resolve()] = first.name
+    roots: list[Root] = []
+    for path, name in found.items():
+        taken = {root.name for root in roots}
+        roots.append(Root(_free(name or path.name or "root", taken), path, trust.is_trusted(path)))
+    return tuple(roots)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken and holds no separator."""
+    plain = name.replace("/", "-").replace("\\", "-")
+    number, free = 2, plain
+    while free in taken:
+        free, number = f"{plain}-{number}", number + 1
+    return free

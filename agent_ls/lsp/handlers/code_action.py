@@ -1,0 +1,102 @@
+"""``textDocument/codeAction``: everything the agent offers at a place.
+
+Computed from the range and our own state: what a client sends back of diagnostics is only used
+for problems of other servers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lsprotocol import types
+
+from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.lsp import offers
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.marks import SOURCE, Mark
+from agent_ls.lsp.shapes import diagnostic_of
+from agent_ls.syntax.comments import InstructionComment
+
+
+async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """Return the actions: what waits for the person first, what can be asked for last."""
+    uri, where = params.text_document.uri, params.range
+    edge.attention.touch(uri)
+    found = [
+        *_marked(edge, uri, where),
+        *_waiting_elsewhere(edge, uri, where),
+        *await _comments(edge, uri, where),
+        *_problems(edge, uri, params.context.diagnostics),
+        *_selection(edge, uri, where),
+        *(
+            offers.stop_offer(state.session_id, state.turn.prompt)
+            for state in edge.faces.states()
+            if state.is_running and state.turn is not None
+        ),
+    ]
+    only = params.context.only
+    return found if not only else [one for one in found if _is_wanted(one, only)]
+
+
+def _marks(edge: Edge, uri: str, where: types.Range) -> list[Mark]:
+    return edge.faces.marks.at(uri, where.start.line, where.end.line)
+
+
+def _marked(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
+    lines, encoding = edge.attention.lines(uri), edge.server.documents.encoding
+    for mark in _marks(edge, uri, where):
+        yield from offers.mark_offers(mark, diagnostic_of(mark, lines, encoding))
+
+
+def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
+    """Offer the answers to what waits, wherever the person is."""
+    here = {
+        one.subject.id
+        for one in _marks(edge, uri, where)
+        if isinstance(one.subject, ApprovalRequest | Question)
+    }
+    for session_id, asked in edge.faces.marks.waiting():
+        if asked.id not in here:
+            yield from offers.waiting_offers(session_id, asked)
+    lines, encoding = edge.attention.lines(uri), edge.server.documents.encoding
+    for mark in edge.faces.marks.pending():
+        if mark.uri != uri or not mark.span.touches(where.start.line, where.end.line):
+            yield from offers.mark_offers(mark, diagnostic_of(mark, lines, encoding))
+
+
+async def _comments(edge: Edge, uri: str, where: types.Range) -> list[types.CodeAction]:
+    return [
+        offers.comment_offer(uri, comment)
+        for comment in await edge.comments(uri)
+        if comment.line <= where.end.line and where.start.line <= _last_line(edge, uri, comment)
+    ]
+
+
+def _last_line(edge: Edge, uri: str, comment: InstructionComment) -> int:
+    text = edge.text(uri) or ""
+    return comment.line + text.count("\n", comment.start, comment.end)
+
+
+def _problems(
+    edge: Edge, uri: str, diagnostics: Sequence[types.Diagnostic]
+) -> Iterator[types.CodeAction]:
+    anchor = edge.anchor(uri, 0)
+    ours = {one.message for one in edge.faces.marks.in_document(uri)}
+    for diagnostic in diagnostics:
+        if anchor is None or diagnostic.source == SOURCE or diagnostic.message in ours:
+            continue
+        yield offers.problem_offer(uri, anchor.path, diagnostic)
+
+
+def _selection(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
+    if where.start != where.end and edge.text(uri) is not None:
+        last = where.end.line
+        if where.end.character == 0 and last > where.start.line:
+            last -= 1
+        yield from offers.selection_offers(uri, where.start.line, last)
+
+
+def _is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:
+    kind = str(getattr(action.kind, "value", action.kind))
+    wanted = (str(getattr(one, "value", one)) for one in only)
+    return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)

@@ -1,0 +1,76 @@
+"""Commands that settle what waits for the person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    QuestionAnswer,
+)
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.wire import ApprovalResolveParams, QuestionResolveParams
+
+_SETTLED = "That is already settled."
+
+
+async def resolve_approval(edge: Edge, argument: Any = None) -> bool:
+    """Settle an approval: a choice for the oldest, or an object with id, choice and words.
+
+    Without an argument the oldest is allowed once.
+    """
+    if argument is None or isinstance(argument, str):
+        argument = {"choice": argument or ApprovalChoice.ALLOW_ONCE.value}
+    try:
+        asked = ApprovalResolveParams.model_validate(argument)
+    except ValueError as error:
+        raise AgentLsError(f"agent-ls.approval.resolve: not understood: {error}") from None
+    answer = ApprovalAnswer(
+        choice=asked.choice,
+        note=asked.note,
+        arguments_json=asked.arguments_json,
+        by="code_action",
+    )
+    session = edge.session_of_approval(asked.session_id, asked.approval_id)
+    settled = session is not None and await session.resolve_approval(asked.approval_id, answer)
+    return _told(edge, settled)
+
+
+async def show_approval(edge: Edge, approval_id: Any = None) -> bool:
+    """Show in a message box what exactly waits for permission."""
+    for _, asked in edge.faces.marks.waiting():
+        if isinstance(asked, ApprovalRequest) and approval_id in (None, asked.id):
+            edge.editor.say(
+                "info", f"{asked.preview.title}\n\n{asked.preview.payload}\n\n{asked.reason}"
+            )
+            return True
+    return _told(edge, settled=False)
+
+
+async def resolve_question(edge: Edge, argument: Any = None) -> bool:
+    """Answer a question: words for the oldest, or an object with id and words."""
+    if isinstance(argument, str):
+        argument = {"text": argument}
+    try:
+        asked = QuestionResolveParams.model_validate(argument or {})
+    except ValueError as error:
+        raise AgentLsError(f"agent-ls.question.resolve: not understood: {error}") from None
+    answer = QuestionAnswer(text=asked.text, by="code_action")
+    session = edge.session_of_question(asked.session_id, asked.question_id)
+    settled = session is not None and await session.resolve_question(asked.question_id, answer)
+    return _told(edge, settled)
+
+
+async def discard_edit(edge: Edge, number: Any = None) -> bool:
+    """Say no to an edit that waits to be applied by hand."""
+    return _told(edge, edge.pending_edits.discard(str(number)))
+
+
+def _told(edge: Edge, settled: bool) -> bool:
+    """Say, without an error, that somebody else was faster."""
+    if not settled:
+        edge.editor.say("info", _SETTLED)
+    return settled

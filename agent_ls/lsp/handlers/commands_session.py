@@ -1,0 +1,83 @@
+"""Commands for sessions and what holds in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.modes import Mode
+from agent_ls.loop.ports import SessionSummary
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.uris import uri_to_path
+
+_OFFERED = 5
+_CHOOSING_S = 600.0
+
+
+async def list_sessions(edge: Edge) -> list[dict[str, Any]]:
+    """Return the sessions of this workspace, newest first, and offer the newest to open."""
+    found = await edge.sessions.list()
+    if found:
+        edge.spawn(_offer(edge, found[:_OFFERED]))
+    return [
+        {"sessionId": one.session_id, "title": one.title, "turns": one.turns, "status": one.status}
+        for one in found
+    ]
+
+
+async def new(edge: Edge) -> str:
+    """Begin another session; later prompts go there."""
+    return (await edge.create()).id
+
+
+async def resume(edge: Edge, session_id: Any = None) -> str:
+    """Open a session and go on with its turn; by default the one that was cut off last."""
+    if not isinstance(session_id, str):
+        interrupted = await edge.sessions.interrupted()
+        if not interrupted:
+            raise AgentLsError("No session of this workspace was cut off.")
+        session_id = interrupted[0].session_id
+    return (await edge.resume(session_id)).id
+
+
+async def mode(edge: Edge, name: Any = None) -> str:
+    """Switch the permission mode."""
+    if name not in list(Mode):
+        raise AgentLsError(f"agent-ls.mode needs one of: {', '.join(Mode)}.")
+    session = await edge.session()
+    await session.set_mode(Mode(name))
+    return session.state.mode
+
+
+async def model(edge: Edge, name: Any = None) -> str:
+    """Switch the model."""
+    if not isinstance(name, str) or not name.strip():
+        raise AgentLsError("agent-ls.model needs the model's name, such as ollama_chat/qwen3.")
+    session = await edge.session()
+    await session.set_model(name.strip())
+    return session.state.model
+
+
+async def trust(edge: Edge, folder: Any = None) -> list[str]:
+    """Trust a folder, or all open ones: what their content runs may run from now on."""
+    edge.refresh_roots()
+    folders = [root.path for root in edge.workspace.roots]
+    if isinstance(folder, str):
+        folders = [uri_to_path(folder) or Path(folder)]
+    if not folders or not all(one.is_absolute() for one in folders):
+        raise AgentLsError("agent-ls.trust needs a folder: its URI, or an absolute path.")
+    for one in folders:
+        edge.trust.trust(one)
+    edge.refresh_roots()
+    edge.spawn(edge.reload())
+    names = [str(one) for one in folders]
+    edge.editor.say("info", f"Trusted: {', '.join(names)}. Its own tools and settings count now.")
+    return names
+
+
+async def _offer(edge: Edge, found: list[SessionSummary]) -> None:
+    titles = {f"{number}. {one.title or 'untitled'}": one for number, one in enumerate(found, 1)}
+    chosen = await edge.editor.choose("Open a session:", list(titles), timeout_s=_CHOOSING_S)
+    if chosen is not None:
+        await edge.resume(titles[chosen].session_id)

@@ -1,0 +1,159 @@
+"""The code actions for what stands in a document or waits anywhere: titles, kinds, commands.
+
+Pure: what is offered where is decided by ``handlers/code_action.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from lsprotocol import types
+
+from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
+from agent_ls.domain.findings import Finding
+from agent_ls.lsp.marks import Mark, Nudge, PendingEdit
+from agent_ls.lsp.prompts import finding_prompt, problem_prompt
+from agent_ls.lsp.updates import CHOICE_NAMES
+from agent_ls.syntax.comments import InstructionComment
+
+_TITLE_CHARACTERS = 60
+_BY_HAND = (
+    ApprovalChoice.ALLOW_ONCE,
+    ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_ALWAYS,
+    ApprovalChoice.REJECT_ONCE,
+    ApprovalChoice.REJECT_ALWAYS,
+)
+"""Choices that need no further words, so that a code action can be the answer."""
+
+
+def action(
+    title: str,
+    command: str,
+    *arguments: Any,
+    kind: types.CodeActionKind = types.CodeActionKind.QuickFix,
+    diagnostic: types.Diagnostic | None = None,
+) -> types.CodeAction:
+    """Return one action that runs a command of ours; never preferred, so nothing runs unasked."""
+    return types.CodeAction(
+        title=title,
+        kind=kind,
+        diagnostics=[diagnostic] if diagnostic else None,
+        command=types.Command(title=title, command=command, arguments=list(arguments) or None),
+    )
+
+
+def waiting_offers(
+    session_id: str,
+    asked: ApprovalRequest | Question,
+    diagnostic: types.Diagnostic | None = None,
+) -> Iterator[types.CodeAction]:
+    """Yield the answers to an approval or a question."""
+    if isinstance(asked, Question):
+        for option in asked.options:
+            yield action(
+                f"Agent: answer “{_short(option)}” — {_short(asked.text)}",
+                "agent-ls.question.resolve",
+                {"questionId": asked.id, "sessionId": session_id, "text": option},
+                diagnostic=diagnostic,
+            )
+        return
+    what = _short(asked.preview.title)
+    for choice in asked.choices:
+        if choice not in _BY_HAND:
+            continue
+        name = CHOICE_NAMES[choice]
+        if choice is ApprovalChoice.ALLOW_SESSION and asked.preview.grant:
+            name += f" ({_short(asked.preview.grant)})"
+        yield action(
+            f"Agent: {name} — {what}",
+            "agent-ls.approval.resolve",
+            {"approvalId": asked.id, "sessionId": session_id, "choice": choice.value},
+            diagnostic=diagnostic,
+        )
+    yield action(f"Agent: Show — {what}", "agent-ls.approval.show", asked.id, diagnostic=diagnostic)
+
+
+def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.CodeAction]:
+    """Yield what can be done about a mark."""
+    match mark.subject:
+        case ApprovalRequest() | Question():
+            yield from waiting_offers(mark.session_id, mark.subject, diagnostic)
+        case Nudge():
+            yield from _nudge_offers(mark, mark.subject, diagnostic)
+        case PendingEdit():
+            yield from _pending_offers(mark.subject, diagnostic)
+        case Finding():
+            wish = finding_prompt(mark.subject, mark.span.line)
+            argument = {"uri": mark.uri, "line": mark.span.line, "text": wish}
+            title = f"Ask the agent to fix: {_short(mark.subject.message)}"
+            yield action(title, "agent-ls.prompt", argument, diagnostic=diagnostic)
+
+
+def comment_offer(uri: str, comment: InstructionComment) -> types.CodeAction:
+    """Return the action that carries an instruction comment out."""
+    argument = {"uri": uri, "line": comment.line, "about": "comment"}
+    return action(f"Run agent: {_short(comment.prompt)}", "agent-ls.prompt", argument)
+
+
+def problem_offer(uri: str, path: str, diagnostic: types.Diagnostic) -> types.CodeAction:
+    """Return the action that has the agent mend what another server found."""
+    line = diagnostic.range.start.line
+    wish = problem_prompt(path, line, diagnostic.message, diagnostic.source or "")
+    argument = {"uri": uri, "line": line, "text": wish}
+    title = f"Ask the agent to fix: {_short(diagnostic.message)}"
+    return action(title, "agent-ls.prompt", argument, diagnostic=diagnostic)
+
+
+def selection_offers(uri: str, first: int, last: int) -> Iterator[types.CodeAction]:
+    """Yield what can be asked about some lines without typing."""
+    for title, wish in (
+        ("Ask the agent to explain this", "Explain this code. Change nothing."),
+        ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
+        ("Ask the agent to improve this", "Improve this code without changing what it does."),
+    ):
+        argument = {
+            "uri": uri,
+            "line": first,
+            "lastLine": last,
+            "about": "selection",
+            "text": wish,
+        }
+        yield action(title, "agent-ls.prompt", argument, kind=types.CodeActionKind.RefactorRewrite)
+
+
+def stop_offer(session_id: str, title: str) -> types.CodeAction:
+    """Return the action that stops a turn."""
+    return action(f"Stop the agent: {_short(title)}", "agent-ls.stop", session_id)
+
+
+def _nudge_offers(
+    mark: Mark, nudge: Nudge, diagnostic: types.Diagnostic
+) -> Iterator[types.CodeAction]:
+    names = [
+        ("Agent: Leave it", "agent-ls.nudge.leave"),
+        ("Agent: Never for this session", "agent-ls.nudge.silence"),
+    ]
+    if not nudge.is_running:
+        names.insert(0, ("Agent: Continue", "agent-ls.nudge.continue"))
+    for title, command in names:
+        yield action(title, command, mark.session_id, diagnostic=diagnostic)
+
+
+def _pending_offers(
+    pending: PendingEdit, diagnostic: types.Diagnostic
+) -> Iterator[types.CodeAction]:
+    yield types.CodeAction(
+        title=f"Apply — {pending.label}",
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[diagnostic],
+        edit=cast("types.WorkspaceEdit", pending.edit),
+    )
+    title = f"Discard — {pending.label}"
+    yield action(title, "agent-ls.edit.discard", pending.id, diagnostic=diagnostic)
+
+
+def _short(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= _TITLE_CHARACTERS else line[: _TITLE_CHARACTERS - 1] + "…"

@@ -1,0 +1,85 @@
+"""Edits that wait as code actions, for editors that take none by themselves.
+
+Owns which wait; an edit is done when the document's text moves on, whoever moved it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lsprotocol import types
+
+from agent_ls.lsp.buffer_edits import Reply
+from agent_ls.lsp.documents import DocumentEvent, DocumentStore, Snapshot
+from agent_ls.lsp.marks import PendingEdit
+
+
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    edit: PendingEdit
+    text: str
+    reply: asyncio.Future[Reply]
+
+
+class PendingEdits:
+    """The offered edits of one editor."""
+
+    def __init__(self, documents: DocumentStore, changed: Callable[[], None]) -> None:
+        """Take the open documents, and whom to tell when there are others to offer."""
+        self._documents = documents
+        self._changed = changed
+        self._offered: dict[str, _Offered] = {}
+        self._numbers = itertools.count(1)
+        documents.listen(self._on_document)
+
+    def all(self) -> list[PendingEdit]:
+        """Return the edits that wait, oldest first."""
+        return [one.edit for one in self._offered.values()]
+
+    def offer(
+        self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str
+    ) -> asyncio.Future[Reply]:
+        """Offer an edit; the answer comes with the document's next text, or never."""
+        number = f"edit-{next(self._numbers)}"
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        pending = PendingEdit(number, snapshot.uri, _first_line(edit), label, edit)
+        self._offered[number] = _Offered(pending, snapshot.text, reply)
+        reply.add_done_callback(lambda _: self._forget(number))
+        self._changed()
+        return reply
+
+    def discard(self, number: str) -> bool:
+        """Say no to an edit; False when it does not wait any more."""
+        found = self._offered.get(number)
+        if found is None or found.reply.done():
+            return False
+        found.reply.set_result(Reply("no", "the user discarded it"))
+        return True
+
+    def _forget(self, number: str) -> None:
+        self._offered.pop(number, None)
+        self._changed()
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        for found in list(self._offered.values()):
+            if found.edit.uri != event.uri or found.reply.done():
+                continue
+            now = self._documents.get(event.uri)
+            if now is None:
+                found.reply.set_result(Reply("no", "the document was closed"))
+            elif now.text != found.text:
+                found.reply.set_result(Reply("yes"))
+
+
+def _first_line(edit: types.WorkspaceEdit) -> int:
+    for change in edit.document_changes or ():
+        if isinstance(change, types.TextDocumentEdit):
+            return min((one.range.start.line for one in _plain(change)), default=0)
+    return 0
+
+
+def _plain(change: types.TextDocumentEdit) -> list[types.TextEdit]:
+    return [one for one in change.edits if isinstance(one, types.TextEdit)]

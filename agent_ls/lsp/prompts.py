@@ -1,0 +1,62 @@
+"""What the agent is told when a person picks something in a document instead of typing.
+
+Pure text: the place, the lines around it, and the wish.
+"""
+
+from __future__ import annotations
+
+from agent_ls.domain.findings import Finding
+from agent_ls.syntax.comments import InstructionComment
+
+_AROUND_LINES = 3
+_MAX_LINES = 60
+
+CONTINUE = "Continue: do now what you said you would do."
+
+
+def comment_prompt(path: str, text: str, comment: InstructionComment) -> str:
+    """Return the prompt of an instruction comment; the agent takes the comment out when done."""
+    last = comment.line + text.count("\n", comment.start, comment.end)
+    return (
+        f"{comment.prompt}\n\n"
+        f"This instruction stands in a comment in {path}, {_lines_named(comment.line, last)}:\n"
+        f"{_excerpt(text, comment.line - _AROUND_LINES, last + _AROUND_LINES)}\n"
+        "Carry it out, and remove that comment when you are done."
+    )
+
+
+def selection_prompt(wish: str, path: str, text: str, first: int, last: int) -> str:
+    """Return a prompt about some lines (0-based, inclusive)."""
+    return (
+        f"{wish}\n\nIt is about {path}, {_lines_named(first, last)}:\n{_excerpt(text, first, last)}"
+    )
+
+
+def finding_prompt(finding: Finding, line: int) -> str:
+    """Return the wish to mend what a checker found."""
+    code = f" {finding.code}" if finding.code else ""
+    return (
+        f"Fix this problem in {finding.path}, line {line + 1}, "
+        f"reported by {finding.checker}{code}: {finding.message}"
+    )
+
+
+def problem_prompt(path: str, line: int, message: str, source: str) -> str:
+    """Return the wish to mend a diagnostic of another server."""
+    by = f", reported by {source}" if source else ""
+    return f"Fix this problem in {path}, line {line + 1}{by}: {message}"
+
+
+def _lines_named(first: int, last: int) -> str:
+    return f"line {first + 1}" if first == last else f"lines {first + 1} to {last + 1}"
+
+
+def _excerpt(text: str, first: int, last: int) -> str:
+    """Return lines with their numbers, the middle left out when there are very many."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    first, last = max(0, first), min(last, len(lines) - 1)
+    shown = [f"{number + 1:>5}  {lines[number]}" for number in range(first, last + 1)]
+    if len(shown) > _MAX_LINES:
+        half = _MAX_LINES // 2
+        shown = [*shown[:half], f"       … {len(shown) - 2 * half} lines …", *shown[-half:]]
+    return "\n".join(shown)

@@ -1,0 +1,179 @@
+"""The language server: what it announces, and its life from ``initialize`` to the last message.
+
+Until ``initialize`` is answered only pygls and plain literals are loaded; everything else comes
+on a thread afterwards, and messages that need it are held until it is there.
+``FEATURES`` and ``COMMANDS`` are the whole surface: a new one is a file in ``handlers`` and a
+line here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from lsprotocol import types
+
+from agent_ls import __version__
+from agent_ls.lsp.language_server import AgentLanguageServer
+
+if TYPE_CHECKING:
+    from agent_ls.lsp.edge import Edge
+
+_log = logging.getLogger(__name__)
+
+AGENT_VERSION: Final = 1
+"""Of the ``agent/*`` protocol; ``wire.VERSION`` says the same, and a test that they agree."""
+
+FEATURES: Final[dict[str, tuple[str, Any]]] = {
+    types.TEXT_DOCUMENT_CODE_ACTION: (
+        "code_action",
+        types.CodeActionOptions(
+            code_action_kinds=[
+                types.CodeActionKind.QuickFix,
+                types.CodeActionKind.RefactorRewrite,
+            ]
+        ),
+    ),
+    types.TEXT_DOCUMENT_CODE_LENS: ("code_lens", types.CodeLensOptions(resolve_provider=False)),
+    types.TEXT_DOCUMENT_HOVER: ("hover", None),
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: ("did_change_configuration", None),
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: ("did_change_workspace_folders", None),
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: ("work_done_progress_cancel", None),
+    "agent/prompt": ("agent_prompt", None),
+    "agent/steer": ("agent_steer", None),
+    "agent/cancel": ("agent_cancel", None),
+    "agent/snapshot": ("agent_snapshot", None),
+    "agent/sessions/list": ("agent_sessions_list", None),
+    "agent/sessions/new": ("agent_sessions_new", None),
+    "agent/sessions/resume": ("agent_sessions_resume", None),
+    "agent/approval/resolve": ("agent_approval_resolve", None),
+    "agent/question/resolve": ("agent_question_resolve", None),
+    "agent/config": ("agent_config", None),
+    "agent/editorDiagnostics": ("agent_editor_diagnostics", None),
+}
+"""Method: the module in ``handlers`` whose ``handle(edge, params)`` serves it, and its options."""
+
+COMMANDS: Final[dict[str, str]] = {
+    "agent-ls.prompt": "commands_turn.prompt",
+    "agent-ls.steer": "commands_turn.steer",
+    "agent-ls.stop": "commands_turn.stop",
+    "agent-ls.approval.resolve": "commands_answer.resolve_approval",
+    "agent-ls.approval.show": "commands_answer.show_approval",
+    "agent-ls.question.resolve": "commands_answer.resolve_question",
+    "agent-ls.edit.discard": "commands_answer.discard_edit",
+    "agent-ls.nudge.continue": "commands_nudge.go_on",
+    "agent-ls.nudge.leave": "commands_nudge.leave",
+    "agent-ls.nudge.silence": "commands_nudge.silence",
+    "agent-ls.session.list": "commands_session.list_sessions",
+    "agent-ls.session.new": "commands_session.new",
+    "agent-ls.session.resume": "commands_session.resume",
+    "agent-ls.mode": "commands_session.mode",
+    "agent-ls.model": "commands_session.model",
+    "agent-ls.trust": "commands_session.trust",
+}
+"""Command: the function in ``handlers`` that runs it as ``function(edge, *arguments)``."""
+
+_START_ANYWAY_S = 1.0
+"""A client that never sends ``initialized`` is served all the same."""
+_SHUTDOWN_S = 0.3
+
+
+def create_server(command_line: Mapping[str, Any] | None = None) -> AgentLanguageServer:
+    """Return a server for one connection; it loads the agent after ``initialize``."""
+    server = AgentLanguageServer(
+        "agent-ls",
+        __version__,
+        commands=tuple(COMMANDS),
+        experimental={"agent": {"version": AGENT_VERSION}},
+    )
+    life = _Life(server, command_line or {})
+    server.feature(types.INITIALIZE)(life.on_initialize)
+    server.feature(types.INITIALIZED)(life.on_initialized)
+    server.feature(types.SHUTDOWN)(life.on_shutdown)
+    server.on_stop.append(life.close)
+    for method, (module, options) in FEATURES.items():
+        server.feature(method, options)(_feature(life, module))
+    for command, place in COMMANDS.items():
+        server.command(command)(_command(life, place))
+    return server
+
+
+class _Life:
+    """One connection's way from nothing to a loaded edge, and back."""
+
+    def __init__(self, server: AgentLanguageServer, command_line: Mapping[str, Any]) -> None:
+        self._server = server
+        self._command_line = command_line
+        self._options: dict[str, Any] = {}
+        self._loading: asyncio.Task[None] | None = None
+        self._edge: Edge | None = None
+
+    @property
+    def edge(self) -> Edge:
+        """Return the loaded edge; messages that need it are held until there is one."""
+        if self._edge is None:
+            raise RuntimeError("agent-ls could not be loaded; its log says why")
+        return self._edge
+
+    def on_initialize(self, params: types.InitializeParams) -> None:
+        """Hold what needs more than is loaded, and begin to load at the latest in a second."""
+        options: object = params.initialization_options
+        if isinstance(options, dict):
+            self._options = cast("dict[str, Any]", options)
+        self._server.hold_messages()
+        asyncio.get_running_loop().call_later(_START_ANYWAY_S, self._load)
+
+    def on_initialized(self, params: types.InitializedParams) -> None:
+        """Begin to load."""
+        self._load()
+
+    async def on_shutdown(self, params: None) -> None:
+        """End what runs, for as long as an editor is ready to wait."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SHUTDOWN_S):
+                await self.close()
+
+    async def close(self) -> None:
+        """End what runs; harmless a second time."""
+        if self._loading is not None:
+            self._loading.cancel()
+        if self._edge is not None:
+            await self._edge.close()
+
+    def _load(self) -> None:
+        if self._loading is None:
+            self._loading = asyncio.ensure_future(self._open_edge())
+
+    async def _open_edge(self) -> None:
+        try:
+            opening = await asyncio.to_thread(importlib.import_module, "agent_ls.lsp.opening")
+            self._edge = await opening.open_edge(self._server, self._options, self._command_line)
+        except Exception:
+            _log.exception("agent-ls could not be loaded")
+        finally:
+            self._server.release_messages()
+        if self._edge is not None:
+            await self._edge.offer_resuming()
+
+
+def _feature(life: _Life, module: str) -> Any:
+    async def handler(params: Any) -> Any:
+        handle = importlib.import_module(f"agent_ls.lsp.handlers.{module}").handle
+        return await handle(life.edge, params)
+
+    return handler
+
+
+def _command(life: _Life, place: str) -> Any:
+    module, _, name = place.partition(".")
+
+    async def handler(*arguments: Any) -> Any:
+        life.edge.editor.command_came()
+        function = getattr(importlib.import_module(f"agent_ls.lsp.handlers.{module}"), name)
+        return await function(life.edge, *arguments)
+
+    return handler
