@@ -17,6 +17,15 @@ from agent_ls.loop.phase_check import escalate
 from agent_ls.loop.sockets import Gate
 from agent_ls.loop.turn import Move, Turn
 
+_AT_THE_CAP: dict[StopReason, str] = {
+    StopReason.INCOMPLETE_ACTION: "The agent kept announcing what it would do and did not do it.",
+    StopReason.UNVERIFIED: "The agent could not make the checks pass:",
+    StopReason.OPEN_TASKS: "The agent stopped although its plan still has open items.",
+}
+"""What the person reads when a gate has nudged as often as it may."""
+_SAYS_WHAT = frozenset({StopReason.UNVERIFIED})
+"""Where the gate's own words, written for the model, tell the person something too."""
+
 
 async def judge(turn: Turn) -> Move:
     """Ask the gates; a nudge goes back to CHECK until the gate's cap."""
@@ -46,7 +55,8 @@ async def _fail(turn: Turn, gate: Gate, text: str) -> Move:
     """Record the failure; nudge, or end the turn at the cap."""
     await turn.emit(GateFailed(origin=gate.name, text=text))
     if turn.view.nudges(gate.name) >= gate.cap:
-        return Move(Phase.DONE, gate.stop, text)
+        why = _AT_THE_CAP.get(gate.stop, "The answer was not accepted.")
+        return Move(Phase.DONE, gate.stop, f"{why} {text}" if gate.stop in _SAYS_WHAT else why)
     await turn.emit(NudgeAdded(origin=gate.name, text=text))
     return Move(Phase.CHECK)
 

@@ -52,7 +52,7 @@ async def _told(story: Archive, folder: Path, host: Provider, port: int) -> Arch
         for name, text in story.members.items()
         if name != "events" and not name.startswith("after ")
     }
-    members["events"] = trace_of(events).replace(str(folder), "FOLDER")
+    members["events"] = trace_of(events).replace(str(folder), "FOLDER").replace(f":{port}", ":PORT")
     for place in sorted(folder.rglob("*")):
         name = place.relative_to(folder).as_posix()
         if place.is_file() and place.read_text() != story.below("file").get(name):
