@@ -38,5 +38,8 @@ def _grant_of_command(arguments: BaseModel) -> str | None:
     folder = getattr(arguments, "cwd", None) or "."
     if not isinstance(command, str) or not command or len(command) > _MAX_COMMAND_CHARS:
         return None
+    # A bracket in the name could make one folder and command look like another pair.
+    if not isinstance(folder, str) or "]" in folder:
+        return None
     place = "" if folder == "." else f"[{folder}]"
     return f"run_command{place}:{command}"

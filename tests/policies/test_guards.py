@@ -12,6 +12,7 @@ from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports import Root
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool
 from agent_ls.loop.view import TurnView
+from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.path_guard import PathGuard
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.edit_file import EditFile
@@ -152,3 +153,150 @@ async def test_with_several_roots_a_path_begins_with_the_name_of_one(tmp_path) -
     guard = PathGuard(workspace)
     await check(guard, plan(workspace, "read_file", path="two/a.py"), view_of(), ALLOWED)
     await check(guard, plan(workspace, "read_file", path="three/a.py"), view_of(), DENIED)
+
+
+READ = ("read_file", {"path": "a.py"})
+EDIT = ("edit_file", {"path": "a.py", "edits": [TEXT]})
+WRITE = ("write_file", {"path": "a.py", "content": ""})
+DELETE = ("delete_file", {"path": "a.py"})
+MOVE = ("move_file", {"path": "a.py", "new_path": "b.py"})
+TEST = ("run_command", {"command": "make test"})
+BROAD, NARROW = True, False
+MODES = [
+    pytest.param(Mode.PLAN, READ, (), ALLOWED, None, id="plan-mode-reads"),
+    pytest.param(
+        Mode.PLAN,
+        EDIT,
+        (),
+        Expected(Deny, says=("edit_file", "plan mode")),
+        None,
+        id="plan-mode-edits-nothing",
+    ),
+    pytest.param(Mode.PLAN, EDIT, ("edit",), DENIED, None, id="plan-mode-forgets-grants"),
+    pytest.param(Mode.PLAN, TEST, (), DENIED, None, id="plan-mode-runs-nothing"),
+    pytest.param(Mode.ASK_ALL, READ, (), ASKED, NARROW, id="ask-all-asks-for-reads-too"),
+    pytest.param(Mode.ASK_ALL, EDIT, ("edit",), ASKED, NARROW, id="ask-all-asks-despite-a-grant"),
+    pytest.param(Mode.ASK, READ, (), ALLOWED, None, id="ask-reads-freely"),
+    pytest.param(
+        Mode.ASK,
+        EDIT,
+        (),
+        Expected(Ask, says=("edit_file changes files",)),
+        BROAD,
+        id="ask-asks-for-edits-and-offers-a-grant",
+    ),
+    pytest.param(Mode.ASK, EDIT, ("edit",), ALLOWED, None, id="a-granted-edit-runs"),
+    pytest.param(Mode.ASK, WRITE, ("edit",), ALLOWED, None, id="the-grant-covers-all-edit-tools"),
+    pytest.param(Mode.ASK, DELETE, ("edit",), ASKED, BROAD, id="but-not-deleting"),
+    pytest.param(Mode.ASK, MOVE, ("edit",), ASKED, BROAD, id="and-not-moving"),
+    pytest.param(Mode.ASK, DELETE, ("delete_file",), ALLOWED, None, id="deleting-has-its-own"),
+    pytest.param(Mode.ASK, EDIT, ("edit_file", "*", "EDIT"), ASKED, BROAD, id="no-other-word-does"),
+    pytest.param(Mode.ASK, TEST, (), ASKED, BROAD, id="ask-asks-for-commands"),
+    pytest.param(
+        Mode.ASK, TEST, ("run_command:make test",), ALLOWED, None, id="a-granted-command-runs"
+    ),
+    pytest.param(
+        Mode.ASK,
+        ("run_command", {"command": "make test install"}),
+        ("run_command:make test",),
+        ASKED,
+        BROAD,
+        id="a-longer-command-is-another",
+    ),
+    pytest.param(
+        Mode.ASK,
+        ("run_command", {"command": "make test "}),
+        ("run_command:make test",),
+        ASKED,
+        BROAD,
+        id="a-blank-more-is-another-command",
+    ),
+    pytest.param(
+        Mode.ASK,
+        ("run_command", {"command": "make test", "cwd": "sub"}),
+        ("run_command:make test",),
+        ASKED,
+        BROAD,
+        id="the-same-command-elsewhere-is-another",
+    ),
+    pytest.param(
+        Mode.ASK,
+        ("run_command", {"command": "make test", "cwd": "sub"}),
+        ("run_command[sub]:make test",),
+        ALLOWED,
+        None,
+        id="a-grant-names-the-folder",
+    ),
+    pytest.param(
+        Mode.ASK,
+        ("run_command", {"command": "[sub]:make test"}),
+        ("run_command[sub]:make test",),
+        ASKED,
+        BROAD,
+        id="a-command-cannot-pretend-to-be-a-folder",
+    ),
+    pytest.param(
+        Mode.ASK,
+        ("run_command", {"command": "x]:rm a", "cwd": "sub"}),
+        ("run_command[sub]:x]:rm a",),
+        ALLOWED,
+        None,
+        id="brackets-in-a-command-are-its-own",
+    ),
+    pytest.param(
+        Mode.ASK,
+        ("run_command", {"command": "rm a", "cwd": "sub]:x"}),
+        ("run_command[sub]:x]:rm a",),
+        ASKED,
+        NARROW,
+        id="brackets-in-a-folder-cannot-be-granted",
+    ),
+    pytest.param(
+        Mode.ASK,
+        ("run_command", {"command": "m" * 10_001}),
+        (),
+        ASKED,
+        NARROW,
+        id="a-command-too-long-to-check-cannot-be-granted",
+    ),
+    pytest.param(Mode.ACCEPT_EDITS, EDIT, (), ALLOWED, None, id="accept-edits-edits"),
+    pytest.param(Mode.ACCEPT_EDITS, TEST, (), ASKED, BROAD, id="accept-edits-asks-for-commands"),
+    pytest.param(
+        Mode.ACCEPT_EDITS,
+        TEST,
+        ("run_command:make test",),
+        ALLOWED,
+        None,
+        id="accept-edits-knows-grants",
+    ),
+    pytest.param(Mode.AUTO, EDIT, (), ALLOWED, None, id="auto-edits"),
+    pytest.param(Mode.AUTO, TEST, (), ALLOWED, None, id="auto-runs-commands"),
+]
+
+
+@pytest.mark.parametrize("mode, call, grants, expected, broad", MODES)
+async def test_the_mode_and_what_was_granted_decide(
+    workspace, mode, call, grants, expected, broad
+) -> None:
+    tool, arguments = call
+    planned = plan(workspace, tool, **arguments)
+    view = view_of(*map(granted, grants), mode=mode)
+    await check(Approval(), planned, view, expected)
+    assert getattr(await Approval().judge(planned, view), "broad", None) is broad
+
+
+async def test_a_grant_of_an_earlier_turn_still_counts(workspace) -> None:
+    view = view_of(earlier=[granted("edit")])
+    await check(Approval(), plan(workspace, EDIT[0], **EDIT[1]), view, ALLOWED)
+
+
+@pytest.mark.parametrize("call", [EDIT, WRITE, DELETE, MOVE, TEST], ids=lambda call: call[0])
+async def test_what_a_preview_offers_to_grant_is_what_the_guard_looks_up(
+    root, workspace, call
+) -> None:
+    (root / "a.py").write_text("x = 1\n")
+    tool, arguments = call
+    planned = plan(workspace, tool, **arguments)
+    preview = await planned.tool.preview(planned.arguments)
+    assert preview.grant
+    await check(Approval(), planned, view_of(granted(preview.grant)), ALLOWED)

@@ -1,0 +1,71 @@
+"""Does the mode let the call run without asking, or has a person allowed it before?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, assert_never
+
+from agent_ls.domain.calls import Effect
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
+from agent_ls.loop.grants import grant_of
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.view import TurnView
+
+_WORDS = {
+    Effect.READ: "reads",
+    Effect.WRITE: "changes files",
+    Effect.EXECUTE: "runs a command",
+    Effect.DELEGATE: "starts another agent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Decides by permission mode, effect and what was granted for the session.
+
+    Source: seed 002 confirmation modes, seed 000 permission check, seed 004 autonomy levels.
+    """
+
+    name: ClassVar[str] = "approval"
+
+    async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
+        """Answer from the mode; only where it asks do earlier grants count."""
+        match view.mode:
+            case Mode.PLAN:
+                return _plan(planned)
+            case Mode.ASK_ALL:
+                # Whoever chose this mode wants to see each call: no grant answers for them.
+                return Ask(f"Mode ask-all: {_what(planned)}.", broad=False)
+            case Mode.ASK:
+                return _unless_granted(planned, view, free={Effect.READ})
+            case Mode.ACCEPT_EDITS:
+                return _unless_granted(planned, view, free={Effect.READ, Effect.WRITE})
+            case Mode.AUTO:
+                return Allow()
+            case _:
+                assert_never(view.mode)
+
+
+def _plan(planned: PlannedCall) -> GuardVerdict:
+    """Let reads through; the rest belongs into the plan."""
+    if planned.effect is Effect.READ:
+        return Allow()
+    return Deny(
+        f"{planned.tool.name} {_WORDS[planned.effect]}, and the session is in plan mode. "
+        "Only read; describe in your plan what you would do, and the user decides."
+    )
+
+
+def _unless_granted(planned: PlannedCall, view: TurnView, *, free: set[Effect]) -> GuardVerdict:
+    """Ask for what is not free in this mode and was not granted for the session."""
+    if planned.effect in free:
+        return Allow()
+    grant = grant_of(planned.tool.name, planned.arguments)
+    if grant is not None and grant in view.session.grants:
+        return Allow()
+    return Ask(f"Mode {view.mode}: {_what(planned)}.", broad=grant is not None)
+
+
+def _what(planned: PlannedCall) -> str:
+    return f"{planned.tool.name} {_WORDS[planned.effect]}"
