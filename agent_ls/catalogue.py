@@ -18,7 +18,9 @@ from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.truncate_result import TruncateResult
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
 from agent_ls.policies.gates.open_tasks import OpenTasks
+from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.path_guard import PathGuard
+from agent_ls.policies.injections.files_changed import FilesChanged
 from agent_ls.policies.injections.recitation import Recitation
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
 from agent_ls.policies.recoveries.continuation import Continuation
@@ -58,7 +60,7 @@ CHECKS: tuple[type[Any], ...] = (
 COMPACTORS: tuple[type[Any], ...] = (Window,)
 """Cheapest first."""
 
-INJECTIONS: tuple[type[Any], ...] = (Recitation,)
+INJECTIONS: tuple[type[Any], ...] = (FilesChanged, Recitation)
 """What the next request may carry; ranked by priority, then by this order."""
 
 RECOVERIES: tuple[type[Any], ...] = (
@@ -73,7 +75,7 @@ RECOVERIES: tuple[type[Any], ...] = (
 )
 """What to do with a bad attempt; errors first, the first that acts wins."""
 
-GUARDS: tuple[type[Any], ...] = (PathGuard,)
+GUARDS: tuple[type[Any], ...] = (PathGuard, Approval)
 """Before every call; deny before ask before allow."""
 
 FOLLOW_UPS: tuple[type[Any], ...] = (MaskSecrets, TruncateResult)
