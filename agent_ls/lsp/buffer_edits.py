@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
+from agent_ls.lsp.convert import sayable
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 
 SHOW_S = 2.0
@@ -164,7 +165,7 @@ class BufferEdits:
         assert positions is not None, "asked right after the document was found open"
         return [
             TextEdit(positions.position(one.start), positions.position(one.end), one.text)
-            for one in replacements
+            for one in sayable(snapshot.text, replacements)
         ]
 
 

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-_FILE_URI = re.compile(r"file:(?://([^/]*))?(/.*)", re.I | re.S)
+_FILE_URI = re.compile(r"file:(?://([^/]*)|(?!//))(/.*)", re.I | re.S)
 _DRIVE = re.compile(r"/([A-Za-z])[:|](?=/|$)")
 
 

@@ -1,0 +1,70 @@
+"""From replacements in code points to edits a client can carry out, and from ranges back to spans.
+
+Owns what LSP cannot say: there is no place between the CR and the LF of one line end.
+Positions themselves are `positions`' business, URIs are `uris`'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lsprotocol import types
+
+from agent_ls.domain.edits import Replacement
+from agent_ls.lsp.positions import TextPositions
+
+
+def sayable(text: str, replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
+    """The same change of `text`, without a boundary inside a CRLF.
+
+    Such a boundary moves outwards and the half it passes goes into the new text; replacements that
+    meet inside a CRLF become one.
+    Shape: as they came, sorted and apart from each other.
+    """
+    said: list[Replacement] = []
+    for one in replacements:
+        last = said[-1] if said else None
+        if last is not None and last.end == one.start and _splits_crlf(text, one.start):
+            said[-1] = Replacement(start=last.start, end=one.end, text=last.text + one.text)
+        else:
+            said.append(one)
+    return tuple(_widened(text, one) for one in said)
+
+
+def text_edits(
+    positions: TextPositions, replacements: Iterable[Replacement]
+) -> list[types.TextEdit]:
+    """The edits that carry replacements of `positions.text` out in the client."""
+    return [
+        types.TextEdit(range_of(positions, one.start, one.end), one.text)
+        for one in sayable(positions.text, replacements)
+    ]
+
+
+def range_of(positions: TextPositions, start: int, end: int) -> types.Range:
+    """The client's range of the code points `start:end`."""
+    places = positions.position(start), positions.position(end)
+    return types.Range(*(types.Position(*place) for place in places))
+
+
+def span_of(positions: TextPositions, place: types.Range) -> tuple[int, int]:
+    """The code points of a client's range, clamped to the text; ends in the wrong order change."""
+    ends = (positions.offset(p.line, p.character) for p in (place.start, place.end))
+    start, end = sorted(ends)
+    return start, end
+
+
+def _splits_crlf(text: str, offset: int) -> bool:
+    return offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
+
+
+def _widened(text: str, one: Replacement) -> Replacement:
+    before = _splits_crlf(text, one.start)
+    after = _splits_crlf(text, one.end)
+    if not before and not after:
+        return one
+    return Replacement(
+        start=one.start - before,
+        end=one.end + after,
+        text="\r" * before + one.text + "\n" * after,
+    )
