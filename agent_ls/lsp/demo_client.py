@@ -154,7 +154,7 @@ class DemoClient:
             "initialize",
             {
                 "processId": None,
-                "clientInfo": {"name": self.name},
+                "clientInfo": self.client_info(),
                 "rootUri": self.root.as_uri() if self.has_folder else None,
                 "workspaceFolders": folders,
                 "capabilities": self.capabilities,
@@ -165,6 +165,10 @@ class DemoClient:
         self.encoding = self.server_capabilities.get("positionEncoding") or "utf-16"
         await self.notify("initialized", {})
         return self.server_capabilities
+
+    def client_info(self) -> dict[str, Any] | None:
+        """Return how this editor calls itself; None where it does not say."""
+        return {"name": self.name}
 
     async def stop(self) -> int:
         """Shut the server down and return its exit code; kills one that does not end."""

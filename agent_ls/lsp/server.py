@@ -91,10 +91,7 @@ def create_server(command_line: Mapping[str, Any] | None = None) -> AgentLanguag
         experimental={"agent": {"version": AGENT_VERSION}},
     )
     life = _Life(server, command_line or {})
-    server.feature(types.INITIALIZE)(life.on_initialize)
-    server.feature(types.INITIALIZED)(life.on_initialized)
-    server.feature(types.SHUTDOWN)(life.on_shutdown)
-    server.on_stop.append(life.close)
+    _register_life(server, life)
     for method, (module, options) in FEATURES.items():
         server.feature(method, options)(_feature(life, module))
     for command, place in COMMANDS.items():
@@ -125,13 +122,9 @@ class _Life:
         if isinstance(options, dict):
             self._options = cast("dict[str, Any]", options)
         self._server.hold_messages()
-        asyncio.get_running_loop().call_later(_START_ANYWAY_S, self._load)
+        asyncio.get_running_loop().call_later(_START_ANYWAY_S, self.load)
 
-    def on_initialized(self, params: types.InitializedParams) -> None:
-        """Begin to load."""
-        self._load()
-
-    async def on_shutdown(self, params: None) -> None:
+    async def on_shutdown(self) -> None:
         """End what runs, for as long as an editor is ready to wait."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_SHUTDOWN_S):
@@ -144,7 +137,8 @@ class _Life:
         if self._edge is not None:
             await self._edge.close()
 
-    def _load(self) -> None:
+    def load(self) -> None:
+        """Begin to load, once."""
         if self._loading is None:
             self._loading = asyncio.ensure_future(self._open_edge())
 
@@ -158,6 +152,26 @@ class _Life:
             self._server.release_messages()
         if self._edge is not None:
             await self._edge.offer_resuming()
+
+
+def _register_life(server: AgentLanguageServer, life: _Life) -> None:
+    """Register what a connection's life brings; pygls takes no bound methods."""
+
+    @server.feature(types.INITIALIZE)
+    def on_initialize(params: types.InitializeParams) -> None:
+        life.on_initialize(params)
+
+    @server.feature(types.INITIALIZED)
+    def on_initialized(params: types.InitializedParams) -> None:
+        life.load()
+
+    @server.feature(types.SHUTDOWN)
+    async def on_shutdown(params: None) -> None:
+        await life.on_shutdown()
+
+    server.on_stop.append(life.close)
+    # pygls keeps the functions.
+    del on_initialize, on_initialized, on_shutdown
 
 
 def _feature(life: _Life, module: str) -> Any:

@@ -1,0 +1,376 @@
+"""Tells a marker story: starts the server and the scripted model, and does step after step."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.lsp.demo_client import ServerError
+from agent_ls.providers.scripted import ScriptedModel
+from tests.support.client_editors import KINDS, ClientEditor
+from tests.support.markers import Place, Step, Story
+
+_WAIT_S = 20
+SERVER = (
+    sys.executable,
+    "-W",
+    "error::ResourceWarning",
+    "-c",
+    "import sys; from agent_ls.cli import main; sys.exit(main(['serve']))",
+)
+
+
+class StoryFailed(AssertionError):
+    """A step did not come true; the text says which, and what the editor saw instead."""
+
+
+class Storyteller:
+    """One telling of a story with one kind of editor."""
+
+    def __init__(self, story: Story, editor: str, folder: Path, model: ScriptedModel) -> None:
+        self.story = story
+        self.kind = KINDS[editor]
+        self.folder = folder
+        self.root = folder / "work"
+        self.log = folder / "server.log"
+        self.model = model
+        self.editor: ClientEditor
+        self.ends = 0
+        """How many ends of turns the story has waited for."""
+
+    # The stage.
+
+    def prepare(self) -> None:
+        """Write the files that the story begins with."""
+        self.root.mkdir(parents=True)
+        for path, text in self.story.archive.below("file").items():
+            target = self.root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(text.encode())
+        for name in ("config", "data", "state", "cache"):
+            (self.folder / name / "agent-ls").mkdir(parents=True)
+        settings = self.story.archive.members.get("settings", "")
+        (self.folder / "config/agent-ls/config.toml").write_text(settings)
+        if self.story.client.get("trusted"):
+            trusted = self.folder / "data/agent-ls/trusted.json"
+            trusted.write_text(json.dumps([str(self.root)]))
+
+    def env(self) -> dict[str, str]:
+        """Return the server's environment: the person's places are the story's."""
+        kept = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH", "COVERAGE_PROCESS_START")
+        env = {name: os.environ[name] for name in kept if name in os.environ}
+        for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+            env[f"XDG_{name}_HOME"] = str(self.folder / name.lower())
+        env["AGENT_LS_MODEL"] = "openai/scripted"
+        env["AGENT_LS_API_BASE"] = self.model.base_url
+        for name, value in self.story.client.get("env", {}).items():
+            env[name] = value
+        return {name: value for name, value in env.items() if value != "-"}
+
+    async def start(self) -> None:
+        """Start a server for this editor."""
+        client = self.story.client
+        options = dict(client.get("options", {}))
+        if self.kind is KINDS["panel"]:
+            options["agent"] = {"version": 1}
+        self.editor = ClientEditor(
+            self.root,
+            self.kind,
+            options=options,
+            has_folder=client.get("folder", True),
+            encodings=client.get("encodings"),
+        )
+        self.editor.edits = client.get("edits", "good")
+        self.ends = 0
+        await self.editor.start(SERVER, env=self.env(), log=self.log)
+
+    async def tell(self) -> None:
+        """Do every step; what fails says where."""
+        self.prepare()
+        await self.start()
+        try:
+            for number, step in enumerate(self.story.steps, 1):
+                await self._do(number, step)
+        finally:
+            code = await self.editor.stop()
+        log = self.log.read_text()
+        assert "Traceback" not in log, log
+        assert code == 0, f"the server ended with {code}:\n{log}"
+        assert self.editor.shown.errors == []
+
+    async def _do(self, number: int, step: Step) -> None:
+        act: Callable[..., Any] | None = getattr(self, f"step_{step.name}", None)
+        if act is None:
+            raise StoryFailed(f"step {number}: there is no {step.name}()")
+        try:
+            await act(*step.arguments, **step.options)
+        except (TimeoutError, AssertionError, ServerError, ConnectionError) as error:
+            raise StoryFailed(f"step {number}, {step.text}: {error}\n\n{self._seen()}") from error
+
+    def _seen(self) -> str:
+        shown = self.editor.shown
+        parts = {
+            "diagnostics": shown.diagnostics,
+            "progress": shown.progress,
+            "messages": shown.messages,
+            "log": shown.log,
+            "updates": shown.updates[-30:],
+            "edits": shown.edits[-3:],
+            "buffers": {uri: one.text for uri, one in self.editor.buffers.items()},
+            "model": self.model.problems,
+        }
+        lines = [f"{name}: {json.dumps(value, indent=1)}" for name, value in parts.items() if value]
+        return "\n".join([*lines, "server log:", self.log.read_text()[-4000:]])
+
+    def _uri(self, path: str) -> str:
+        return self.editor.uri(path)
+
+    def _golden(self, name: str) -> str:
+        return self.story.archive.members[f"golden {name}"]
+
+    async def _until(self, what: Callable[[], Any], why: str) -> Any:
+        return await self.editor.until(what, _WAIT_S, why)
+
+    # What the person does.
+
+    async def step_open(self, path: str, text: str | None = None, language: str = "") -> None:
+        await self.editor.open(path, language, text)
+
+    async def step_close(self, path: str) -> None:
+        await self.editor.close(self._uri(path))
+
+    async def step_save(self, path: str) -> None:
+        await self.editor.save(self._uri(path))
+
+    async def step_type(self, path: str, old: str, new: str) -> None:
+        """Replace the first ``old`` in a buffer; an empty one is its start."""
+        text = self.editor.buffers[self._uri(path)].text
+        assert old in text, f"{old!r} is not in {text!r}"
+        await self.editor.change(self._uri(path), text.replace(old, new, 1))
+
+    async def step_write(self, path: str, text: str) -> None:
+        """Change a file behind the editor's back."""
+        (self.root / path).write_text(text)
+
+    async def step_prompt(self, text: str) -> None:
+        await self.editor.execute("agent-ls.prompt", text)
+
+    async def step_command(self, name: str, *arguments: Any) -> None:
+        await self.editor.execute(f"agent-ls.{name}", *arguments)
+
+    async def step_fails(self, name: str, *arguments: Any) -> None:
+        """Run a command; the last argument is what its error must say."""
+        *given, expected = arguments
+        with pytest.raises(ServerError, match=expected):
+            await self.editor.execute(f"agent-ls.{name}", *given)
+
+    async def step_request(self, method: str, params: Any, expected: str = "") -> None:
+        """Send a request; the answer's JSON must match."""
+        answer = json.dumps(await self.editor.request(method, params))
+        assert re.search(expected, answer), f"the answer is {answer}"
+
+    async def step_stop(self) -> None:
+        await self.editor.execute("agent-ls.stop")
+
+    async def step_cancel(self) -> None:
+        """Press cancel where the progress is shown."""
+        token = await self._until(lambda: next(iter(self.editor.shown.progress), None), "progress")
+        await self.editor.notify("window/workDoneProgress/cancel", {"token": token})
+
+    async def step_behave(self, **how: str) -> None:
+        """Make the editor treat edits or message boxes otherwise from now on."""
+        for name, value in how.items():
+            assert hasattr(self.editor, name), f"an editor has no {name}"
+            setattr(self.editor, name, value)
+
+    async def step_types_first(self, path: str, text: str) -> None:
+        """Have the person type at the start of a file when the next edit comes."""
+        self.editor.edits, self.editor.typed = "typing", (self._uri(path), text)
+
+    async def step_kill(self) -> None:
+        await self.editor.kill()
+
+    async def step_start(self) -> None:
+        await self.start()
+
+    # What the editor offers.
+
+    async def _actions(self, place: Place) -> list[Any]:
+        return await self.editor.code_actions(self._uri(place.path), place.line, place.last_line)
+
+    async def step_codeaction(self, place: Place, title: str) -> None:
+        """Choose the one code action whose title contains this."""
+        found: list[Any] = []
+        for _ in range(_WAIT_S * 5):
+            actions = await self._actions(place)
+            found = [one for one in actions if title in one["title"]]
+            if found:
+                break
+            await self._news(0.2)
+        assert len(found) == 1, f"{len(found)} actions match, of {[o['title'] for o in actions]}"
+        await self.editor.choose(found[0])
+
+    async def _news(self, timeout_s: float) -> None:
+        """Wait for anything new, for a moment at most."""
+        before = len(str(self.editor.shown))
+        with contextlib.suppress(TimeoutError):
+            await self.editor.until(
+                lambda: len(str(self.editor.shown)) != before or None, timeout_s
+            )
+
+    async def step_noaction(self, place: Place, title: str) -> None:
+        titles = [one["title"] for one in await self._actions(place)]
+        assert not any(title in one for one in titles), f"offered: {titles}"
+
+    async def step_actions(self, place: Place, golden: str) -> None:
+        titles = [one["title"] for one in await self._actions(place)]
+        assert titles == self._golden(golden).splitlines()
+
+    async def step_hover(self, place: Place, *texts: str) -> None:
+        params = {
+            "textDocument": {"uri": self._uri(place.path)},
+            "position": {"line": place.line, "character": 0},
+        }
+        answer = await self.editor.request("textDocument/hover", params)
+        shown = answer["contents"]["value"] if answer else ""
+        for text in texts:
+            assert text in shown, f"hover shows {shown!r}"
+
+    async def step_lens(self, place: Place, title: str) -> None:
+        params = {"textDocument": {"uri": self._uri(place.path)}}
+        found = await self.editor.request("textDocument/codeLens", params)
+        chosen = [
+            one
+            for one in found
+            if one["range"]["start"]["line"] == place.line and one["command"]["title"] == title
+        ]
+        assert len(chosen) == 1, f"lenses: {found}"
+        command = chosen[0]["command"]
+        await self.editor.execute(command["command"], *command["arguments"])
+
+    # What must come true.
+
+    async def step_wait(self, what: str, *words: str) -> None:
+        """Wait for something that waits: ``approval``, ``question``, ``incomplete-action``,
+        ``edit``; for the next ``end`` of a turn whose words match; or for any ``begin``.
+        """
+        if what == "end":
+            self.ends += 1
+            ends = await self._until(
+                lambda: found if len(found := self._ends()) >= self.ends else None,
+                f"end {self.ends}",
+            )
+            for one in words:
+                assert re.search(one, ends[self.ends - 1]), f"it ended: {ends[self.ends - 1]}"
+        elif what == "begin":
+            await self._until(lambda: self.editor.shown.progress, "progress")
+        else:
+            await self._until(
+                lambda: [one for one in self._diagnostics() if one.get("code") == what], what
+            )
+
+    def _ends(self) -> list[str]:
+        values = (one for values in self.editor.shown.progress.values() for one in values)
+        return [one.get("message", "") for one in values if one["kind"] == "end"]
+
+    def _diagnostics(self) -> list[dict[str, Any]]:
+        return [one for many in self.editor.shown.diagnostics.values() for one in many]
+
+    async def step_diag(
+        self, place: Place, text: str, source: str = "", severity: str = ""
+    ) -> None:
+        """Wait for a diagnostic on this line."""
+
+        def there() -> Any:
+            for one in self.editor.shown.diagnostics.get(self._uri(place.path), []):
+                if (
+                    one["range"]["start"]["line"] == place.line
+                    and re.search(text, one["message"])
+                    and source in (one.get("source") or "")
+                    and severity in ("", str(one.get("severity")))
+                ):
+                    return one
+            return None
+
+        await self._until(there, f"a diagnostic {text!r}")
+
+    async def step_nodiag(self, path: str, text: str = "") -> None:
+        """Wait until no diagnostic of a file matches."""
+
+        def gone() -> bool:
+            found = self.editor.shown.diagnostics.get(self._uri(path), [])
+            return not any(re.search(text, one["message"]) for one in found)
+
+        await self._until(lambda: gone() or None, f"no diagnostic {text!r}")
+
+    async def step_edit(self, path: str, golden: str) -> None:
+        """Wait until a buffer holds the golden text."""
+        expected = self._golden(golden)
+        uri = self._uri(path)
+        await self._until(
+            lambda: (
+                (uri in self.editor.buffers and self.editor.buffers[uri].text == expected) or None
+            ),
+            f"{path} to be {expected!r}",
+        )
+
+    async def step_disk(self, path: str, golden: str | None = None) -> None:
+        """The file on disk is the golden, or, without one, is not there."""
+        target = self.root / path
+        if golden is None:
+            assert not target.exists(), f"{path} exists"
+        else:
+            assert target.read_bytes().decode() == self._golden(golden)
+
+    async def step_message(self, text: str) -> None:
+        await self._until(
+            lambda: [o for o in self.editor.shown.messages if re.search(text, o["message"])],
+            f"a message {text!r}",
+        )
+
+    async def step_nomessage(self, text: str = "") -> None:
+        found = [o["message"] for o in self.editor.shown.messages if re.search(text, o["message"])]
+        assert not found, f"messages: {found}"
+
+    async def step_log(self, text: str) -> None:
+        await self._until(
+            lambda: [o for o in self.editor.shown.log if re.search(text, o["message"])],
+            f"a log line {text!r}",
+        )
+
+    async def step_progress(self, text: str) -> None:
+        await self._until(
+            lambda: [
+                value
+                for values in self.editor.shown.progress.values()
+                for value in values
+                if re.search(text, value.get("message") or value.get("title") or "")
+            ],
+            f"progress {text!r}",
+        )
+
+    async def step_update(self, kind: str, text: str = "") -> None:
+        await self._until(
+            lambda: [
+                one
+                for one in self.editor.shown.updates
+                if one["sessionUpdate"] == kind and re.search(text, json.dumps(one))
+            ],
+            f"an update {kind} {text!r}",
+        )
+
+    async def step_noupdates(self) -> None:
+        assert self.editor.shown.updates == []
+
+    async def step_saw(self, text: str) -> None:
+        """What the model was last sent contains this."""
+        body = json.dumps(self.model.requests[-1].body, ensure_ascii=False)
+        assert text in body, "the model did not see it"
