@@ -47,8 +47,10 @@ class Route:
     """The provider's address where it is known; else empty."""
     is_plain_chat: bool
     """OpenAI's chat completions as they stand, with nothing of the library's in between."""
-    allowed: tuple[str, ...]
-    """Parameters the library would drop for this model, but that must be tried."""
+    supported: frozenset[str]
+    """Optional parameters that may be sent."""
+    tried: frozenset[str]
+    """Those of them the library would refuse to send, not knowing the model."""
 
 
 class ModelLibrary(Protocol):
@@ -118,15 +120,20 @@ class Completion:
             "api_key": access.api_key,
             "api_base": access.api_base,
             "timeout": self._library.timeout(self._order.limits),
-            "allowed_openai_params": list(route.allowed),
+            "allowed_openai_params": sorted(route.tried),
+            "stream_options": {"include_usage": True},
+            # Not with OpenAI's client: there a refused request would silently be sent again.
+            "drop_params": route.provider != "openai" or None,
+            **access.extra,
+        }
+        optional: dict[str, Any] = {
             "max_tokens": request.max_output_tokens,
             "temperature": request.temperature,
             "reasoning_effort": self._effort(messages),
-            **access.extra,
+            "tools": chat_tools(request.tools),
+            "tool_choice": request.tool_choice if request.tools else None,
         }
-        if request.tools:
-            arguments["tools"] = chat_tools(request.tools)
-            arguments["tool_choice"] = request.tool_choice
+        arguments |= {name: optional[name] for name in optional if name in route.supported}
         if self._order.is_lean and route.is_plain_chat:
             # The library and its client walk through every message of the history; what is in
             # the extra body replaces the stub on the way out, byte for byte the same.
@@ -148,7 +155,7 @@ class Completion:
     def _response(self, stream: Any) -> Any:
         """Return the HTTP response behind a stream of OpenAI's client; None for other streams."""
         source = getattr(stream, "completion_stream", None)
-        is_openai = type(source).__module__.startswith("openai.")
+        is_openai = type(source).__module__.partition(".")[0] == "openai"
         return getattr(source, "response", None) if self._order.is_lean and is_openai else None
 
     async def _read_bytes(self, response: Any, emit: Emit, alive: Callable[[], None]) -> None:

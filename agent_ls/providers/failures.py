@@ -64,6 +64,10 @@ _BY_WORDS: Final = (
 _AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
 _PAGE: Final = re.compile(r"<!doctype html|<html", re.IGNORECASE)
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_LIBRARY_WORDS: Final = re.compile(
+    r"^(?:litellm\.)?\w*(?:Error|Exception): |^\w+Exception - |\.? Handle with `litellm\.\w+`\.?$"
+)
+_LOST: Final = frozenset({"ReadError", "WriteError", "CloseError", "RemoteProtocolError"})
 _TIMEOUTS: Final = frozenset({"ReadTimeout", "PoolTimeout", "WriteTimeout", "APITimeoutError"})
 
 
@@ -89,7 +93,7 @@ class Symptom:
 def classify(symptom: Symptom) -> ProviderFailure:
     """Return our class of a failure."""
     by_status = _by_status(symptom.status)
-    if symptom.status == 429 and re.search(_NO_CREDIT, symptom.text.lower()):
+    if symptom.status == 429 and re.search(_NO_CREDIT, f"{symptom.kind} {symptom.text}".lower()):
         # Some providers say "too many requests" when there is no money left: waiting won't help.
         return ProviderFailure.FORBIDDEN
     if by_status is not None and symptom.status not in _AMBIGUOUS_STATUS:
@@ -185,7 +189,7 @@ def _by_words(text: str) -> ProviderFailure | None:
 
 def _transport(symptom: Symptom) -> ProviderFailure:
     seen = {symptom.kind, *symptom.causes}
-    if symptom.is_broken:
+    if symptom.is_broken or seen & _LOST:
         return ProviderFailure.BROKEN_STREAM
     return ProviderFailure.TIMEOUT if seen & _TIMEOUTS else ProviderFailure.CONNECTION
 
@@ -207,7 +211,9 @@ def _clean(text: str, secret: str | None) -> str:
         text = f"a web page, not an API answer ({words.strip()})"
     if secret and len(secret) > 3:
         text = text.replace(secret, "[key]")
-    text = re.sub(r"^(?:litellm\.)?\w+(?:Error|Exception): (?:\w+Exception - )?", "", text.strip())
+    text = text.strip()
+    while (shorter := _LIBRARY_WORDS.sub("", text)) != text:
+        text = shorter
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= _DETAIL_CHARACTERS else text[: _DETAIL_CHARACTERS - 1] + "…"
 
@@ -216,12 +222,14 @@ def _no_connection(trouble: Trouble, where: str) -> str:
     match trouble.cause:
         case "ConnectTimeout" | "TimeoutError":
             reason = "nothing answered in time"
+        case "ConnectionRefusedError":
+            reason = "the connection was refused"
         case "gaierror":
             reason = "its name could not be looked up"
         case "SSLError" | "SSLCertVerificationError":
             reason = "its certificate could not be verified"
         case _:
-            reason = trouble.detail or "the connection was refused"
+            reason = trouble.detail or "no connection"
     return (
         f"Cannot reach {where}: {reason}. Check that the address is right, that the server is "
         "running, and that this machine may connect to it."

@@ -9,6 +9,8 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
+import signal
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -137,18 +139,25 @@ class HostProcess:
                 self._process.stdin.write(encode_order(Order(op="ping")))
 
     def _kill(self) -> None:
+        if self._process.returncode is not None:
+            return
         with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                # The process object would reap the child under the feet of whoever waits for it.
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def _follow(self) -> None:
         """Read until the end, and let every request know of it."""
         with contextlib.suppress(asyncio.IncompleteReadError, ValueError, ConnectionError):
             await self._read_reports()
         self.is_alive = False
+        dying = asyncio.ensure_future(self._process.wait())
         # A process that closed its pipe without ending is of no use to anyone.
-        await asyncio.wait((self._words,), timeout=_KILL_S)
+        await asyncio.wait((dying, self._words), timeout=_KILL_S)
         self._kill()
-        await self._process.wait()
+        await dying
         self._words.cancel()
         for inbox in self._inboxes.values():
             inbox.put_nowait([0, GONE, self._epitaph()])

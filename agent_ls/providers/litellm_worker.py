@@ -47,6 +47,10 @@ ENVIRONMENT: Final = {
 }
 
 
+# The client takes a bearer token off when it follows a redirect to another host, other headers not.
+_KEY_IN_OWN_HEADER: Final = ("anthropic/", "claude-", "gemini/")
+
+
 class Library:
     """litellm behind the few calls that are made of it."""
 
@@ -59,8 +63,9 @@ class Library:
         self._httpx = httpx
         self._routes: dict[tuple[str, str | None], Route] = {}
         litellm.suppress_debug_info = True
-        litellm.drop_params = True
         self._litellm.disable_aiohttp_transport = True
+        http = self._litellm.llms.custom_httpx.http_handler
+        self._unredirected = http.AsyncHTTPHandler(follow_redirects=False)
 
     async def warm(self) -> None:
         """Make the first call, which costs most of a second, to nobody."""
@@ -87,12 +92,13 @@ class Library:
 
     async def complete(self, **arguments: Any) -> Any:
         """Begin a streamed completion."""
+        if str(arguments["model"]).startswith(_KEY_IN_OWN_HEADER):
+            arguments["client"] = self._unredirected
         return await self._litellm.acompletion(
             **arguments,
             stream=True,
-            stream_options={"include_usage": True},
             max_retries=0,
-            # The handler would import a package for tool servers on every first call with tools.
+            # The handler would import a package for tool servers on the first call with tools.
             _skip_mcp_handler=True,
         )
 
@@ -113,20 +119,23 @@ class Library:
         config = self._litellm.utils.ProviderConfigManager.get_provider_chat_config(
             model=name, provider=self._litellm.LlmProviders(provider)
         )
-        supported = as_list(self._litellm.get_supported_openai_params(name, provider))
+        known = as_list(self._litellm.get_supported_openai_params(name, provider))
+        supported = frozenset(str(one) for one in known)
         mode = as_object(self._litellm.model_cost.get(name)).get("mode", "chat")
-        wanted = ("tools", "tool_choice")
         is_plain = provider == "openai" and mode == "chat" and not name.startswith("responses/")
         kind = type(config).__name__
+        # An agent without tools is none, so tools are tried with every model.
+        tried = {"tools", "tool_choice"}
         if kind == "OpenAIUnknownModelConfig":
-            wanted = (*wanted, "reasoning_effort")
+            tried |= {"reasoning_effort"}
         return Route(
             provider=provider,
             name=name,
             base=api_base or base or "",
             # Other configurations change messages, or go to another API for some requests.
             is_plain_chat=is_plain and kind in ("OpenAIUnknownModelConfig", "OpenAIGPTConfig"),
-            allowed=tuple(one for one in wanted if one not in supported),
+            supported=supported | tried,
+            tried=frozenset(tried) - supported,
         )
 
     def cost_usd(self, route: Route, usage: Usage) -> float:

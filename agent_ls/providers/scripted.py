@@ -70,11 +70,13 @@ class ScriptedModel:
         self.scenario = parse_scenario(scenario) if isinstance(scenario, str) else scenario
         self.requests: list[RecordedRequest] = []
         """Model requests in the order they came."""
+        self.connections = 0
+        """How many connections were made."""
         self._used = [0] * len(self.scenario.answer)
         self._port = port
         self._on_request = on_request
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._conversations: set[asyncio.Task[None]] = set()
         self._arrived = asyncio.Condition()
 
     @property
@@ -110,9 +112,9 @@ class ScriptedModel:
         """Stop listening and drop every connection, answered or not."""
         if self._server is not None:
             self._server.close()
-        for task in self._connections:
+        for task in self._conversations:
             task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        await asyncio.gather(*self._conversations, return_exceptions=True)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -125,9 +127,10 @@ class ScriptedModel:
         left = asyncio.Event()
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self.connections += 1
             task = asyncio.ensure_future(_Conversation(self, reader, writer, left).run())
-            self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
+            self._conversations.add(task)
+            task.add_done_callback(self._conversations.discard)
 
         return _Connection(left, connected)
 

@@ -217,8 +217,11 @@ CHUNKS: list[tuple[str, list[Any], list[ModelEvent]]] = [
         [delta(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}])],
         [ReasoningDelta("a")],
     ),
-    ("half-a-character-waits", [delta(content="a\ud83d"), delta(content="\ude00b")],
-     [TextDelta("a"), TextDelta("😀b")]),
+    (
+        "half-a-character-waits",
+        [delta(content="a\ud83d"), delta(content="\ude00b")],
+        [TextDelta("a"), TextDelta("😀b")],
+    ),
     ("a-lone-half-is-replaced", [delta(content="a\ude00b")], [TextDelta("a\ufffdb")]),
     (
         "arguments-as-an-object",

@@ -1,0 +1,73 @@
+"""A running model host, shared by a module's tests because litellm takes seconds to import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from agent_ls.domain.messages import Message, UserMessage
+from agent_ls.domain.model_io import ModelEvent, ModelRequest, ToolSpec
+from agent_ls.providers.credentials import StoredCredentials
+from agent_ls.providers.model_host import ModelHost, ModelHostOptions
+
+READ_FILE = ToolSpec(
+    name="read_file",
+    description="Read a file.",
+    parameters={"type": "object", "properties": {"path": {"type": "string"}}},
+)
+
+
+class Asking:
+    """A model host whose endpoint a test chooses, through the variables a person would set."""
+
+    def __init__(self, config_dir: Path, options: ModelHostOptions | None = None) -> None:
+        self.env = {
+            name: value for name in ("PATH", "HOME") if (value := os.environ.get(name)) is not None
+        }
+        self.host = ModelHost(
+            options, credentials=StoredCredentials(config_dir, self.env), env=self.env
+        )
+
+    def use(self, base_url: str) -> None:
+        """Send what is asked from now on there, in both dialects."""
+        self.env["OPENAI_BASE_URL"] = base_url
+        self.env["ANTHROPIC_API_BASE"] = base_url.removesuffix("/v1")
+
+    async def ask(self, request: ModelRequest) -> list[ModelEvent]:
+        """Return everything that comes back."""
+        return [event async for event in self.host.stream(request)]
+
+
+def request(
+    *messages: Message,
+    model: str = "openai/scripted",
+    system: str = "Be brief.",
+    tools: Sequence[ToolSpec] = (READ_FILE,),
+    reasoning_effort: str | None = None,
+) -> ModelRequest:
+    """A request like the loop's."""
+    return ModelRequest(
+        model=model,
+        system=system,
+        messages=messages or (UserMessage(text="Go."),),
+        tools=tuple(tools),
+        reasoning_effort=reasoning_effort,
+    )
+
+
+@pytest.fixture(scope="module")
+def config_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("config")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def asking(config_dir: Path) -> AsyncIterator[Asking]:
+    """A host that is loaded, with short time limits."""
+    asking = Asking(config_dir, ModelHostOptions(connect_s=2, first_chunk_s=1, idle_s=0.5))
+    await asking.host.ready()
+    yield asking
+    await asking.host.close()

@@ -1,0 +1,507 @@
+"""The model host over real HTTP: the real child process against the scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import psutil
+import pytest
+
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.model_io import (
+    CallClosed,
+    CallCut,
+    FinishReason,
+    ModelEvent,
+    ModelRequest,
+    ReasoningDelta,
+    StreamFinished,
+    TextDelta,
+)
+from agent_ls.providers.model_host import ModelHost, ModelHostOptions
+from agent_ls.providers.prices import ModelCard
+from agent_ls.providers.scripted import ScriptedModel
+from tests.providers.conftest import READ_FILE, Asking, request
+from tests.support.scripted import scripted
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def check(
+    asking: Asking, scenario: str, asked: ModelRequest | None = None
+) -> list[ModelEvent]:
+    """Ask a scripted model once and return the events, neighbouring texts joined."""
+    async with scripted(scenario) as model:
+        asking.use(model.base_url)
+        return joined(await asking.ask(asked or request()))
+
+
+def joined(events: list[ModelEvent]) -> list[ModelEvent]:
+    """How a text is torn is the network's business."""
+    found: list[ModelEvent] = []
+    for event in events:
+        last = found[-1] if found else None
+        if isinstance(event, TextDelta | ReasoningDelta) and type(last) is type(event):
+            found[-1] = replace(event, text=last.text + event.text)
+        else:
+            found.append(event)
+    return found
+
+
+def finished(events: list[ModelEvent]) -> StreamFinished:
+    assert isinstance(events[-1], StreamFinished)
+    return events[-1]
+
+
+ANSWER = """
+[[answer]]
+chunk = {chunk}
+is_unstreamed = {unstreamed}
+reasoning = "Three files, ünïcode, 😀."
+text = "I read them:\\n\\n- one\\n- two"
+[[answer.call]]
+id = "a"
+tool = "read_file"
+arguments = {{ path = 'odd "name"}} \\ {{.py', range = [1, 2] }}
+[[answer.call]]
+id = "b"
+tool = "list_dir"
+arguments_text = ""
+[[answer.call]]
+id = "c"
+tool = "grep"
+arguments = {{ pattern = "😀{{" }}
+"""
+
+
+@pytest.mark.parametrize("model", ["openai/scripted", "anthropic/claude-sonnet-4-5"])
+@pytest.mark.parametrize("chunk", [1, 16, 4096])
+async def test_an_answer_arrives_whole_at_every_size_of_piece(
+    asking: Asking, chunk: int, model: str
+) -> None:
+    scenario = ANSWER.format(chunk=chunk, unstreamed="false")
+    events = await check(asking, scenario, request(model=model))
+    assert events[:-1] == WHOLE
+    assert finished(events).finish is FinishReason.TOOL_CALLS
+
+
+async def test_an_answer_arrives_whole_from_a_server_that_does_not_stream(asking: Asking) -> None:
+    events = await check(asking, ANSWER.format(chunk=0, unstreamed="true"))
+    assert sorted(events[:-1], key=repr) == sorted(WHOLE, key=repr)
+    assert finished(events).finish is FinishReason.TOOL_CALLS
+
+
+WHOLE = [
+    ReasoningDelta("Three files, ünïcode, 😀."),
+    TextDelta("I read them:\n\n- one\n- two"),
+    CallClosed("a", "read_file", json.dumps({"path": 'odd "name"} \\ {.py', "range": [1, 2]})),
+    CallClosed("b", "list_dir", "{}"),
+    CallClosed("c", "grep", '{"pattern": "😀{"}'),
+]
+
+
+async def test_calls_come_before_the_stream_has_ended(asking: Asking) -> None:
+    scenario = """
+    [[answer]]
+    hang = "middle"
+    chunk = 0
+    call = [
+      { tool = "f", arguments = {} }, { tool = "g", arguments = {} }, { tool = "h", arguments = {} }
+    ]
+    """
+    async with scripted(scenario) as model, aclosing(_stream(asking, model)) as events:
+        first = await anext(events)
+    assert isinstance(first, CallClosed)
+    assert first.tool == "f"
+
+
+def _stream(asking: Asking, model: ScriptedModel, asked: ModelRequest | None = None) -> Any:
+    asking.use(model.base_url)
+    return asking.host.stream(asked or request())
+
+
+USAGE = """
+[[answer]]
+text = "Hi"
+usage = { input = 1000, output = 50, cached = 800, cache_write = 100, reasoning = 20 }
+"""
+
+
+async def test_usage_counts_cached_tokens_as_input_and_has_a_price(asking: Asking) -> None:
+    usage = finished(await check(asking, USAGE, request(model="openai/gpt-4o"))).usage
+    assert (usage.input_tokens, usage.output_tokens) == (1000, 50)
+    assert (usage.cache_read_tokens, usage.reasoning_tokens) == (800, 20)
+    # 2.50 USD a million fresh, 1.25 cached, 10 out.
+    assert usage.cost_usd == pytest.approx((200 * 2.5 + 800 * 1.25 + 50 * 10) / 1e6)
+
+
+async def test_anthropic_usage_means_the_same(asking: Asking) -> None:
+    asked = request(model="anthropic/claude-sonnet-4-5")
+    usage = finished(await check(asking, USAGE, asked)).usage
+    assert (usage.input_tokens, usage.output_tokens) == (1000, 50)
+    assert (usage.cache_read_tokens, usage.cache_write_tokens) == (800, 100)
+    # 3 USD a million fresh, 0.30 read from the cache, 3.75 written to it, 15 out.
+    expected = (100 * 3 + 800 * 0.3 + 100 * 3.75 + 50 * 15) / 1e6
+    assert usage.cost_usd == pytest.approx(expected)
+
+
+async def test_an_unknown_model_costs_what_the_settings_say(asking: Asking) -> None:
+    card = ModelCard(window_tokens=9000, input_usd=1.0, output_usd=2.0, cache_read_usd=0.5)
+    options = asking.host.options.model_copy(update={"models": {"openai/mine": card}})
+    usage = finished(await check(asking, USAGE, request(model="openai/mine"))).usage
+    assert usage.cost_usd == 0
+    own = ModelHost(options, env=asking.env)
+    assert (await own.facts("openai/mine")).window_tokens == 9000
+    assert card.cost_usd(usage) == pytest.approx((200 * 1 + 800 * 0.5 + 50 * 2) / 1e6)
+
+
+async def test_usage_is_estimated_when_the_endpoint_reports_none(asking: Asking) -> None:
+    scenario = '[[answer]]\ntext = "twelve chars"\nis_usage_missing = true'
+    usage = finished(await check(asking, scenario)).usage
+    assert usage.output_tokens == 3
+    assert usage.input_tokens > 0
+
+
+async def test_facts_are_litellms_where_it_knows_the_model(asking: Asking) -> None:
+    facts = await asking.host.facts("openai/gpt-4o")
+    assert (facts.window_tokens, facts.max_output_tokens) == (128_000, 16_384)
+    assert (await asking.host.facts("openai/nobody-knows")).window_tokens == 0
+    assert (await asking.host.facts("nonsense")).window_tokens == 0
+
+
+async def test_broken_arguments_are_passed_on_and_cut_ones_told_apart(asking: Asking) -> None:
+    scenario = """
+    [[answer]]
+    finish = "length"
+    call = [
+      { id = "a", tool = "f", arguments_text = "{path: 1}" },
+      { id = "b", tool = "g", arguments_text = '{"text": "half a sen' },
+    ]
+    """
+    events = await check(asking, scenario)
+    assert events[:-1] == [
+        CallClosed("a", "f", "{path: 1}"),
+        CallCut("b", "g", '{"text": "half a sen'),
+    ]
+    assert finished(events).finish is FinishReason.LENGTH
+
+
+F = ProviderFailure
+ERRORS: list[tuple[str, str, ProviderFailure, str]] = [
+    ("401", "error = { status = 401, message = 'bad key' }", F.AUTHENTICATION, "OPENAI_API_KEY"),
+    ("402", "error = { status = 402, message = 'pay' }", F.FORBIDDEN, "pay"),
+    ("403", "error = { status = 403, message = 'not here' }", F.FORBIDDEN, "not here"),
+    ("404", "error = { status = 404, message = 'no such model' }", F.UNKNOWN_MODEL, "openai/NAME"),
+    ("400", "error = { status = 400, message = 'tools: wrong' }", F.BAD_REQUEST, "tools: wrong"),
+    ("422", "error = { status = 422, message = 'odd' }", F.BAD_REQUEST, "odd"),
+    ("429", "error = { status = 429, message = 'slow' }", F.RATE_LIMITED, "slow"),
+    (
+        "429-without-credit",
+        "error = { status = 429, message = 'no', code = 'insufficient_quota' }",
+        F.FORBIDDEN,
+        "credit",
+    ),
+    ("500", "error = { status = 500, message = 'oops' }", F.SERVER, "oops"),
+    ("502", "error = { status = 502, message = 'bad gateway' }", F.SERVER, "502"),
+    ("503", "error = { status = 503, message = 'busy' }", F.OVERLOADED, "busy"),
+    ("504", "error = { status = 504, message = 'late' }", F.TIMEOUT, "late"),
+    ("529", "error = { status = 529, message = 'busy' }", F.OVERLOADED, "busy"),
+    (
+        "context-overflow",
+        "error = { status = 400, message = 'too long', code = 'context_length_exceeded' }",
+        F.CONTEXT_OVERFLOW,
+        "too long",
+    ),
+    (
+        "context-overflow-in-words",
+        "error = { status = 400, message = 'maximum context length is 8192 tokens' }",
+        F.CONTEXT_OVERFLOW,
+        "8192",
+    ),
+    (
+        "content-filter",
+        "error = { status = 400, message = 'no', code = 'content_filter' }",
+        F.CONTENT_FILTER,
+        "content filter",
+    ),
+    (
+        "html-with-status",
+        "error = { status = 502, message = 'Bad gateway', is_html = true }",
+        F.SERVER,
+        "a web page, not an API answer (Bad gateway)",
+    ),
+    (
+        "html-as-answer",
+        "raw = { body = '<html><title>Login</title>', content_type = 'text/html' }",
+        F.BAD_REQUEST,
+        "a web page",
+    ),
+    (
+        "redirect",
+        "error = { status = 307, location = 'http://127.0.0.1:1/v1' }",
+        F.BAD_REQUEST,
+        "http://127.0.0.1",
+    ),
+    (
+        "error-object-in-the-stream",
+        "text = 'Well'\nerror = { status = 200, message = 'gpu fell over' }",
+        F.BROKEN_STREAM,
+        "gpu fell over",
+    ),
+    (
+        "overloaded-in-the-stream",
+        "text = 'Well'\nerror = { status = 200, message = 'busy', kind = 'overloaded_error' }",
+        F.OVERLOADED,
+        "busy",
+    ),
+    ("not-json", "raw = { body = \"data: {oops\\n\\n\" }", F.BROKEN_STREAM, "no JSON"),
+    ("not-an-object", "raw = { body = \"data: [1]\\n\\n\" }", F.BROKEN_STREAM, "no object"),
+    ("nothing", "raw = { body = '' }", F.BAD_REQUEST, "instead of a model's answer"),
+    ("only-an-end-mark", "raw = { body = \"data: [DONE]\\n\\n\" }", F.BROKEN_STREAM, "finish reason"),
+    (
+        "an-empty-object",
+        "raw = { body = '{}', content_type = 'application/json' }",
+        F.BAD_REQUEST,
+        "instead of a model's answer",
+    ),
+    (
+        "an-error-object-as-body",
+        "raw = { body = '{\"error\": {\"message\": \"no\", \"code\": 429}}' }",
+        F.RATE_LIMITED,
+        "no",
+    ),
+    (
+        "a-call-that-goes-on-after-its-end",
+        "call = [{ tool = 'f', arguments_text = '{}{}' }]",
+        F.BROKEN_STREAM,
+        "followed by",
+    ),
+    ("hanging", "hang = 'before'", F.TIMEOUT, "within 1 s"),
+    ("falling-silent", f"text = '{'x' * 64}'\nhang = 'middle'", F.TIMEOUT, "silent for 0.5 s"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "answer, failure, words", [case[1:] for case in ERRORS], ids=[case[0] for case in ERRORS]
+)
+async def test_an_error_has_a_class_and_words_for_a_person(
+    asking: Asking, answer: str, failure: ProviderFailure, words: str
+) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await check(asking, f"[[answer]]\n{answer}")
+    assert caught.value.failure is failure
+    assert words in caught.value.message
+    assert "litellm" not in caught.value.message
+
+
+ANTHROPIC_ERRORS: list[tuple[str, str, ProviderFailure, str]] = [
+    ("401", "error = { status = 401, message = 'bad key' }", F.AUTHENTICATION, "ANTHROPIC_API_KEY"),
+    ("403", "error = { status = 403, message = 'not here' }", F.FORBIDDEN, "not here"),
+    ("404", "error = { status = 404, message = 'no model' }", F.UNKNOWN_MODEL, "no model"),
+    ("429", "error = { status = 429, message = 'slow' }", F.RATE_LIMITED, "slow"),
+    ("529", "error = { status = 529, message = 'busy' }", F.OVERLOADED, "busy"),
+    ("500", "error = { status = 500, message = 'oops' }", F.SERVER, "oops"),
+    (
+        "context-overflow",
+        "error = { status = 400, message = 'prompt is too long: 200001 tokens' }",
+        F.CONTEXT_OVERFLOW,
+        "200001",
+    ),
+    (
+        "overloaded-in-the-stream",
+        "text = 'Well'\nerror = { status = 200, message = 'busy', kind = 'overloaded_error' }",
+        F.SERVER,
+        "busy",
+    ),
+    ("hanging", "hang = 'before'", F.TIMEOUT, "within 1 s"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "answer, failure, words",
+    [case[1:] for case in ANTHROPIC_ERRORS],
+    ids=[case[0] for case in ANTHROPIC_ERRORS],
+)
+async def test_anthropic_errors_have_the_same_classes(
+    asking: Asking, answer: str, failure: ProviderFailure, words: str
+) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await check(asking, f"[[answer]]\n{answer}", request(model="anthropic/claude-sonnet-4-5"))
+    assert caught.value.failure is failure
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize("model", ["openai/scripted", "anthropic/claude-sonnet-4-5"])
+async def test_retry_after_reaches_the_loop(asking: Asking, model: str) -> None:
+    scenario = "[[answer]]\nerror = { status = 429, retry_after_s = 7 }"
+    with pytest.raises(ProviderError) as caught:
+        await check(asking, scenario, request(model=model))
+    assert caught.value.retry_after_s == 7
+    assert caught.value.status == 429
+    assert caught.value.is_retryable
+
+
+@pytest.mark.parametrize("model", ["openai/scripted", "anthropic/claude-sonnet-4-5"])
+@pytest.mark.parametrize("how", ["close", "reset", "end"])
+@pytest.mark.parametrize("after", ["1", "4"])
+async def test_a_cut_stream_is_broken_whatever_came(
+    asking: Asking, how: str, after: str, model: str
+) -> None:
+    scenario = f"""
+    [[answer]]
+    text = "{"x" * 64}"
+    cut = {{ after_events = {after}, how = "{how}" }}
+    call = [{{ tool = "f", arguments = {{}} }}]
+    """
+    with pytest.raises(ProviderError) as caught:
+        await check(asking, scenario, request(model=model))
+    assert caught.value.failure is ProviderFailure.BROKEN_STREAM
+
+
+async def test_a_stream_cut_before_anything_came_is_a_lost_connection(asking: Asking) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await check(asking, '[[answer]]\ntext = "x"\ncut = { after_events = 0 }')
+    assert caught.value.is_retryable
+
+
+async def test_a_connection_lost_after_the_finish_reason_still_breaks_the_stream(
+    asking: Asking,
+) -> None:
+    with pytest.raises(ProviderError, match="broke off"):
+        await check(asking, '[[answer]]\ntext = "x"\ncut = { after_events = "finish" }')
+
+
+async def test_a_body_that_ends_after_the_finish_reason_has_ended(asking: Asking) -> None:
+    scenario = '[[answer]]\ntext = "x"\ncut = { after_events = "finish", how = "end" }'
+    assert finished(await check(asking, scenario)).finish is FinishReason.STOP
+
+
+async def test_a_dead_endpoint_is_named(asking: Asking) -> None:
+    async with ScriptedModel("") as model:
+        base_url = model.base_url
+    asking.use(base_url)
+    for name in ("openai/scripted", "anthropic/claude-sonnet-4-5"):
+        with pytest.raises(ProviderError) as caught:
+            await asking.ask(request(model=name))
+        assert caught.value.failure is ProviderFailure.CONNECTION
+        assert base_url.removesuffix("/v1") in caught.value.message
+        assert "refused" in caught.value.message.lower()
+
+
+async def test_an_unknown_provider_is_told_how_models_are_named(asking: Asking) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await check(asking, "", request(model="gpt9"))
+    assert caught.value.failure is ProviderFailure.UNKNOWN_MODEL
+    assert "provider/name" in caught.value.message
+
+
+async def test_the_key_is_in_no_message(asking: Asking) -> None:
+    asking.env["OPENAI_API_KEY"] = "sk-very-secret-key"
+    try:
+        scenario = "[[answer]]\nerror = { status = 401, message = 'bad key sk-very-secret-key' }"
+        with pytest.raises(ProviderError) as caught:
+            await check(asking, scenario)
+    finally:
+        del asking.env["OPENAI_API_KEY"]
+    assert "sk-very" not in caught.value.message
+    assert "[key]" in caught.value.message
+
+
+@pytest.mark.parametrize("model", ["openai/scripted", "anthropic/claude-sonnet-4-5"])
+async def test_a_redirect_takes_neither_key_nor_conversation_to_another_host(
+    asking: Asking, model: str
+) -> None:
+    async with ScriptedModel("[[answer]]\ntext = 'gotcha'\nrepeat = 0") as other:
+        place = f"{other.base_url}/{'messages' if 'claude' in model else 'chat/completions'}"
+        scenario = f"[[answer]]\nerror = {{ status = 307, location = '{place}' }}"
+        with pytest.raises(ProviderError) as caught:
+            await check(asking, scenario, request(model=model))
+        assert other.requests == []
+    assert caught.value.failure is ProviderFailure.BAD_REQUEST
+
+
+@pytest.mark.parametrize("hang", ["before", "middle"])
+@pytest.mark.parametrize("model", ["openai/scripted", "anthropic/claude-sonnet-4-5"])
+async def test_closing_the_iterator_closes_the_connection(
+    asking: Asking, hang: str, model: str
+) -> None:
+    async with scripted(f"[[answer]]\ntext = '{'x' * 64}'\nhang = '{hang}'") as server:
+        events = _stream(asking, server, request(model=model))
+        first = asyncio.ensure_future(anext(events))
+        await server.wait_for_requests(1)
+        if hang == "middle":
+            await first
+        else:
+            first.cancel()
+            await asyncio.wait((first,))
+        await events.aclose()
+        await asyncio.wait_for(server.requests[0].left.wait(), 5)
+
+
+async def test_many_requests_at_once_do_not_mix(asking: Asking) -> None:
+    scenario = "".join(
+        f"[[answer]]\nwhen = {{ contains = '<{n}>' }}\ntext = '{str(n) * 40}'\nbetween_ms = 1\n"
+        for n in range(12)
+    )
+    async with scripted(scenario) as model:
+        asking.use(model.base_url)
+        asked = [
+            asking.ask(request().model_copy(update={"system": "", "messages": (_says(n),)}))
+            for n in range(12)
+        ]
+        answers = await asyncio.gather(*asked)
+    for n, events in enumerate(answers):
+        assert joined(events)[0] == TextDelta(str(n) * 40)
+
+
+def _says(number: int) -> Any:
+    return request().messages[0].model_copy(update={"text": f"<{number}>"})
+
+
+async def test_connections_are_used_again(asking: Asking) -> None:
+    async with scripted("[[answer]]\ntext = 'x'\nrepeat = 0") as model:
+        asking.use(model.base_url)
+        for _ in range(3):
+            await asking.ask(request())
+        assert model.connections == 1
+
+
+async def test_a_host_killed_in_mid_stream_raises_and_the_next_request_starts_another(
+    asking: Asking,
+) -> None:
+    scenario = f"[[answer]]\ntext = '{'x' * 64}'\nhang = 'middle'\n[[answer]]\ntext = 'again'"
+    async with scripted(scenario) as model:
+        events = _stream(asking, model)
+        await anext(events)
+        before = asking.host.pid
+        assert before
+        psutil.Process(before).send_signal(signal.SIGKILL)
+        with pytest.raises(ProviderError) as caught:
+            async for _ in events:
+                pass
+        assert caught.value.failure is ProviderFailure.HOST_DIED
+        assert caught.value.is_retryable
+        again = joined(await asking.ask(request()))
+    assert again[0] == TextDelta("again")
+    assert asking.host.pid != before
+
+
+async def test_the_tools_and_their_choice_are_sent(asking: Asking) -> None:
+    scenario = "[[answer]]\ntext = 'x'\nexpect = { tools = ['read_file'], tool_choice = 'none' }"
+    asked = request().model_copy(update={"tool_choice": "none"})
+    assert finished(await check(asking, scenario, asked)).finish is FinishReason.STOP
+    for model in ("openai/scripted", "anthropic/claude-sonnet-4-5"):
+        same = asked.model_copy(update={"model": model, "tools": (READ_FILE,)})
+        await check(asking, scenario, same)
+
+
+async def test_a_host_that_cannot_start_says_why() -> None:
+    host = ModelHost(ModelHostOptions(python="/nowhere/python", api_base="http://127.0.0.1:1"))
+    with pytest.raises(ProviderError, match="/nowhere/python") as caught:
+        await host.ready()
+    assert caught.value.failure is ProviderFailure.HOST_DIED
