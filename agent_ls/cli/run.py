@@ -125,9 +125,9 @@ async def _turn(
 def _follow(session: Session, arguments: argparse.Namespace) -> None:
     """Attach what shows the turn, and what asks the person."""
     if not (arguments.quiet or arguments.json):
-        session.follow(HumanLog(sys.stderr))
         if not arguments.no_stream:
             session.follow(StreamedText(sys.stderr))
+        session.follow(HumanLog(sys.stderr, with_answers=arguments.no_stream))
     if arguments.log_file:
         session.follow(JsonLog(Path(arguments.log_file)))
     if _is_terminal(arguments):

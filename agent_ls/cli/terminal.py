@@ -14,6 +14,7 @@ from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAn
 from agent_ls.domain.events import (
     ApprovalRequested,
     AttemptDiscarded,
+    AttemptFinished,
     CallOutputStreamed,
     Ephemeral,
     QuestionAsked,
@@ -31,9 +32,13 @@ class StreamedText:
     def __init__(self, stream: TextIO) -> None:
         """Take where to write."""
         self._stream = stream
+        self._is_in_line = False
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Stored events are the log's to show."""
+        """End the line that text was streaming into: what follows is the log's."""
+        if isinstance(stored.event, AttemptFinished) and self._is_in_line:
+            self._stream.write("\n")
+            self._is_in_line = False
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Write text with control characters made visible."""
@@ -41,8 +46,9 @@ class StreamedText:
             case TextStreamed(text=text):
                 self._stream.write(visible(text))
                 self._stream.flush()
+                self._is_in_line = not text.endswith("\n")
             case AttemptDiscarded():
-                self._stream.write("\n(the model's answer broke off; trying again)\n")
+                self._stream.write("(the answer so far does not count; trying again)\n")
             case ReasoningStreamed() | CallOutputStreamed():
                 pass
 

@@ -18,9 +18,10 @@ _MAIN_ARGUMENTS = ("path", "command", "pattern", "query", "question", "handle")
 class HumanLog:
     """Writes the lines to a text stream."""
 
-    def __init__(self, stream: TextIO) -> None:
-        """Take where to write."""
+    def __init__(self, stream: TextIO, *, with_answers: bool = True) -> None:
+        """Take where to write; without answers where these are shown as they stream."""
         self._stream = stream
+        self._with_answers = with_answers
         self._tools: dict[str, str] = {}
 
     def on_event(self, stored: e.StoredEvent) -> None:
@@ -42,7 +43,8 @@ class HumanLog:
                 return f"↻ {event.origin}: {event.action} {_short(event.text)}"
             case e.Answered():
                 self._tools |= {call.id: call.tool for call in event.message.calls}
-                return f"← {_short(event.message.text)}" if event.message.text else ""
+                is_shown = self._with_answers and event.message.text
+                return f"← {_short(event.message.text)}" if is_shown else ""
             case e.ToolCallStarted():
                 return f"  {event.tool} {_summary(event.arguments_json)}"
             case e.ToolCallFinished():
