@@ -16,7 +16,7 @@ from agent_ls import catalogue
 from agent_ls.domain.errors import bug
 from agent_ls.domain.ids import Ids
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.ports import Provider, Root, Workspace
+from agent_ls.loop.ports import CompileChecks, Provider, Root, Workspace
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place
@@ -73,6 +73,7 @@ async def open_sessions(
         "provider": host,
         "workspace": workspace,
         "runner": ShellRunner(),
+        "checks": _compile_checks(settings, workspace),
     }
 
     async def close() -> None:
@@ -89,6 +90,12 @@ async def open_sessions(
         is_attended=is_attended,
         on_close=close,
     )
+
+
+def _compile_checks(settings: Settings, workspace: Workspace) -> CompileChecks:
+    ports = {"workspace": workspace}
+    checkers = (_part(part, ports, settings.checkers) for part in catalogue.CHECKERS)
+    return catalogue.COMPILE_CHECKS(tuple(checkers), workspace)
 
 
 def _kit(settings: Settings, ports: Mapping[str, Any]) -> Kit:

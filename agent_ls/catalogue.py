@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_ls.checkers.introduced import IntroducedChecks
+from agent_ls.checkers.ruff import Ruff
+from agent_ls.checkers.tsc import Tsc
 from agent_ls.policies.checks.budget import Budget
 from agent_ls.policies.checks.cancelled import Cancelled
 from agent_ls.policies.checks.context_full import ContextFull
@@ -15,7 +18,9 @@ from agent_ls.policies.checks.step_limit import StepLimit
 from agent_ls.policies.checks.wall_clock import WallClock
 from agent_ls.policies.compactors.window import Window
 from agent_ls.policies.followups.mask_secrets import MaskSecrets
+from agent_ls.policies.followups.post_edit import PostEdit
 from agent_ls.policies.followups.truncate_result import TruncateResult
+from agent_ls.policies.gates.compile import Compile
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
 from agent_ls.policies.gates.open_tasks import OpenTasks
 from agent_ls.policies.guards.approval import Approval
@@ -30,9 +35,11 @@ from agent_ls.policies.recoveries.refusal import Refusal
 from agent_ls.policies.recoveries.thinking_only import ThinkingOnly
 from agent_ls.policies.recoveries.transport import Transport
 from agent_ls.policies.recoveries.truncated_call import TruncatedCall
+from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.model_host import ModelHost, ModelHostOptions
 from agent_ls.tools.ask_user import AskUser
 from agent_ls.tools.delete_file import DeleteFile
+from agent_ls.tools.diagnostics import Diagnostics
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.glob import Glob
 from agent_ls.tools.grep import Grep
@@ -78,10 +85,10 @@ RECOVERIES: tuple[type[Any], ...] = (
 GUARDS: tuple[type[Any], ...] = (PathGuard, Approval)
 """Before every call; deny before ask before allow."""
 
-FOLLOW_UPS: tuple[type[Any], ...] = (MaskSecrets, TruncateResult)
+FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, MaskSecrets, TruncateResult)
 """After every call; each sees what the one before made of the result."""
 
-GATES: tuple[type[Any], ...] = (IncompleteAction, OpenTasks)
+GATES: tuple[type[Any], ...] = (IncompleteAction, OpenTasks, Compile)
 """Before an answer is accepted; cheapest first, the first that fails wins."""
 
 POLICIES: tuple[type[Any], ...] = (
@@ -106,13 +113,19 @@ TOOLS: tuple[type[Any], ...] = (
     MoveFile,
     RunCommand,
     ReadOutput,
+    Diagnostics,
     UpdatePlan,
     AskUser,
 )
 """What the model can call, in the order it reads about them."""
 
+CHECKERS: tuple[type[Any], ...] = (Ruff, Tsc)
+"""Compile gates and the diagnostics tool run those that handle the file."""
+
 PROVIDER = ModelHost
+KEYS = StoredCredentials
 PROVIDER_OPTIONS = ModelHostOptions
+COMPILE_CHECKS = IntroducedChecks
 
 ROLE = """\
 You are agent-ls, a coding agent inside the user's editor. Work on the user's request with the \

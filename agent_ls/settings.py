@@ -41,28 +41,24 @@ _STRICTNESS = list(Mode)
 _SMALLER_IS_TIGHTER = frozenset({"max_steps", "max_tokens", "max_cost_usd", "limit_s"})
 
 
-def _options_of(parts: Iterable[type[Any]]) -> dict[str, Any]:
-    """Return a field per part that has options: its name, their type, their defaults."""
+def _composed(name: str, parts: Iterable[type[Any]]) -> type[Record]:
+    """Return a model with one field per part that has options: its name, their type and values."""
     found: dict[str, Any] = {}
     for part in parts:
         for one in dataclasses.fields(part):
             if one.name == "options":
                 found[part.name] = (get_type_hints(part)["options"], one.default)
-    return found
+    return create_model(name, __base__=Record, __module__=__name__, **found)
 
 
 if TYPE_CHECKING:
+    CheckerSettings = Record
     PolicySettings = Record
     ToolSettings = Record
 else:
-    PolicySettings = create_model(
-        "PolicySettings", __base__=Record, __module__=__name__, **_options_of(catalogue.POLICIES)
-    )
-    """One field per policy with options, named like it; made from the catalogue."""
-    ToolSettings = create_model(
-        "ToolSettings", __base__=Record, __module__=__name__, **_options_of(catalogue.TOOLS)
-    )
-    """One field per tool with options, named like it; made from the catalogue."""
+    CheckerSettings = _composed("CheckerSettings", catalogue.CHECKERS)
+    PolicySettings = _composed("PolicySettings", catalogue.POLICIES)
+    ToolSettings = _composed("ToolSettings", catalogue.TOOLS)
 
 
 class Settings(Record):
@@ -82,6 +78,8 @@ class Settings(Record):
     """The machine's own numbers."""
     provider: catalogue.PROVIDER_OPTIONS = catalogue.PROVIDER_OPTIONS()
     """How models are reached."""
+    checkers: CheckerSettings = CheckerSettings()
+    """How ruff and tsc are found and run."""
     policies: PolicySettings = PolicySettings()
     """Options of the loop's policies."""
     tools: ToolSettings = ToolSettings()

@@ -70,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="say what works on this machine")
     _add_folder(doctor)
     _add_set(doctor)
+    doctor.add_argument("--model", help="a litellm model name")
+    doctor.add_argument("--probe", action="store_true", help="send the model a short request")
     doctor.add_argument("--json", action="store_true", help="print JSON")
     demo = commands.add_parser("demo", help="run the main job on a small project, without a model")
     demo.add_argument("--keep", metavar="FOLDER", help="work in this new folder and keep it")

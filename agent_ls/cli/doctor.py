@@ -1,0 +1,146 @@
+"""``doctor``: what works on this machine, and how to mend what does not."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import platform
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_ls import __version__, catalogue
+from agent_ls.assembly import open_disk_workspace
+from agent_ls.cli.options import command_line_settings
+from agent_ls.domain.errors import AgentLsError, ProviderError
+from agent_ls.domain.messages import UserMessage
+from agent_ls.domain.model_io import ModelRequest
+from agent_ls.settings import LoadedSettings, Settings, load_settings, store_place, user_file
+from agent_ls.store.sql_store import open_store
+
+_PROBE_S = 30.0
+_SIGNS = {"ok": "✓", "note": "·", "wrong": "✗"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    state: Literal["ok", "note", "wrong"]
+    """``note``: works without it, but less well."""
+    what: str
+    words: str
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Print what was found; 1 when something is wrong."""
+    try:
+        found = asyncio.run(_all(arguments, Path(arguments.workspace).resolve()))
+    except AgentLsError as error:
+        sys.stderr.write(f"agent-ls: {error}\n")
+        return 3
+    if arguments.json:
+        sys.stdout.write(json.dumps([asdict(one) for one in found], indent=2) + "\n")
+    else:
+        for one in found:
+            sys.stdout.write(f"{_SIGNS[one.state]} {one.what}: {one.words}\n")
+    return 1 if any(one.state == "wrong" for one in found) else 0
+
+
+async def _all(arguments: argparse.Namespace, folder: Path) -> list[Finding]:
+    loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
+    found = [Finding("ok", "agent-ls", f"{__version__}, Python {platform.python_version()}")]
+    found += _configuration(loaded)
+    found += [one async for one in _model(loaded.settings, is_asked=arguments.probe)]
+    found.append(await _store(loaded.settings))
+    found += await _checkers(loaded.settings, folder)
+    found.append(_ripgrep())
+    return found
+
+
+def _configuration(loaded: LoadedSettings) -> list[Finding]:
+    there = "read" if user_file().exists() else "not there, so defaults hold"
+    found = [Finding("ok", "configuration", f"{user_file()} ({there})")]
+    return found + [Finding("wrong", "configuration", problem) for problem in loaded.problems]
+
+
+async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding]:
+    """Look for the model and its key; ask it something only when the person wants that."""
+    if not settings.model:
+        yield Finding(
+            "wrong",
+            "model",
+            f'none is set: write model = "…" into {user_file()}, or set AGENT_LS_MODEL, to a '
+            "litellm name such as anthropic/claude-sonnet-4-5 or ollama_chat/qwen3",
+        )
+        return
+    yield Finding("ok", "model", settings.model)
+    try:
+        await catalogue.KEYS().access(settings.model, settings.provider.api_base)
+    except ProviderError as error:
+        yield Finding("wrong", "key", error.message)
+        return
+    yield Finding("ok", "key", "found, or none is needed")
+    if not is_asked:
+        yield Finding("note", "answer", "not asked; --probe sends the model one short request")
+        return
+    yield await _probe(settings)
+
+
+async def _probe(settings: Settings) -> Finding:
+    host = catalogue.PROVIDER(settings.provider)
+    request = ModelRequest(
+        model=settings.model,
+        system="Answer with one word.",
+        messages=(UserMessage(text="Say: yes"),),
+        max_output_tokens=16,
+    )
+    try:
+        async with asyncio.timeout(_PROBE_S):
+            async for _ in host.stream(request):
+                pass
+        return Finding("ok", "answer", "the model answers")
+    except ProviderError as error:
+        return Finding("wrong", "answer", error.message)
+    except TimeoutError:
+        return Finding("wrong", "answer", f"the model did not answer within {_PROBE_S:.0f} s")
+    finally:
+        await host.close()
+
+
+async def _store(settings: Settings) -> Finding:
+    try:
+        store = open_store(store_place(settings))
+        try:
+            await store.ready()
+        finally:
+            await store.close()
+        return Finding("ok", "store", store.location.shown)
+    except AgentLsError as error:
+        return Finding("wrong", "store", str(error))
+
+
+async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
+    """Let every checker look at a harmless text of its kind."""
+    workspace = open_disk_workspace([folder])
+    trust = "trusted" if workspace.roots[0].is_trusted else "not trusted: nothing of it runs"
+    found = [Finding("ok", "folder", f"{folder} ({trust})")]
+    for kind in catalogue.CHECKERS:
+        checker = kind(workspace=workspace, options=getattr(settings.checkers, kind.name))
+        name = next(one for one in ("doctor.py", "doctor.ts") if checker.handles(one))
+        report = await checker.check({name: ""})
+        problem = "; ".join(report.problems)
+        state = "note" if problem else "ok"
+        found.append(Finding(state, checker.name, problem or "works"))
+    return found
+
+
+def _ripgrep() -> Finding:
+    program = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
+    if program:
+        return Finding("ok", "ripgrep", program)
+    return Finding("note", "ripgrep", "not found; searches use Python, which is slower")
