@@ -1,0 +1,142 @@
+// What the command palette, key bindings and the panel's buttons do.
+//
+// Each command asks the server for one thing; questions to the person use the editor's own lists
+// and boxes, which the keyboard and screen readers know.
+import * as vscode from "vscode";
+import { type Conversation, message } from "./conversation";
+import type { Panel } from "./panel";
+import type { Server } from "./server";
+import type { ApprovalChoice, SessionRow } from "./wire";
+
+export interface Parts {
+  server: Server;
+  conversation: Conversation;
+  panel: Panel;
+}
+
+/** Register them all. */
+export function registerCommands(parts: Parts): vscode.Disposable[] {
+  const { server, conversation, panel } = parts;
+  const sessionId = () => conversation.sessionId;
+  const resolve = (choice: ApprovalChoice, note = "") =>
+    server.request("agent/approval/resolve", { sessionId: sessionId(), choice, note });
+  const commands: Record<string, () => unknown> = {
+    openPanel: () => panel.compose(),
+    ask: () => panel.compose(place()),
+    stopTurn: () => server.request("agent/cancel", { sessionId: sessionId() }),
+    newSession: () => newSession(parts),
+    pickSession: () => pickSession(parts),
+    pickMode: () => pickMode(parts),
+    pickModel: () => pickModel(parts),
+    allowOnce: () => resolve("allow_once"),
+    allowForSession: () => resolve("allow_session"),
+    reject: async () => {
+      const note = await vscode.window.showInputBox({
+        title: `Reject: ${conversation.state.approvals[0]?.title ?? ""}`,
+        prompt: "Say why, or what to do instead (may stay empty)",
+      });
+      if (note !== undefined) await resolve("reject_once", note);
+    },
+    restartServer: () => server.restart(),
+    showLog: () => server.log.show(),
+    openSettings: () =>
+      vscode.commands.executeCommand("workbench.action.openSettings", "@ext:agent-ls.agent-ls"),
+  };
+  return Object.entries(commands).map(([name, run]) =>
+    vscode.commands.registerCommand(`agent-ls.${name}`, async () => {
+      try {
+        await run();
+      } catch (error) {
+        void vscode.window.showErrorMessage(message(error));
+      }
+    }),
+  );
+}
+
+/** The selected place as words for a prompt; empty when nothing is selected. */
+function place(): string {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor || editor.selection.isEmpty) return "";
+  const { start, end } = editor.selection;
+  const path = vscode.workspace.asRelativePath(editor.document.uri);
+  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+  const lines = last === start.line + 1 ? `${last}` : `${start.line + 1}-${last}`;
+  return `In ${path}:${lines}: `;
+}
+
+async function newSession({ server, conversation, panel }: Parts): Promise<void> {
+  const { session } = await server.request("agent/sessions/new", {});
+  await conversation.refresh(session.sessionId);
+  await panel.compose();
+}
+
+async function pickSession({ server, conversation }: Parts): Promise<void> {
+  const { sessions } = await server.request("agent/sessions/list", {});
+  const items = sessions.map((row) => ({
+    label: `$(${icon(row, conversation.sessionId)}) ${row.title || "Untitled"}`,
+    description: ago(row.updatedMs),
+    detail: detail(row),
+    row,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    title: "Sessions of this workspace",
+    placeHolder: items.length ? "Go on with…" : "There is no session yet",
+    matchOnDetail: true,
+  });
+  if (!picked || picked.row.sessionId === conversation.sessionId) return;
+  const { session } = await server.request("agent/sessions/resume", {
+    sessionId: picked.row.sessionId,
+    continueTurn: picked.row.isInterrupted,
+  });
+  await conversation.refresh(session.sessionId);
+}
+
+function icon(row: SessionRow, current: string | null): string {
+  if (row.sessionId === current) return "circle-filled";
+  return row.isInterrupted ? "debug-continue" : "comment-discussion";
+}
+
+function detail(row: SessionRow): string {
+  const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
+  const cost = row.cost.amount ? ` · $${row.cost.amount.toFixed(2)}` : "";
+  const state = row.isInterrupted ? " · was cut off and will go on" : "";
+  return `${turns}${cost}${state}`;
+}
+
+const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+
+function ago(atMs: number): string {
+  const past = atMs - Date.now();
+  const format = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  for (const [unit, length] of UNITS) {
+    if (Math.abs(past) >= length) return format.format(Math.round(past / length), unit);
+  }
+  return "just now";
+}
+
+async function pickMode({ conversation }: Parts): Promise<void> {
+  if (!conversation.choices) await conversation.configure({});
+  const items = (conversation.choices?.modes ?? []).map((mode) => ({
+    label: `${mode.id === conversation.state.mode ? "$(check) " : ""}${mode.name}`,
+    detail: mode.description,
+    mode,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    title: "How much may the agent do without asking?",
+  });
+  if (picked) await conversation.configure({ mode: picked.mode.id });
+}
+
+async function pickModel({ conversation }: Parts): Promise<void> {
+  const model = await vscode.window.showInputBox({
+    title: "The model of this session",
+    prompt: "Any name that litellm knows, for example ollama_chat/qwen3-coder",
+    value: conversation.state.model,
+    ignoreFocusOut: true,
+  });
+  if (model?.trim()) await conversation.configure({ model: model.trim() });
+}

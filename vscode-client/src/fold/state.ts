@@ -1,0 +1,211 @@
+// What a session looks like to a person: the state that updates add up to.
+//
+// Owns shapes only; `reduce.ts` makes the states. Everything here is plain data and never changed
+// in place, so that the view can tell what is new by comparing references.
+import type {
+  ErrorKind,
+  FileEdited,
+  FoundProblem,
+  JsonValue,
+  Location,
+  Mode,
+  PermissionRequested,
+  Phase,
+  PlanEntry,
+  QuestionAsked,
+  StopReason,
+  ToolCallProgress,
+  ToolKind,
+  TurnStatus,
+  UsageUpdate,
+} from "../wire";
+
+export interface State {
+  sessionId: string;
+  title: string;
+  mode: Mode;
+  model: string;
+  /** The transcript, oldest first. */
+  items: readonly Item[];
+  /** The turn that runs now. */
+  turn: Turn | null;
+  /** What waits for a person, oldest first. */
+  approvals: readonly PermissionRequested[];
+  questions: readonly QuestionAsked[];
+  queue: readonly Queued[];
+  plan: readonly PlanEntry[];
+  /** What the checkers say now, by path; a path without findings is not in it. */
+  findings: Readonly<Record<string, readonly FoundProblem[]>>;
+  usage: UsageUpdate | null;
+  /** Of the last stored event that is in here. */
+  seq: number;
+  /** The key of the next item. */
+  nextKey: number;
+}
+
+export interface Turn {
+  id: string;
+  phase: Phase;
+  step: number;
+  isStopping: boolean;
+  /** The key of the first item that belongs to the turn. */
+  firstKey: number;
+  costBefore: number;
+  /** Where in a document the turn was asked for. */
+  anchor: Location | null;
+}
+
+export interface Queued {
+  text: string;
+  whenBusy: "steer" | "follow_up";
+}
+
+export type Item =
+  | UserItem
+  | AnswerItem
+  | CallItem
+  | NudgeItem
+  | GateItem
+  | NoticeItem
+  | FindingsItem
+  | AskedItem
+  | CompactedItem
+  | ResumedItem
+  | EndItem;
+
+export interface Keyed {
+  key: number;
+}
+
+/** What the person said. */
+export interface UserItem extends Keyed {
+  kind: "user";
+  text: string;
+  /** Said while a turn ran, and given to that turn. */
+  isSteer: boolean;
+  /** Where in a document it was asked; null when it was typed here. */
+  anchor: Location | null;
+}
+
+/** What the model said in one step. */
+export interface AnswerItem extends Keyed {
+  kind: "answer";
+  stepId: string;
+  /** Pieces that are kept already; what streams now follows them. */
+  kept: string;
+  text: string;
+  keptThought: string;
+  thought: string;
+  isStreaming: boolean;
+}
+
+/** One tool call and what came of it. */
+export interface CallItem extends Keyed {
+  kind: "call";
+  id: string;
+  /** Empty until the model has finished writing the call, which may already run. */
+  tool: string;
+  title: string;
+  toolKind: ToolKind;
+  status: ToolCallProgress["status"];
+  input: JsonValue;
+  locations: readonly Location[];
+  /** What it printed while it ran, at most the last `MAX_OUTPUT` characters. */
+  output: string;
+  /** What the model reads of it; null while it has no result. */
+  result: string | null;
+  error: ErrorKind | null;
+  durationMs: number | null;
+  edits: readonly FileEdited[];
+  /** Why it was refused or put off, in the guard's words. */
+  refusal: string;
+  /** How a person decided, once one had to. */
+  answer: "allowed" | "rejected" | "amended" | "cancelled" | null;
+}
+
+/** What the machine told the model. */
+export interface NudgeItem extends Keyed {
+  kind: "nudge";
+  origin: string;
+  text: string;
+}
+
+/** A gate did not accept the answer. */
+export interface GateItem extends Keyed {
+  kind: "gate";
+  origin: string;
+  text: string;
+  /** The model was told and goes on. */
+  isNudged: boolean;
+}
+
+export interface NoticeItem extends Keyed {
+  kind: "notice";
+  level: "info" | "warning" | "error";
+  text: string;
+}
+
+/** What the checkers said at this point. */
+export interface FindingsItem extends Keyed {
+  kind: "findings";
+  paths: readonly string[];
+  findings: readonly FoundProblem[];
+  problems: readonly string[];
+}
+
+/** A question that has been answered. */
+export interface AskedItem extends Keyed {
+  kind: "asked";
+  text: string;
+  answer: string;
+}
+
+export interface CompactedItem extends Keyed {
+  kind: "compacted";
+  why: string;
+  beforeTokens: number;
+  afterTokens: number;
+}
+
+export interface ResumedItem extends Keyed {
+  kind: "resumed";
+  interrupted: readonly string[];
+}
+
+/** How a turn ended. */
+export interface EndItem extends Keyed {
+  kind: "end";
+  status: TurnStatus;
+  stopReason: StopReason;
+  reason: string;
+  /** Words that no answer above says. */
+  output: string;
+  openTasks: readonly string[];
+  steps: number;
+  cost: number;
+  files: readonly ChangedFile[];
+}
+
+export interface ChangedFile {
+  location: Location;
+  added: number;
+  removed: number;
+}
+
+/** What a panel shows before the server has said anything. */
+export const EMPTY: State = {
+  sessionId: "",
+  title: "",
+  mode: "ask",
+  model: "",
+  items: [],
+  turn: null,
+  approvals: [],
+  questions: [],
+  queue: [],
+  plan: [],
+  findings: {},
+  usage: null,
+  seq: 0,
+  nextKey: 0,
+};

@@ -1,0 +1,72 @@
+// Where a link in the panel may lead: to files of the workspace, and outside after a question.
+//
+// What the panel shows was written by a model that may have read hostile text, so that no address
+// is followed just because it was clicked.
+import * as vscode from "vscode";
+
+/** Show a place in a file; the line is 0-based. */
+export async function openPlace(address: string, line: number | null): Promise<void> {
+  const uri = vscode.Uri.parse(address);
+  if (uri.scheme !== "file" && uri.scheme !== "untitled") return;
+  const at = new vscode.Position(line ?? 0, 0);
+  const selection = line === null ? {} : { selection: new vscode.Range(at, at) };
+  try {
+    await vscode.window.showTextDocument(uri, { preview: true, ...selection });
+  } catch {
+    void vscode.window.showWarningMessage(
+      `${vscode.workspace.asRelativePath(uri)} cannot be shown.`,
+    );
+  }
+}
+
+/** Follow a link in an answer: a path below the workspace is opened, a web address after a yes. */
+export async function follow(href: string): Promise<void> {
+  if (/^(https?|mailto):/i.test(href)) return visit(href);
+  const [path = "", fragment = ""] = href.split("#", 2);
+  const place = await inWorkspace(path);
+  if (!place) {
+    return void vscode.window.showWarningMessage(
+      `This link leads nowhere in the workspace: ${href}`,
+    );
+  }
+  const line = /^L(\d+)/.exec(fragment)?.[1];
+  await openPlace(place.toString(), line ? Number(line) - 1 : null);
+}
+
+async function visit(href: string): Promise<void> {
+  const uri = vscode.Uri.parse(href, true);
+  const open = "Open";
+  const answer = await vscode.window.showWarningMessage(
+    "Open this link from the agent's answer?",
+    { modal: true, detail: uri.toString(true) },
+    open,
+  );
+  if (answer === open) await vscode.env.openExternal(uri);
+}
+
+/** The existing file below a workspace folder that a relative path or file address names. */
+async function inWorkspace(path: string): Promise<vscode.Uri | null> {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path) && !path.startsWith("file:")) return null;
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  const decoded = safelyDecoded(path);
+  const candidates = path.startsWith("file:")
+    ? [vscode.Uri.parse(path)]
+    : folders.map(({ uri }) => vscode.Uri.joinPath(uri, decoded));
+  for (const uri of candidates) {
+    if (!vscode.workspace.getWorkspaceFolder(uri)) continue;
+    const stat = await vscode.workspace.fs.stat(uri).then(
+      (found) => found,
+      () => null,
+    );
+    if (stat && stat.type & vscode.FileType.File) return uri;
+  }
+  return null;
+}
+
+function safelyDecoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

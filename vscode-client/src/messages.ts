@@ -1,0 +1,57 @@
+// What the extension and its panel say to each other.
+//
+// The panel gets what the server said and folds it itself; it asks for actions and does none.
+import type { ApprovalChoice, ConfigResult, SnapshotResult, UpdateParams } from "./wire";
+
+/** How the server process is. */
+export type ServerState =
+  | { is: "starting" }
+  | { is: "running" }
+  | { is: "stopped" }
+  /** `advice` says what to do about it. */
+  | { is: "failed"; problem: string; advice: string };
+
+export type ToPanel =
+  | { type: "server"; server: ServerState }
+  | { type: "snapshot"; snapshot: SnapshotResult }
+  | { type: "updates"; params: UpdateParams }
+  | { type: "config"; config: ConfigResult }
+  /** A prompt did not reach the server; its words go back where they were typed. */
+  | { type: "unsent"; text: string; problem: string }
+  /** An answer came too late or did not arrive: the buttons work again. */
+  | { type: "unsettled"; id: string; problem: string }
+  /** Put the cursor into the prompt, with these words before it. */
+  | { type: "compose"; text: string };
+
+/** Commands that the panel's buttons run; each is `agent-ls.` and its name. */
+export const PANEL_COMMANDS = [
+  "newSession",
+  "pickSession",
+  "pickMode",
+  "pickModel",
+  "restartServer",
+  "showLog",
+  "openSettings",
+] as const;
+
+export type PanelCommand = (typeof PANEL_COMMANDS)[number];
+
+export type FromPanel =
+  /** The panel was loaded and knows nothing. */
+  | { type: "ready" }
+  | { type: "prompt"; text: string; whenBusy: "steer" | "follow_up" }
+  | { type: "stop" }
+  | {
+      type: "approve";
+      approvalId: string;
+      choice: ApprovalChoice;
+      note: string;
+      argumentsJson: string | null;
+    }
+  | { type: "answer"; questionId: string; text: string }
+  | { type: "run"; command: PanelCommand }
+  /** Show a place in a file; the line is 0-based. */
+  | { type: "open"; uri: string; line: number | null }
+  /** Follow a link that the model wrote. */
+  | { type: "link"; href: string }
+  | { type: "copy"; text: string };

@@ -1,0 +1,149 @@
+// The side panel's host: makes the webview, passes on what the server said, does what it asks for.
+//
+// Holds no truth: a panel that was hidden and comes back is given a snapshot.
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+import { type Conversation, message } from "./conversation";
+import { follow as followLink, openPlace } from "./links";
+import { type FromPanel, PANEL_COMMANDS, type ToPanel } from "./messages";
+import { page } from "./page";
+import type { Agent } from "./server";
+
+export const VIEW_ID = "agent-ls.panel";
+
+export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
+  readonly #extension: vscode.Uri;
+  readonly #agent: Agent;
+  readonly #conversation: Conversation;
+  readonly #listeners: vscode.Disposable[];
+  #view: vscode.WebviewView | null = null;
+  #isLoaded = false;
+  /** What to say as soon as there is a panel to say it to. */
+  #greeting: ToPanel | null = null;
+
+  constructor(extension: vscode.Uri, agent: Agent, conversation: Conversation) {
+    this.#extension = extension;
+    this.#agent = agent;
+    this.#conversation = conversation;
+    this.#listeners = [
+      agent.onState((server) => this.#post({ type: "server", server })),
+      conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
+      conversation.onUpdates((params) => this.#post({ type: "updates", params })),
+      conversation.onConfig((config) => this.#post({ type: "config", config })),
+      conversation.onChange(({ approvals, questions }) =>
+        this.#badge(approvals.length + questions.length),
+      ),
+      vscode.window.registerWebviewViewProvider(VIEW_ID, this),
+    ];
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.#view = view;
+    this.#isLoaded = false;
+    const dist = vscode.Uri.joinPath(this.#extension, "dist");
+    view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
+    view.webview.onDidReceiveMessage((said: FromPanel) => this.#do(said));
+    view.onDidDispose(() => {
+      if (this.#view === view) this.#view = null;
+    });
+    const file = (name: string) =>
+      view.webview.asWebviewUri(vscode.Uri.joinPath(dist, name)).toString();
+    view.webview.html = page({
+      script: file("panel.js"),
+      style: file("panel.css"),
+      source: view.webview.cspSource,
+      nonce: randomBytes(16).toString("base64"),
+    });
+    const { approvals, questions } = this.#conversation.state;
+    this.#badge(approvals.length + questions.length);
+  }
+
+  /** Bring the panel up with the cursor in the prompt, and these words before it. */
+  async compose(text = ""): Promise<void> {
+    this.#greeting = { type: "compose", text };
+    await vscode.commands.executeCommand(`${VIEW_ID}.focus`);
+    this.#greet();
+  }
+
+  dispose(): void {
+    for (const one of this.#listeners) one.dispose();
+  }
+
+  #post(said: ToPanel): void {
+    if (this.#isLoaded) void this.#view?.webview.postMessage(said);
+  }
+
+  #greet(): void {
+    if (!this.#isLoaded || !this.#greeting) return;
+    this.#post(this.#greeting);
+    this.#greeting = null;
+  }
+
+  #badge(count: number): void {
+    if (!this.#view) return;
+    const tooltip = count === 1 ? "The agent waits for you" : `${count} things wait for you`;
+    this.#view.badge = count ? { value: count, tooltip } : undefined;
+  }
+
+  async #do(said: FromPanel): Promise<void> {
+    const sessionId = this.#conversation.sessionId;
+    switch (said.type) {
+      case "ready":
+        this.#isLoaded = true;
+        this.#post({ type: "server", server: this.#agent.state });
+        this.#greet();
+        return this.#conversation.refresh(sessionId);
+      case "prompt":
+        return this.#prompt(said.text, said.whenBusy);
+      case "stop":
+        return void vscode.commands.executeCommand("agent-ls.stopTurn");
+      case "approve": {
+        const { approvalId, choice, note, argumentsJson } = said;
+        return this.#settle(approvalId, () =>
+          this.#agent.request("agent/approval/resolve", {
+            sessionId,
+            approvalId,
+            choice,
+            note,
+            argumentsJson,
+          }),
+        );
+      }
+      case "answer": {
+        const { questionId, text } = said;
+        return this.#settle(questionId, () =>
+          this.#agent.request("agent/question/resolve", { sessionId, questionId, text }),
+        );
+      }
+      case "run":
+        if (PANEL_COMMANDS.includes(said.command)) {
+          await vscode.commands.executeCommand(`agent-ls.${said.command}`);
+        }
+        return;
+      case "open":
+        return openPlace(said.uri, said.line);
+      case "link":
+        return followLink(said.href);
+      case "copy":
+        return vscode.env.clipboard.writeText(said.text);
+    }
+  }
+
+  async #prompt(text: string, whenBusy: "steer" | "follow_up"): Promise<void> {
+    const sessionId = this.#conversation.sessionId;
+    try {
+      await this.#agent.request("agent/prompt", { text, sessionId, whenBusy });
+    } catch (error) {
+      this.#post({ type: "unsent", text, problem: message(error) });
+    }
+  }
+
+  async #settle(id: string, ask: () => Promise<{ settled: boolean }>): Promise<void> {
+    try {
+      const { settled } = await ask();
+      if (!settled) this.#post({ type: "unsettled", id, problem: "This was already settled." });
+    } catch (error) {
+      this.#post({ type: "unsettled", id, problem: message(error) });
+    }
+  }
+}

@@ -1,0 +1,232 @@
+// The server process and the talk with it: started, restarted a few times, spoken to in types.
+//
+// Owns the language client. Knows the protocol's methods only by name; what they mean is the
+// business of those who ask.
+import { type ChildProcess, spawn } from "node:child_process";
+import { homedir } from "node:os";
+import * as vscode from "vscode";
+import {
+  State as ClientState,
+  CloseAction,
+  ErrorAction,
+  type ErrorHandler,
+  LanguageClient,
+  RevealOutputChannelOn,
+  type StaticFeature,
+} from "vscode-languageclient/node";
+import { findServer, NoServerError } from "./launch";
+import type { ServerState } from "./messages";
+import type { AgentNotifications, AgentRequests, UpdateParams } from "./wire";
+import { PROTOCOL_VERSION } from "./wire";
+
+const MAX_RESTARTS = 3;
+const RESTART_WINDOW_MS = 3 * 60_000;
+const MAX_ERRORS = 3;
+const KEPT_LINES = 8;
+
+/** What the rest of the extension needs of the server. */
+export interface Agent {
+  readonly onUpdate: vscode.Event<UpdateParams>;
+  readonly onState: vscode.Event<ServerState>;
+  readonly state: ServerState;
+  request<M extends keyof AgentRequests>(
+    method: M,
+    params: AgentRequests[M]["params"],
+  ): Promise<AgentRequests[M]["result"]>;
+}
+
+/** The server, for as long as the window is open. */
+export class Server implements Agent, vscode.Disposable {
+  readonly #update = new vscode.EventEmitter<UpdateParams>();
+  readonly #changed = new vscode.EventEmitter<ServerState>();
+  readonly #ready = new vscode.EventEmitter<void>();
+  readonly #prepare: (client: LanguageClient) => void;
+  readonly onUpdate = this.#update.event;
+  readonly onState = this.#changed.event;
+  /** The server has just come up, perhaps again. */
+  readonly onReady = this.#ready.event;
+  readonly log = vscode.window.createOutputChannel("Agent LS", { log: true });
+  #state: ServerState = { is: "stopped" };
+  #client: LanguageClient | null = null;
+  #crashes: number[] = [];
+  #lastWords: string[] = [];
+  #queue: Promise<void> = Promise.resolve();
+
+  /** `prepare` gets each client before it starts, to answer what the server will ask. */
+  constructor(prepare: (client: LanguageClient) => void) {
+    this.#prepare = prepare;
+  }
+
+  get state(): ServerState {
+    return this.#state;
+  }
+
+  get client(): LanguageClient | null {
+    return this.#client;
+  }
+
+  /** Start it, or start it anew; never rejects: how it went is in the state. */
+  restart(): Promise<void> {
+    this.#queue = this.#queue.then(async () => {
+      await this.#stop();
+      this.#crashes = [];
+      await this.#start();
+    });
+    return this.#queue;
+  }
+
+  /** Errors: what the server answers; an `Error` for a person when it does not run. */
+  async request<M extends keyof AgentRequests>(
+    method: M,
+    params: AgentRequests[M]["params"],
+  ): Promise<AgentRequests[M]["result"]> {
+    const client = this.#client;
+    if (!client || this.#state.is !== "running") {
+      throw new Error("The agent server does not run.");
+    }
+    return client.sendRequest<AgentRequests[M]["result"]>(method, params);
+  }
+
+  /** Tell the server something; lost when it does not run. */
+  notify<M extends keyof AgentNotifications>(
+    method: M,
+    params: AgentNotifications[M]["params"],
+  ): void {
+    if (this.#state.is === "running") void this.#client?.sendNotification(method, params);
+  }
+
+  async stop(): Promise<void> {
+    this.#queue = this.#queue.then(() => this.#stop());
+    await this.#queue;
+  }
+
+  dispose(): void {
+    for (const emitter of [this.#update, this.#changed, this.#ready]) emitter.dispose();
+    this.log.dispose();
+  }
+
+  #become(state: ServerState): void {
+    this.#state = state;
+    this.#changed.fire(state);
+  }
+
+  async #start(): Promise<void> {
+    this.#become({ is: "starting" });
+    this.#lastWords = [];
+    try {
+      const client = new LanguageClient("agent-ls", "Agent LS", () => this.#spawn(), {
+        documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+        initializationOptions: { agent: { version: PROTOCOL_VERSION } },
+        synchronize: { configurationSection: "agent-ls" },
+        outputChannel: this.log,
+        revealOutputChannelOn: RevealOutputChannelOn.Never,
+        errorHandler: this.#errorHandler(),
+        // What goes wrong at the start is told once, by us.
+        initializationFailedHandler: () => false,
+        stdioOptions: { stdout: () => {}, stderr: (stream) => this.#listen(stream) },
+      });
+      client.registerFeature(OPT_IN);
+      client.onNotification("agent/update", (params: UpdateParams) => this.#update.fire(params));
+      client.onDidChangeState(({ newState }) => {
+        if (newState === ClientState.Running) {
+          this.#become({ is: "running" });
+          this.#ready.fire();
+        }
+      });
+      this.#prepare(client);
+      this.#client = client;
+      await client.start();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    if (!client) return;
+    this.#become({ is: "stopped" });
+    // A client that never came up has nothing to stop and says so.
+    await client.dispose().catch((error) => this.log.debug(`stopping: ${error}`));
+  }
+
+  async #spawn(): Promise<ChildProcess> {
+    const settings = vscode.workspace.getConfiguration("agent-ls");
+    const launch = await findServer(
+      {
+        serverCommand: settings.get<string[]>("serverCommand", []),
+        python: settings.get<string>("python", "").trim(),
+      },
+      process.env,
+    );
+    this.log.info(`starting ${[launch.command, ...launch.args].join(" ")}`);
+    // Not the opened folder: nothing in there may be taken for a part of the server.
+    const child = spawn(launch.command, launch.args, { cwd: homedir(), windowsHide: true });
+    await new Promise<void>((done, fail) => {
+      child.once("spawn", done);
+      child.once("error", fail);
+    });
+    // A pipe that breaks is noticed as a closed connection; as an event it would end the host.
+    child.stdin.on("error", (error) => this.log.debug(`server's stdin: ${error.message}`));
+    return child;
+  }
+
+  #listen(stream: NodeJS.ReadableStream): void {
+    let rest = "";
+    stream.on("data", (data: Buffer | string) => {
+      const lines = (rest + data.toString()).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        this.log.info(line);
+        this.#lastWords = [...this.#lastWords, line].slice(-KEPT_LINES);
+      }
+    });
+  }
+
+  #errorHandler(): ErrorHandler {
+    return {
+      error: (_error, _message, count) => ({
+        action: count && count <= MAX_ERRORS ? ErrorAction.Continue : ErrorAction.Shutdown,
+        handled: true,
+      }),
+      closed: () => {
+        const now = Date.now();
+        const recent = this.#crashes.filter((at) => now - at < RESTART_WINDOW_MS);
+        this.#crashes = [...recent, now];
+        if (this.#state.is === "running" && recent.length < MAX_RESTARTS) {
+          this.log.warn("the server ended unexpectedly and is started again");
+          this.#become({ is: "starting" });
+          return { action: CloseAction.Restart, handled: true };
+        }
+        this.#fail(new Error("The agent server ended unexpectedly."));
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
+    };
+  }
+
+  #fail(error: unknown): void {
+    if (this.#state.is === "failed") return;
+    this.log.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (error instanceof NoServerError) {
+      this.#become({ is: "failed", problem: error.message, advice: error.advice });
+      return;
+    }
+    const said = this.#lastWords.findLast((line) => line.trim());
+    this.#become({
+      is: "failed",
+      problem: `${error instanceof Error ? error.message : String(error)}${said ? ` Its last words: ${said.trim()}` : ""}`,
+      advice: "The log says more. Restart the server when the cause is gone.",
+    });
+  }
+}
+
+/** Says that we understand the agent's own messages. */
+const OPT_IN: StaticFeature = {
+  fillClientCapabilities(capabilities) {
+    const experimental = (capabilities.experimental ?? {}) as Record<string, unknown>;
+    capabilities.experimental = { ...experimental, agent: { version: PROTOCOL_VERSION } };
+  },
+  initialize() {},
+  getState: () => ({ kind: "static" }),
+  clear() {},
+};

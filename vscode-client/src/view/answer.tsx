@@ -1,0 +1,73 @@
+// What the model says: Markdown that grows at its end, and its thinking behind a line.
+import { memo } from "preact/compat";
+import { useMemo } from "preact/hooks";
+import type { AnswerItem } from "../fold/state";
+import { usePost } from "./context";
+import { Disclosure } from "./disclosure";
+import { Icon } from "./icons";
+import { renderBlocks } from "./markdown";
+
+/** Rendered Markdown; links and copy buttons are answered by the extension. */
+export function Markdown({ text }: { text: string }) {
+  const post = usePost();
+  const blocks = useMemo(() => renderBlocks(text), [text]);
+  const act = (event: Event) => {
+    const target = event.target as Element;
+    const link = target.closest("a[data-href]");
+    if (link) return post({ type: "link", href: link.getAttribute("data-href") ?? "" });
+    const button = target.closest("button.copy");
+    if (!button) return;
+    post({ type: "copy", text: button.closest(".code")?.querySelector("code")?.textContent ?? "" });
+    button.textContent = "Copied";
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it listens for the links and buttons within
+    <div
+      class="markdown"
+      onClick={act}
+      onKeyDown={(event) => {
+        const isLink = (event.target as Element).matches("a[data-href]");
+        if (isLink && event.key === "Enter") act(event);
+      }}
+    >
+      {blocks.map((html, index) => (
+        <Block key={index} html={html} />
+      ))}
+    </div>
+  );
+}
+
+// An unchanged block is left alone, so that a selection in it survives what streams in below.
+const Block = memo(({ html }: { html: string }) => (
+  // It comes sanitised out of `renderBlocks`.
+  <div class="block" dangerouslySetInnerHTML={{ __html: html }} />
+));
+
+export const Answer = memo(({ item }: { item: AnswerItem }) => {
+  const thought = item.keptThought + item.thought;
+  const text = item.kept + item.text;
+  return (
+    <div class="answer">
+      {thought.trim() && <Thought text={thought} isLive={item.isStreaming && !text} />}
+      {text.trim() && <Markdown text={text} />}
+    </div>
+  );
+});
+
+function Thought({ text, isLive }: { text: string; isLive: boolean }) {
+  const last = text.trimEnd().split("\n").at(-1) ?? "";
+  return (
+    <Disclosure
+      class="thought"
+      summary={
+        <>
+          <Icon name="lightbulb" />
+          <span class="verb">{isLive ? "Thinking" : "Thought"}</span>
+          {isLive && <span class="what fading">{last}</span>}
+        </>
+      }
+    >
+      {() => <Markdown text={text} />}
+    </Disclosure>
+  );
+}

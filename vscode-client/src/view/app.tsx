@@ -1,0 +1,194 @@
+// The panel as a whole: what was said, what waits for the person, and where they write.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { EndItem, State } from "../fold/state";
+import type { ServerState } from "../messages";
+import type { ConfigResult } from "../wire";
+import { Approval } from "./approval";
+import { Composer } from "./composer";
+import { PostContext, usePost } from "./context";
+import { Icon } from "./icons";
+import { Plan } from "./plan";
+import { Question } from "./question";
+import type { Known, Post } from "./store";
+import { Transcript } from "./transcript";
+
+interface Props {
+  known: Known;
+  post: Post;
+  draft: string;
+  onDraft: (text: string) => void;
+}
+
+export function App({ known, post, draft, onDraft }: Props) {
+  const { session, config, server, unsettled } = known;
+  const approval = session.approvals[0];
+  const question = session.questions[0];
+  return (
+    <PostContext.Provider value={post}>
+      <main
+        class="panel"
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && session.turn) post({ type: "stop" });
+        }}
+      >
+        <Banner server={server} config={config} />
+        {session.items.length || session.turn ? (
+          <Transcript session={session} />
+        ) : (
+          <Welcome isLoaded={known.isLoaded} />
+        )}
+        <div class="dock">
+          <Plan entries={session.plan} />
+          {approval && (
+            <Approval
+              key={approval.approvalId}
+              request={approval}
+              more={session.approvals.length - 1}
+              failure={unsettled[approval.approvalId]}
+            />
+          )}
+          {question && (
+            <Question
+              key={question.questionId}
+              asked={question}
+              failure={unsettled[question.questionId]}
+            />
+          )}
+          <Composer
+            session={session}
+            config={config}
+            unsent={known.unsent}
+            compose={known.compose}
+            draft={draft}
+            onDraft={onDraft}
+          />
+        </div>
+        <Announcer session={session} />
+      </main>
+    </PostContext.Provider>
+  );
+}
+
+function Banner({ server, config }: { server: ServerState; config: ConfigResult | null }) {
+  const post = usePost();
+  if (server.is === "failed") {
+    return (
+      <div class="banner failed" role="alert">
+        <p>
+          <Icon name="error" class="failed" /> {plain(server.problem)}
+        </p>
+        <p class="dim">{plain(server.advice)}</p>
+        <div class="buttons">
+          <button
+            type="button"
+            class="primary"
+            onClick={() => post({ type: "run", command: "restartServer" })}
+          >
+            Restart
+          </button>
+          <button
+            type="button"
+            class="secondary"
+            onClick={() => post({ type: "run", command: "openSettings" })}
+          >
+            Settings
+          </button>
+          <button
+            type="button"
+            class="secondary"
+            onClick={() => post({ type: "run", command: "showLog" })}
+          >
+            Log
+          </button>
+        </div>
+      </div>
+    );
+  }
+  if (server.is === "stopped") {
+    return (
+      <div class="banner">
+        <p class="dim">The agent server does not run.</p>
+        <div class="buttons">
+          <button
+            type="button"
+            class="primary"
+            onClick={() => post({ type: "run", command: "restartServer" })}
+          >
+            Start
+          </button>
+        </div>
+      </div>
+    );
+  }
+  if (!config?.problems.length) return null;
+  return (
+    <div class="banner warning" role="status">
+      {config.problems.map((text) => (
+        <p key={text}>
+          <Icon name="warning" class="warning" /> {text}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** Words for a person without the marks that only a notification renders. */
+function plain(text: string): string {
+  return text.replaceAll("`", "");
+}
+
+function Welcome({ isLoaded }: { isLoaded: boolean }) {
+  return (
+    <div class="welcome">
+      {isLoaded && (
+        <>
+          <Icon name="mark" />
+          <h1>What shall we change?</h1>
+          <ul>
+            <li>Ask here, or select code and run “Agent: Ask…”.</li>
+            <li>
+              Write a comment such as <code># agent: add type hints</code> in any file and use its
+              light bulb.
+            </li>
+            <li>Edits land in your open files. Undo works as always.</li>
+          </ul>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Says to a screen reader what a sighted person sees happen. */
+function Announcer({ session }: { session: State }) {
+  const before = useRef(session);
+  const [polite, setPolite] = useState("");
+  const [urgent, setUrgent] = useState("");
+  useEffect(() => {
+    const was = before.current;
+    before.current = session;
+    if (was.sessionId !== session.sessionId) return;
+    const [approval] = session.approvals;
+    if (approval && approval !== was.approvals[0]) setUrgent(`Approval needed: ${approval.title}`);
+    const [question] = session.questions;
+    if (question && question !== was.questions[0]) setUrgent(`The agent asks: ${question.text}`);
+    if (session.turn && !was.turn) setPolite("The agent works");
+    if (!session.turn && was.turn) setPolite(ending(session));
+  }, [session]);
+  return (
+    <>
+      <div class="sr" role="status">
+        {polite}
+      </div>
+      <div class="sr" role="alert">
+        {urgent}
+      </div>
+    </>
+  );
+}
+
+function ending({ items }: State): string {
+  const end = items.findLast((one): one is EndItem => one.kind === "end");
+  const answer = items.findLast((one) => one.kind === "answer");
+  const said = answer?.kind === "answer" ? answer.kept : "";
+  return `The agent has ended: ${end?.status ?? ""}. ${end?.reason ?? ""} ${end?.output || said}`;
+}

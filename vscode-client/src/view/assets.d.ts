@@ -1,0 +1,6 @@
+declare module "*.svg" {
+  /** The file's text. */
+  const text: string;
+  export default text;
+}
+declare module "*.css";

@@ -1,0 +1,142 @@
+// One tool call: a line while nobody asks for more, live output while it runs.
+import { memo } from "preact/compat";
+import type { CallItem } from "../fold/state";
+import { usePost } from "./context";
+import { Disclosure } from "./disclosure";
+import { callInput, callWords, duration, lastLines, printed } from "./format";
+import { Icon, type IconName, KIND_ICONS } from "./icons";
+
+const LIVE_LINES = 8;
+const MAX_SHOWN = 20_000;
+
+export const Call = memo(({ item }: { item: CallItem }) => {
+  // A read that runs before the model has finished writing it has no name yet.
+  if (!item.tool) return null;
+  const isRunning = item.status === "in_progress";
+  const why = complaint(item);
+  return (
+    <div class={`call ${item.status}`}>
+      <Disclosure summary={<Summary item={item} />}>{() => <Details item={item} />}</Disclosure>
+      {isRunning && item.output.trim() && (
+        <pre class="live" aria-hidden="true">
+          {lastLines(printed(item.output), LIVE_LINES)}
+        </pre>
+      )}
+      {why && <div class={isRefused(item) ? "why refused" : "why"}>{why}</div>}
+    </div>
+  );
+});
+
+function Summary({ item }: { item: CallItem }) {
+  const [verb, what] = callWords(item);
+  const isLong = (item.durationMs ?? 0) >= 100;
+  return (
+    <>
+      <Icon name={icon(item)} class={isRefused(item) ? "refused" : item.status} />
+      <span class="verb">{verb}</span>
+      {/* The text runs left to right and is cut at its start, where a path says least. */}
+      <span class="what" title={what}>
+        {what}
+      </span>
+      <span class="facts">
+        <Stat edits={item.edits} />
+        {item.answer && ANSWER_WORDS[item.answer] && (
+          <span class="answered" title={ANSWER_WORDS[item.answer]}>
+            <Icon name="check" />
+            <span class="sr">{ANSWER_WORDS[item.answer]}</span>
+          </span>
+        )}
+        {isLong && <span>{duration(item.durationMs ?? 0)}</span>}
+        <span class="sr">{STATUS_WORDS[item.status]}</span>
+      </span>
+    </>
+  );
+}
+
+const STATUS_WORDS: Record<CallItem["status"], string> = {
+  pending: "waiting",
+  in_progress: "running",
+  completed: "done",
+  failed: "failed",
+};
+
+const ANSWER_WORDS: Record<NonNullable<CallItem["answer"]>, string> = {
+  allowed: "You allowed it",
+  amended: "You allowed it with changes",
+  rejected: "",
+  cancelled: "",
+};
+
+function icon(item: CallItem): IconName {
+  if (item.status === "in_progress") return "loading";
+  if (item.status === "failed") return isRefused(item) ? "circleSlash" : "error";
+  return KIND_ICONS[item.toolKind];
+}
+
+/** Says whether it did not run to its end because somebody or something did not want it to. */
+function isRefused({ error }: CallItem): boolean {
+  return error === "denied" || error === "cancelled";
+}
+
+/** Lines added and removed. */
+export function Stat({
+  edits,
+}: {
+  edits: readonly { addedLines: number; removedLines: number }[];
+}) {
+  const added = edits.reduce((sum, one) => sum + one.addedLines, 0);
+  const removed = edits.reduce((sum, one) => sum + one.removedLines, 0);
+  if (!added && !removed) return null;
+  return (
+    <span class="stat">
+      {added > 0 && <span class="added">+{added}</span>}
+      {removed > 0 && <span class="removed">−{removed}</span>}
+    </span>
+  );
+}
+
+/** Why it did not do what it should, in one line. */
+function complaint(item: CallItem): string {
+  if (item.answer === "rejected") return "You rejected it";
+  if (item.status !== "failed") return "";
+  const text = item.refusal || item.result || "";
+  return text.trim().split("\n")[0] ?? "";
+}
+
+function Details({ item }: { item: CallItem }) {
+  const post = usePost();
+  const input = callInput(item.input);
+  const output = printed(item.result ?? item.output);
+  const places = item.edits.length ? item.edits.map((one) => one.location) : item.locations;
+  return (
+    <>
+      {places.map(
+        ({ uri, path, line }) =>
+          uri && (
+            <button
+              key={path}
+              type="button"
+              class="place"
+              onClick={() => post({ type: "open", uri, line })}
+            >
+              {path}
+            </button>
+          ),
+      )}
+      {input && <Text label="Arguments" text={input} />}
+      {output.trim() && <Text label="Result" text={output} />}
+    </>
+  );
+}
+
+function Text({ label, text }: { label: string; text: string }) {
+  const isCut = text.length > MAX_SHOWN;
+  return (
+    <>
+      <div class="label">{label}</div>
+      <pre class="text" role="region" tabIndex={0} aria-label={label}>
+        {isCut ? `${text.slice(0, MAX_SHOWN)}\n…` : text}
+      </pre>
+    </>
+  );
+}

@@ -1,0 +1,179 @@
+// Where the person writes: sends, steers, queues and stops, and shows what that will cost.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Queued, State } from "../fold/state";
+import type { ConfigResult, UsageUpdate } from "../wire";
+import { usePost } from "./context";
+import { count, modelName, modeName, money } from "./format";
+import { Icon, MODE_ICONS } from "./icons";
+import type { Known } from "./store";
+
+const MAX_HEIGHT_PX = 240;
+
+interface Props {
+  session: State;
+  config: ConfigResult | null;
+  unsent: Known["unsent"];
+  compose: Known["compose"];
+  draft: string;
+  onDraft: (text: string) => void;
+}
+
+export function Composer({ session, config, unsent, compose, draft, onDraft }: Props) {
+  const post = usePost();
+  const box = useRef<HTMLTextAreaElement>(null);
+  const [problem, setProblem] = useState("");
+  const isBusy = session.turn !== null;
+  useEffect(() => {
+    if (!unsent) return;
+    setProblem(unsent.problem);
+    if (!draft) onDraft(unsent.text);
+  }, [unsent]);
+  useEffect(() => {
+    if (!compose.times) return;
+    if (compose.text) onDraft(compose.text + draft);
+    box.current?.focus();
+  }, [compose]);
+  useLayoutEffect(() => {
+    const area = box.current;
+    if (!area) return;
+    area.style.height = "auto";
+    area.style.height = `${Math.min(area.scrollHeight, MAX_HEIGHT_PX)}px`;
+  }, [draft]);
+  const send = (whenBusy: "steer" | "follow_up") => {
+    const text = draft.trim();
+    if (!text) return;
+    setProblem("");
+    onDraft("");
+    post({ type: "prompt", text, whenBusy });
+  };
+  return (
+    <div class="composer">
+      <Queue queue={session.queue} />
+      {problem && (
+        <p class="problem" role="alert">
+          Not sent: {problem}
+        </p>
+      )}
+      <div class="box">
+        <textarea
+          ref={box}
+          rows={1}
+          value={draft}
+          aria-label={isBusy ? "Steer the agent" : "Ask the agent"}
+          placeholder={
+            isBusy ? "Steer it, or Alt+Enter for afterwards" : "Ask, or say what to change"
+          }
+          onInput={(event) => onDraft(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            send(event.altKey ? "follow_up" : "steer");
+          }}
+        />
+        <div class="bar">
+          <button
+            type="button"
+            class="choice"
+            title="How much the agent may do without asking"
+            onClick={() => post({ type: "run", command: "pickMode" })}
+          >
+            <Icon name={MODE_ICONS[session.mode]} />
+            <span class="sr">Mode: </span>
+            <span class="name">
+              {config?.modes.find((one) => one.id === session.mode)?.name ?? modeName(session.mode)}
+            </span>
+          </button>
+          <button
+            type="button"
+            class="choice model"
+            title={session.model || "No model is chosen"}
+            onClick={() => post({ type: "run", command: "pickModel" })}
+          >
+            <span class="sr">Model: </span>
+            <span class="name">{modelName(session.model)}</span>
+          </button>
+          <span class="space" />
+          <Usage usage={session.usage} />
+          {isBusy && (
+            <button
+              type="button"
+              class="round stop"
+              title="Stop (Escape)"
+              disabled={session.turn?.isStopping}
+              aria-label="Stop"
+              onClick={() => post({ type: "stop" })}
+            >
+              <span aria-hidden="true" />
+            </button>
+          )}
+          {(!isBusy || draft.trim()) && (
+            <button
+              type="button"
+              class="round send"
+              title={isBusy ? "Steer (Enter)" : "Send (Enter)"}
+              disabled={!draft.trim()}
+              onClick={() => send("steer")}
+            >
+              <Icon name="arrowUp" />
+              <span class="sr">{isBusy ? "Steer" : "Send"}</span>
+            </button>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Queue({ queue }: { queue: readonly Queued[] }) {
+  if (!queue.length) return null;
+  return (
+    <ul class="queue" aria-label="Waiting to be said">
+      {queue.map(({ text, whenBusy }, index) => (
+        <li key={index}>
+          <span class="dim">{whenBusy === "steer" ? "with the next step" : "afterwards"}</span>
+          <span class="what" title={text}>
+            {text}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** How full the context is, and what the session has cost. */
+export function Usage({ usage }: { usage: UsageUpdate | null }) {
+  if (!usage) return null;
+  const { used, size, cost, total } = usage;
+  const share = size ? Math.min(1, used / size) : null;
+  const of = size ? ` of ${count(size)}` : "";
+  const details = [
+    `Context: ${count(used)}${of} tokens`,
+    `Session: ${count(total.inputTokens)} in (${count(total.cacheReadTokens)} from cache), ${count(total.outputTokens)} out`,
+    `Cost: ${money(cost.amount) || "nothing, or unknown for this model"}`,
+  ].join("\n");
+  return (
+    <span class="usage" title={details} role="img" aria-label={details}>
+      {share === null ? <span>{count(used)}</span> : <Meter share={share} />}
+      {money(cost.amount) && <span>{money(cost.amount)}</span>}
+    </span>
+  );
+}
+
+const RADIUS = 6;
+const ROUND = 2 * Math.PI * RADIUS;
+
+function Meter({ share }: { share: number }) {
+  const level = share >= 0.9 ? "high" : share >= 0.75 ? "mid" : "low";
+  return (
+    <svg class={`meter ${level}`} viewBox="0 0 16 16" aria-hidden="true">
+      <circle class="track" cx="8" cy="8" r={RADIUS} />
+      <circle
+        class="value"
+        cx="8"
+        cy="8"
+        r={RADIUS}
+        stroke-dasharray={`${share * ROUND} ${ROUND}`}
+      />
+    </svg>
+  );
+}

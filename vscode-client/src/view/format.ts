@@ -1,0 +1,94 @@
+// Numbers and texts as a person reads them in a narrow panel.
+import { words } from "../fold/reduce";
+import type { CallItem } from "../fold/state";
+import type { JsonValue, Mode } from "../wire";
+
+/** 950, 12.3k, 1.2M. */
+export function count(value: number): string {
+  if (value < 1_000) return String(value);
+  if (value < 999_500) return `${trim(value / 1_000)}k`;
+  return `${trim(value / 1_000_000)}M`;
+}
+
+function trim(value: number): string {
+  return value.toFixed(value < 10 ? 1 : 0).replace(/\.0$/, "");
+}
+
+/** $0.0042, $0.31, $12.50; empty for nothing. */
+export function money(usd: number): string {
+  if (usd <= 0) return "";
+  if (usd < 0.0001) return "<$0.0001";
+  return `$${usd.toFixed(usd < 0.1 ? 4 : 2).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
+}
+
+/** 40 ms, 1.2 s, 3 min 20 s. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
+/** What a call does and to what: `Read file` and `src/app.py`. */
+export function callWords({ tool, title }: Pick<CallItem, "tool" | "title">): [string, string] {
+  if (title === tool) return [words(tool), ""];
+  if (tool && title.startsWith(`${tool} `)) return [words(tool), title.slice(tool.length + 1)];
+  return [title, ""];
+}
+
+/** A call's arguments for reading: a command as itself, the rest as JSON. */
+export function callInput(input: JsonValue): string {
+  if (typeof input === "string") return input;
+  if (input === null || input === undefined) return "";
+  const fields = Object.entries(input as Record<string, unknown>);
+  if (fields.length === 1 && typeof fields[0]?.[1] === "string") return fields[0][1];
+  return JSON.stringify(input, null, 2);
+}
+
+/** A model's name without its provider. */
+export function modelName(model: string): string {
+  return model.split("/").at(-1) || "Choose a model";
+}
+
+const MODE_NAMES: Record<Mode, string> = {
+  plan: "Plan",
+  "ask-all": "Ask for everything",
+  ask: "Ask",
+  "accept-edits": "Accept edits",
+  auto: "Auto",
+};
+
+export function modeName(mode: Mode): string {
+  return MODE_NAMES[mode];
+}
+
+/** `1 step`, `2 steps`. */
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${value} ${value === 1 ? one : many}`;
+}
+
+// Characters that hide or reorder what surrounds them, line ends and tabs left out.
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+
+/** Exact text with what cannot be seen spelled out, so that nobody allows what is hidden. */
+export function visible(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .replace(UNSEEN, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
+}
+
+// Colours and cursor movements that programs print for terminals.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
+
+/** What a program printed, without what only a terminal understands. */
+export function printed(text: string): string {
+  return visible(text.replace(ESCAPES, "").replace(/^.*\r(?!\n|$)/gm, ""));
+}
+
+/** The last lines of a text. */
+export function lastLines(text: string, limit: number): string {
+  return text.trimEnd().split("\n").slice(-limit).join("\n");
+}

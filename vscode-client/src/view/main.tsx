@@ -1,0 +1,45 @@
+// The panel's start: listens to the extension, draws at most once per frame, keeps the draft.
+import { render } from "preact";
+import type { FromPanel, ToPanel } from "../messages";
+import { App } from "./app";
+import "./panel.css";
+import { type Known, learn, UNKNOWN } from "./store";
+
+interface Editor {
+  postMessage(said: FromPanel): void;
+  getState(): { draft: string } | undefined;
+  setState(state: { draft: string }): void;
+}
+
+declare function acquireVsCodeApi(): Editor;
+
+const editor = acquireVsCodeApi();
+const root = document.getElementById("root");
+const post = (said: FromPanel) => editor.postMessage(said);
+
+let known: Known = UNKNOWN;
+let draft = editor.getState()?.draft ?? "";
+let isDue = false;
+
+function draw(): void {
+  if (isDue || !root) return;
+  isDue = true;
+  requestAnimationFrame(() => {
+    isDue = false;
+    render(<App known={known} post={post} draft={draft} onDraft={setDraft} />, root);
+  });
+}
+
+function setDraft(text: string): void {
+  draft = text;
+  editor.setState({ draft });
+  draw();
+}
+
+window.addEventListener("message", ({ data }: MessageEvent<ToPanel>) => {
+  known = learn(known, data);
+  draw();
+});
+
+draw();
+post({ type: "ready" });

@@ -1,0 +1,139 @@
+// The conversation so far; stays at its end while the reader is there.
+import { memo } from "preact/compat";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Item, State, UserItem } from "../fold/state";
+import { Answer } from "./answer";
+import { Call } from "./call";
+import { usePost } from "./context";
+import { plural } from "./format";
+import { Icon } from "./icons";
+import { Asked, Compacted, End, Findings, Gate, Notice, Nudge, Resumed } from "./notes";
+
+const NEAR_PX = 40;
+
+export function Transcript({ session }: { session: State }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [isAtEnd, setAtEnd] = useState(true);
+  const toEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight });
+  useEffect(() => {
+    if (isAtEnd) toEnd();
+  }, [session, isAtEnd]);
+  useEffect(() => {
+    // The room shrinks when something below asks for attention.
+    const watch = new ResizeObserver(() => {
+      if (box.current && box.current.dataset.end === "true") toEnd();
+    });
+    if (box.current) watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <div class="transcript-frame">
+      <div
+        class="transcript"
+        ref={box}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+        tabIndex={0}
+        data-end={isAtEnd}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) =>
+          setAtEnd(scrollHeight - scrollTop - clientHeight < NEAR_PX)
+        }
+      >
+        {session.items.map((item) => (
+          <Entry key={item.key} item={item} />
+        ))}
+        {session.turn && <Activity session={session} />}
+      </div>
+      {!isAtEnd && (
+        <button type="button" class="to-end" onClick={toEnd} title="To the end">
+          <Icon name="chevronDown" />
+          <span class="sr">To the end of the conversation</span>
+        </button>
+      )}
+    </div>
+  );
+}
+
+const Entry = memo(({ item }: { item: Item }) => {
+  switch (item.kind) {
+    case "user":
+      return <User item={item} />;
+    case "answer":
+      return <Answer item={item} />;
+    case "call":
+      return <Call item={item} />;
+    case "nudge":
+      return <Nudge item={item} />;
+    case "gate":
+      return <Gate item={item} />;
+    case "notice":
+      return <Notice item={item} />;
+    case "findings":
+      return <Findings item={item} />;
+    case "asked":
+      return <Asked item={item} />;
+    case "compacted":
+      return <Compacted item={item} />;
+    case "resumed":
+      return <Resumed item={item} />;
+    case "end":
+      return <End item={item} />;
+  }
+});
+
+function User({ item }: { item: UserItem }) {
+  const post = usePost();
+  const { anchor } = item;
+  const uri = anchor?.uri;
+  return (
+    <div class={item.isSteer ? "user steer" : "user"}>
+      <span class="sr">You said:</span>
+      {item.text}
+      {anchor && (
+        <button
+          type="button"
+          class="place"
+          disabled={!uri}
+          onClick={() => uri && post({ type: "open", uri, line: anchor.line })}
+        >
+          {anchor.path}
+          {anchor.line !== null && `:${anchor.line + 1}`}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Activity({ session }: { session: State }) {
+  const isWaiting = session.approvals.length > 0 || session.questions.length > 0;
+  if (isWaiting && !session.turn?.isStopping) return null;
+  return (
+    <div class="line note activity">
+      <Icon name="loading" />
+      <span class="words">{activity(session)}</span>
+    </div>
+  );
+}
+
+/** What goes on right now, in a few words. */
+export function activity({ turn, items }: State): string {
+  if (!turn) return "";
+  if (turn.isStopping) return "Stopping";
+  const running = items.filter((one) => one.kind === "call" && one.status === "in_progress").length;
+  switch (turn.phase) {
+    case "check":
+    case "prepare":
+    case "call":
+      return "Thinking";
+    case "compact":
+      return "Shortening the conversation";
+    case "act":
+      return running > 1 ? `Running ${plural(running, "call")}` : "Working";
+    case "judge":
+      return "Checking the result";
+    case "close":
+    case "done":
+      return "Finishing";
+  }
+}

@@ -1,0 +1,234 @@
+// Updates add up to what a person sees.
+import { expect, test } from "vitest";
+import { follow, fromSnapshot, MAX_OUTPUT, reduce } from "../src/fold/reduce";
+import type { State } from "../src/fold/state";
+import type { Update } from "../src/wire";
+import { begun, folded, itemsOf, snapshot, story, until } from "./golden";
+
+function check(updates: readonly Update[], expected: Partial<State>, from = begun("s")): State {
+  const state = updates.reduce(reduce, from);
+  expect(state).toMatchObject(expected);
+  return state;
+}
+
+const text = (words: string) => ({ type: "text" as const, text: words });
+const chunk = (words: string, stepId = "stp"): Update => ({
+  sessionUpdate: "agent_message_chunk",
+  stepId,
+  content: text(words),
+});
+const message = (words: string, isPartial = false, stepId = "stp"): Update => ({
+  sessionUpdate: "agent_message",
+  stepId,
+  content: text(words),
+  thought: "",
+  isPartial,
+});
+const call = (toolCallId: string): Update => ({
+  sessionUpdate: "tool_call",
+  toolCallId,
+  stepId: "stp",
+  tool: "read_file",
+  title: "read_file a.py",
+  kind: "read",
+  status: "pending",
+  rawInput: { path: "a.py" },
+});
+const started = (toolCallId: string): Update => ({
+  sessionUpdate: "tool_call_update",
+  toolCallId,
+  status: "in_progress",
+  locations: null,
+  content: null,
+  rawOutput: null,
+  error: null,
+  durationMs: null,
+});
+
+test("chunks of one step grow one answer", () => {
+  check([chunk("Hel"), chunk("lo")], {
+    items: [{ key: 0, kind: "answer", text: "Hello" } as never],
+  });
+});
+
+test("the whole answer replaces its chunks", () => {
+  const state = check([chunk("Hel"), message("Hello!")], {});
+  expect(itemsOf(state, "answer")).toMatchObject([
+    { kept: "Hello!", text: "", isStreaming: false },
+  ]);
+});
+
+test("a kept piece is followed by what streams after it", () => {
+  const state = check([chunk("Hel"), message("Hel", true), chunk("lo"), message("lo")], {});
+  expect(itemsOf(state, "answer")).toMatchObject([{ kept: "Hello", isStreaming: false }]);
+});
+
+test("discarded chunks leave nothing behind", () => {
+  check([chunk("Hel"), { sessionUpdate: "agent_chunks_discarded", stepId: "stp" }], { items: [] });
+});
+
+test("discarded chunks leave the kept pieces", () => {
+  const state = check(
+    [
+      message("Kept. ", true),
+      chunk("x"),
+      { sessionUpdate: "agent_chunks_discarded", stepId: "stp" },
+    ],
+    {},
+  );
+  expect(itemsOf(state, "answer")).toMatchObject([{ kept: "Kept. ", text: "" }]);
+});
+
+test("an answer without words is not an item", () => {
+  check([message("")], { items: [] });
+});
+
+test("last words in the same step are an answer of their own", () => {
+  const state = check([message("First."), chunk("Last."), message("Last.")], {});
+  expect(itemsOf(state, "answer").map((one) => one.kept)).toEqual(["First.", "Last."]);
+});
+
+test("a read that starts before the model has finished stands behind the answer", () => {
+  const state = check([chunk("Look."), started("c"), message("Look."), call("c")], {});
+  expect(state.items.map((one) => one.kind)).toEqual(["answer", "call"]);
+  expect(itemsOf(state, "call")).toMatchObject([{ tool: "read_file", status: "in_progress" }]);
+});
+
+test("only the end of a long output is kept", () => {
+  const line = `${"x".repeat(99)}\n`;
+  const output = (words: string): Update => ({
+    sessionUpdate: "tool_call_output",
+    toolCallId: "c",
+    content: text(words),
+  });
+  const state = check([call("c"), output(line.repeat(1000)), output("end\n")], {});
+  const [item] = itemsOf(state, "call");
+  expect(item?.output.length).toBeLessThanOrEqual(MAX_OUTPUT);
+  expect(item?.output.startsWith("x".repeat(99))).toBe(true);
+  expect(item?.output.endsWith("end\n")).toBe(true);
+});
+
+test("an update of a kind from the future changes nothing", () => {
+  const before = begun("s");
+  expect(reduce(before, { sessionUpdate: "invented" } as unknown as Update)).toBe(before);
+});
+
+test("what belongs to another session is left out", () => {
+  const before = begun("s");
+  expect(follow(before, { sessionId: "other", seq: 9, updates: [message("x")] })).toBe(before);
+});
+
+test("what a snapshot already includes is left out, streaming text is not", () => {
+  const before = { ...begun("s"), seq: 5 };
+  const again = follow(before, { sessionId: "s", seq: 5, updates: [message("old"), chunk("new")] });
+  expect(itemsOf(again, "answer")).toMatchObject([{ kept: "", text: "new" }]);
+  expect(follow(before, { sessionId: "s", seq: 4, updates: [chunk("late")] })).toBe(before);
+});
+
+test.each(["fix_prices", "stopped_and_failed"] as const)(
+  "a panel that was reloaded during %s shows what one that stayed open shows",
+  (name) => {
+    const params = story(name);
+    for (let at = 1; at <= params.length; at += 1) {
+      const seen = params.slice(0, at);
+      const stayed = folded(seen);
+      // A step that is still streaming is told in the partial answer, which is tested for itself.
+      if (stayed.items.some((one) => one.kind === "answer" && one.isStreaming)) continue;
+      const plain = (state: State) => ({
+        ...state,
+        // Output is only ever streamed: a reloaded panel has the result instead.
+        items: state.items.map((item) => ({ ...item, key: 0, output: "" })),
+        nextKey: 0,
+        turn: state.turn && { ...state.turn, firstKey: 0 },
+      });
+      expect(plain(fromSnapshot(snapshot(seen)))).toEqual(plain(stayed));
+    }
+  },
+);
+
+test("a partial answer in a snapshot goes on streaming", () => {
+  const base = snapshot(until("fix_prices", "phase_update", 3));
+  const partial = { stepId: "stp_01", text: "I'll lo", thought: "Hm." };
+  const state = [chunk("ok.", "stp_01")].reduce(reduce, fromSnapshot({ ...base, partial }));
+  expect(itemsOf(state, "answer")).toMatchObject([
+    { text: "I'll look.", thought: "Hm.", isStreaming: true },
+  ]);
+});
+
+test("an approval waits until it is resolved, and the call says how", () => {
+  const asked = folded(until("fix_prices", "permission_request"));
+  expect(asked.approvals).toMatchObject([{ approvalId: "apr_01", title: "Edit shop/prices.py" }]);
+  const settled = folded(until("fix_prices", "permission_resolved"));
+  expect(settled.approvals).toEqual([]);
+  expect(itemsOf(settled, "call").find((one) => one.id === "cal_04")?.answer).toBe("allowed");
+});
+
+test("a steer waits in the queue until the model is told", () => {
+  expect(folded(until("fix_prices", "prompt_queued")).queue).toEqual([
+    { text: "Also mention it in the changelog.", whenBusy: "steer" },
+  ]);
+  const state = folded(story("fix_prices"));
+  expect(state.queue).toEqual([]);
+  expect(itemsOf(state, "user").map((one) => one.isSteer)).toEqual([false, true]);
+});
+
+test("what follows a turn waits until it is a prompt of its own", () => {
+  expect(folded(until("stopped_and_failed", "turn_ended")).queue).toHaveLength(1);
+  expect(folded(story("stopped_and_failed")).queue).toEqual([]);
+});
+
+test("a gate's failure and the nudge after it are one item", () => {
+  const state = folded(story("fix_prices"));
+  expect(itemsOf(state, "gate")).toMatchObject([{ origin: "incomplete_action", isNudged: true }]);
+  expect(itemsOf(state, "nudge")).toEqual([]);
+});
+
+test("findings of a file are replaced by the next ones", () => {
+  const found = folded(until("fix_prices", "findings"));
+  expect(found.findings).toMatchObject({ "tests/test_prices.py": [{ code: "F821" }] });
+  expect(folded(story("fix_prices")).findings).toEqual({});
+});
+
+test("the end of a turn sums up what it did", () => {
+  const state = folded(story("fix_prices"));
+  const [end] = itemsOf(state, "end");
+  expect(end).toMatchObject({ status: "success", steps: 6, output: "", openTasks: [] });
+  expect(end?.cost).toBeCloseTo(0.0981);
+  expect(end?.files.map((one) => [one.location.path, one.added, one.removed])).toEqual([
+    ["shop/prices.py", 6, 3],
+    ["tests/test_prices.py", 12, 1],
+    ["CHANGELOG.md", 2, 0],
+  ]);
+  expect(state.turn).toBeNull();
+});
+
+test("a turn that is being stopped says so until it has ended", () => {
+  expect(folded(until("stopped_and_failed", "cancel_requested")).turn?.isStopping).toBe(true);
+  expect(folded(until("stopped_and_failed", "turn_ended")).turn).toBeNull();
+});
+
+test("a question is asked, then part of the conversation", () => {
+  expect(folded(until("stopped_and_failed", "question")).questions).toMatchObject([
+    { options: ["formatting", "presentation"] },
+  ]);
+  const state = folded(until("stopped_and_failed", "question_resolved"));
+  expect(state.questions).toEqual([]);
+  expect(itemsOf(state, "asked")).toMatchObject([{ answer: "formatting" }]);
+});
+
+test("mode and model follow the session", () => {
+  check([], { mode: "plan", model: "ollama_chat/llama3" }, folded(story("stopped_and_failed")));
+});
+
+test("folding changes nothing in place", () => {
+  const frozen = <T>(value: T): T => {
+    if (value && typeof value === "object") {
+      for (const one of Object.values(value)) frozen(one);
+      Object.freeze(value);
+    }
+    return value;
+  };
+  for (const name of ["fix_prices", "stopped_and_failed"] as const) {
+    story(name).reduce((state, params) => frozen(follow(state, params)), frozen(begun("ses_01")));
+  }
+});

@@ -1,0 +1,38 @@
+// The panel's document and the extension's manifest keep what they promise.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PANEL_COMMANDS } from "../src/messages";
+import { page } from "../src/page";
+
+const folder = join(import.meta.dirname, "..");
+const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+
+test("the document allows nothing but our script and our style", () => {
+  const html = page({ script: "s.js", style: "s.css", source: "vscode-webview:", nonce: "n0nce" });
+  expect(html).toContain(
+    "default-src 'none'; script-src 'nonce-n0nce'; style-src vscode-webview:; base-uri 'none'; form-action 'none'",
+  );
+  expect(html.match(/<script/g)).toHaveLength(1);
+  expect(html).not.toMatch(/unsafe|https?:/);
+});
+
+test("every button of the panel runs a command that exists", () => {
+  const commands = manifest.contributes.commands.map((one: { command: string }) => one.command);
+  for (const name of PANEL_COMMANDS) expect(commands).toContain(`agent-ls.${name}`);
+});
+
+test("what chooses a program, an endpoint or a permission is not read from a workspace", () => {
+  const settings = manifest.contributes.configuration.properties;
+  for (const name of ["serverCommand", "python", "model", "mode"]) {
+    expect(settings[`agent-ls.${name}`].scope).toBe("machine");
+  }
+});
+
+test("the panel's style uses the editor's colours only", () => {
+  for (const name of ["base", "transcript", "markdown", "dock", "composer"]) {
+    const css = readFileSync(join(folder, `src/view/style/${name}.css`), "utf8");
+    expect(css.match(/#[0-9a-f]{3,8}\b|rgba?\(|hsla?\(/gi)).toBeNull();
+    expect(css).not.toMatch(/url\(/);
+  }
+});

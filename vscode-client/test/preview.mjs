@@ -1,0 +1,126 @@
+// Pictures of the built panel in the editor's themes, to be looked at: npm run preview
+//
+// Needs a chromium on the PATH. `test/themes.json` holds the values that a real VS Code 1.139 gave
+// its webviews for the variables that panel.css uses.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const here = import.meta.dirname;
+const dist = join(here, "..", "dist");
+const out = join(dist, "preview");
+const read = (name) => JSON.parse(readFileSync(join(here, name), "utf8"));
+const themes = read("themes.json");
+const fix = read("golden/fix_prices.json");
+const stopped = read("golden/stopped_and_failed.json");
+
+const until = (params, kind, nth = 1) => {
+  let seen = 0;
+  const at = params.findIndex((one) =>
+    one.updates.some((update) => update.sessionUpdate === kind && ++seen === nth),
+  );
+  return params.slice(0, at + 1);
+};
+const running = { is: "running" };
+const failed = {
+  is: "failed",
+  problem: "The agent server is not installed on this machine.",
+  advice: "Install it with `uv tool install agent-ls`, then restart the server.",
+};
+const scenes = [
+  { name: "welcome", params: [], server: running },
+  { name: "failed", params: [], server: failed },
+  { name: "edit waits", params: until(fix, "permission_request"), server: running },
+  {
+    name: "command waits",
+    params: until(fix, "permission_request", 2),
+    server: running,
+    click: [".plan .line"],
+  },
+  {
+    name: "running",
+    params: until(fix, "tool_call_output", 2),
+    server: running,
+    draft: "Use the project's own runner",
+  },
+  { name: "done", params: fix, server: running },
+  {
+    name: "opened",
+    params: fix,
+    server: running,
+    click: [".call .line", ".note .line", ".thought .line"],
+    tall: true,
+  },
+  { name: "question", params: until(stopped, "question"), server: running },
+  { name: "stopped", params: stopped, server: running },
+  { name: "amend", params: until(fix, "permission_request", 2), server: running, click: [".tool"] },
+  { name: "narrow", params: until(fix, "permission_request"), server: running, width: 220 },
+];
+
+const session = (params) => ({
+  sessionId: params[0]?.sessionId ?? "ses_00",
+  title: "",
+  mode: params.flatMap((one) => one.updates).findLast((one) => one.mode)?.mode ?? "ask",
+  model: params.flatMap((one) => one.updates).findLast((one) => one.model)?.model ?? "openai/gpt-5",
+  status: null,
+  turns: 0,
+});
+
+function frame({ params, server, click = [], draft = "" }, theme) {
+  const { body, variables } = themes[theme];
+  const style = Object.entries(variables)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("; ");
+  const messages = [
+    { type: "server", server },
+    {
+      type: "snapshot",
+      snapshot: { session: session(params), seq: 0, updates: [], partial: null },
+    },
+    ...params.map((one) => ({ type: "updates", params: one })),
+  ];
+  const data = JSON.stringify({ messages, click, draft }).replaceAll("<", "\\u003c");
+  return `<!DOCTYPE html><html style="${style.replaceAll('"', "&quot;")}">
+<head><meta charset="utf-8"><link rel="stylesheet" href="../panel.css"></head>
+<body class="${body}" style="background: var(--vscode-sideBar-background)"><div id="root"></div>
+<script>
+const scene = ${data};
+window.acquireVsCodeApi = () => ({
+  getState: () => ({ draft: scene.draft }), setState() {},
+  postMessage(said) { if (said.type === "ready") setTimeout(() => scene.messages.forEach((one) => window.postMessage(one, "*"))); },
+});
+setTimeout(() => scene.click.forEach((selector) => document.querySelectorAll(selector).forEach((one) => one.click())), 1200);
+</script>
+<script src="../panel.js"></script></body></html>`;
+}
+
+mkdirSync(out, { recursive: true });
+const [HEIGHT, WIDTH] = [760, 340];
+for (const theme of Object.keys(themes)) {
+  const frames = scenes.map((scene, index) => {
+    const file = `${theme}-${index}.html`;
+    writeFileSync(join(out, file), frame(scene, theme));
+    return `<figure><figcaption>${scene.name}</figcaption><iframe src="${file}" width="${scene.width ?? WIDTH}" height="${scene.tall ? 1530 : HEIGHT}"></iframe></figure>`;
+  });
+  const page = join(out, `${theme}.html`);
+  writeFileSync(
+    page,
+    `<!DOCTYPE html><meta charset="utf-8"><style>body{margin:0;background:#777;font:12px sans-serif;display:flex;flex-wrap:wrap;width:1760px}figure{margin:5px}iframe{border:0;display:block}</style>${frames.join("")}`,
+  );
+  execFileSync(
+    "chromium",
+    [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--hide-scrollbars",
+      "--virtual-time-budget=6000",
+      "--allow-file-access-from-files",
+      "--window-size=1770,1600",
+      `--screenshot=${join(out, `${theme}.png`)}`,
+      `file://${page}`,
+    ],
+    { stdio: "ignore" },
+  );
+  process.stdout.write(`${join(out, `${theme}.png`)}\n`);
+}

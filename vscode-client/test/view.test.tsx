@@ -1,0 +1,340 @@
+// @vitest-environment happy-dom
+// The panel shows what the state says, and asks for what a person does.
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { beforeEach, expect, test } from "vitest";
+import type { FromPanel, ToPanel } from "../src/messages";
+import { App } from "../src/view/app";
+import { type Known, learn, UNKNOWN } from "../src/view/store";
+import type { ConfigResult, UpdateParams } from "../src/wire";
+import { snapshot, story, until } from "./golden";
+
+let root: HTMLElement;
+let known: Known;
+let draft: string;
+let said: FromPanel[];
+
+beforeEach(() => {
+  document.body.innerHTML = '<div id="root"></div>';
+  root = document.getElementById("root") as HTMLElement;
+  known = UNKNOWN;
+  draft = "";
+  said = [];
+});
+
+async function draw(): Promise<void> {
+  await act(() =>
+    render(
+      <App
+        known={known}
+        post={(one) => said.push(one)}
+        draft={draft}
+        onDraft={(text) => {
+          draft = text;
+          queueMicrotask(() => void draw());
+        }}
+      />,
+      root,
+    ),
+  );
+}
+
+/** Show what the extension says, one message after the other. */
+async function check(...messages: ToPanel[]): Promise<void> {
+  for (const one of messages) {
+    known = learn(known, one);
+    await draw();
+  }
+  // What effects asked for is drawn too.
+  await draw();
+}
+
+const running: ToPanel = { type: "server", server: { is: "running" } };
+
+function told(params: UpdateParams[]): ToPanel[] {
+  const start = snapshot(params.slice(0, 1));
+  return [
+    running,
+    { type: "snapshot", snapshot: start },
+    ...params.slice(1).map((one) => ({ type: "updates", params: one }) as const),
+  ];
+}
+
+function all(selector: string): Element[] {
+  return [...root.querySelectorAll(selector)];
+}
+
+function texts(selector: string): string[] {
+  return all(selector).map((one) => one.textContent ?? "");
+}
+
+async function click(name: string): Promise<void> {
+  const button = all("button").find(
+    (one) => (one.getAttribute("aria-label") ?? one.textContent)?.trim() === name,
+  );
+  if (!button) throw new Error(`no button says ${name}; there are ${texts("button").join(", ")}`);
+  await act(() => (button as HTMLButtonElement).click());
+}
+
+async function type(field: Element | null, words: string): Promise<void> {
+  const area = field as HTMLTextAreaElement;
+  await act(() => {
+    area.value = words;
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
+async function press(target: Element | null, key: string, more: KeyboardEventInit = {}) {
+  const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
+  await act(() => void target?.dispatchEvent(event));
+}
+
+const composer = () => root.querySelector(".composer textarea");
+
+test("nothing is claimed before the session has been told", async () => {
+  await check(running);
+  expect(texts("h1")).toEqual([]);
+  await check({ type: "snapshot", snapshot: snapshot([]) });
+  expect(texts("h1")).toEqual(["What shall we change?"]);
+});
+
+test("a turn reads from top to bottom", async () => {
+  await check(...told(story("fix_prices")));
+  expect(texts(".user")[0]).toContain("Prices are off by a cent");
+  expect(texts(".call .verb")).toEqual([
+    "Read file",
+    "Grep",
+    "Read file",
+    "Edit file",
+    "Edit file",
+    "Run command",
+    "Edit file",
+    "Edit file",
+    "Read file",
+    "Run command",
+  ]);
+  expect(texts(".end .verb")).toEqual(["Done"]);
+  expect(texts(".end .file")).toEqual([
+    "prices.pyshop+6−3",
+    "test_prices.pytests+12−1",
+    "CHANGELOG.md+2",
+  ]);
+  expect(texts(".usage")).toEqual(["$0.0981"]);
+});
+
+test("streaming text appears before the answer is complete", async () => {
+  await check(...told(until("fix_prices", "agent_message_chunk", 1)));
+  expect(texts(".answer .markdown")).toEqual(["I'll look at how prices are\n"]);
+});
+
+test("a running command shows what it prints, without terminal codes", async () => {
+  await check(...told(until("fix_prices", "tool_call_output", 2)));
+  expect(texts(".live")[0]).toMatch(/^E +\[100%\]\nERROR tests/);
+});
+
+test("an approval shows the exact payload and can be allowed once", async () => {
+  await check(...told(until("fix_prices", "permission_request")));
+  expect(texts(".approval h2")).toEqual(["Edit shop/prices.py"]);
+  const request = known.session.approvals[0];
+  expect(`${texts(".payload .row").join("\n")}\n`.replaceAll(/^ $/gm, "")).toBe(
+    request?.payload.replaceAll(/^ $/gm, ""),
+  );
+  expect(all(".payload .added")).toHaveLength(6);
+  await click("Allow once");
+  expect(said).toEqual([
+    { type: "approve", approvalId: "apr_01", choice: "allow_once", note: "", argumentsJson: null },
+  ]);
+});
+
+test("an approval can be allowed for the session, and says what that covers", async () => {
+  await check(...told(until("fix_prices", "permission_request")));
+  const button = all("button").find((one) => one.textContent === "Allow for this session");
+  expect(button?.getAttribute("title")).toBe("Until the session ends: edits of files in shop/");
+  await click("Allow for this session");
+  expect(said).toMatchObject([{ choice: "allow_session" }]);
+});
+
+test("an approval is rejected with the words that were typed", async () => {
+  await check(...told(until("fix_prices", "permission_request")));
+  await type(root.querySelector(".rejection input"), "use Fraction");
+  await click("Reject");
+  expect(said).toMatchObject([{ choice: "reject_once", note: "use Fraction" }]);
+});
+
+test("the arguments of a call can be changed before it runs", async () => {
+  await check(...told(until("fix_prices", "permission_request", 2)));
+  await click("Change the arguments");
+  await type(root.querySelector(".amend"), "{");
+  expect(all(".amend")[0]?.getAttribute("aria-invalid")).toBe("true");
+  await type(root.querySelector(".amend"), '{"command": "pytest"}');
+  await click("Run with these");
+  expect(said).toMatchObject([{ choice: "amend", argumentsJson: '{"command": "pytest"}' }]);
+});
+
+test("an answer is given once, and again only if it did not count", async () => {
+  await check(...told(until("fix_prices", "permission_request")));
+  await click("Allow once");
+  await click("Allow once");
+  expect(said).toHaveLength(1);
+  await check({ type: "unsettled", id: "apr_01", problem: "The server does not run." });
+  expect(texts(".approval .problem")).toEqual(["The server does not run."]);
+  await click("Allow once");
+  expect(said).toHaveLength(2);
+});
+
+test("an approval that somebody else settled goes away", async () => {
+  await check(...told(until("fix_prices", "permission_resolved")));
+  expect(all(".approval")).toEqual([]);
+});
+
+test("what a payload hides is spelled out", async () => {
+  const params = until("fix_prices", "permission_request", 2);
+  for (const update of params.at(-1)?.updates ?? []) {
+    if (update.sessionUpdate === "permission_request") update.payload = "rm -rf /\u202e tmp\u0007";
+  }
+  await check(...told(params));
+  expect(texts(".payload")).toEqual(["rm -rf /\\u{202e} tmp\\u{7}"]);
+});
+
+test("a question is answered by an option or in words", async () => {
+  await check(...told(until("stopped_and_failed", "question")));
+  expect(all(".question strong")).toHaveLength(1);
+  await click("formatting");
+  expect(said).toEqual([{ type: "answer", questionId: "qst_1", text: "formatting" }]);
+});
+
+test("Enter sends, Shift+Enter does not", async () => {
+  await check(...told([]), { type: "snapshot", snapshot: snapshot([]) });
+  await type(composer(), "fix it");
+  await press(composer(), "Enter", { shiftKey: true });
+  expect(said).toEqual([]);
+  await press(composer(), "Enter");
+  expect(said).toEqual([{ type: "prompt", text: "fix it", whenBusy: "steer" }]);
+  expect(draft).toBe("");
+});
+
+test("Alt+Enter says it after the turn", async () => {
+  await check(...told(until("fix_prices", "tool_call_output")));
+  await type(composer(), "then commit");
+  await press(composer(), "Enter", { altKey: true });
+  expect(said).toEqual([{ type: "prompt", text: "then commit", whenBusy: "follow_up" }]);
+});
+
+test("an Enter that ends a composed character does not send", async () => {
+  await check(...told([]), { type: "snapshot", snapshot: snapshot([]) });
+  await type(composer(), "直");
+  await press(composer(), "Enter", { isComposing: true });
+  expect(said).toEqual([]);
+});
+
+test("a prompt that was not taken comes back with the reason", async () => {
+  await check({ type: "unsent", text: "fix it", problem: "The agent server does not run." });
+  expect(draft).toBe("fix it");
+  expect(texts(".composer .problem")).toEqual(["Not sent: The agent server does not run."]);
+});
+
+test("Escape and the stop button stop a running turn, and nothing else", async () => {
+  await check(...told(until("fix_prices", "tool_call_output")));
+  await press(composer(), "Escape");
+  await click("Stop");
+  expect(said).toEqual([{ type: "stop" }, { type: "stop" }]);
+  said = [];
+  await check(...told(story("fix_prices")));
+  await press(composer(), "Escape");
+  expect(said).toEqual([]);
+});
+
+test("what waits to be said is shown", async () => {
+  await check(...told(until("fix_prices", "prompt_queued")));
+  expect(texts(".queue li")).toEqual(["with the next stepAlso mention it in the changelog."]);
+});
+
+test("a failed server says what to do and offers it", async () => {
+  await check({
+    type: "server",
+    server: { is: "failed", problem: "Not installed.", advice: "Run `uv tool install agent-ls`." },
+  });
+  expect(texts(".banner p")).toEqual([" Not installed.", "Run uv tool install agent-ls."]);
+  await click("Restart");
+  expect(said).toEqual([{ type: "run", command: "restartServer" }]);
+});
+
+test("problems of the settings are shown", async () => {
+  const config: ConfigResult = {
+    sessionId: "s",
+    mode: "ask",
+    model: "",
+    silenced: [],
+    modes: [{ id: "ask", name: "Ask first", description: "" }],
+    roots: [],
+    problems: ["config.toml: unknown key modle"],
+  };
+  await check(running, { type: "config", config });
+  expect(texts(".banner.warning")).toEqual([" config.toml: unknown key modle"]);
+  expect(texts(".choice .name")[0]).toBe("Ask first");
+});
+
+test("links of an answer ask the extension and lead nowhere by themselves", async () => {
+  await check(...told(story("fix_prices")));
+  const links = all(".markdown a");
+  expect(links.map((one) => one.getAttribute("href"))).toEqual([null, null]);
+  await act(() => (links[0] as HTMLElement).click());
+  await press(links[1] ?? null, "Enter");
+  expect(said).toEqual([
+    { type: "link", href: "shop/prices.py#L13" },
+    { type: "link", href: "https://peps.python.org/pep-0327/" },
+  ]);
+});
+
+test("code is copied as it was written", async () => {
+  await check(...told(story("fix_prices")));
+  await click("Copy");
+  expect(said).toMatchObject([{ type: "copy", text: /^def discounted\(price: Decimal.*\n$/s }]);
+});
+
+test("a changed file opens at a click", async () => {
+  await check(...told(story("fix_prices")));
+  await click("prices.pyshop+6−3");
+  expect(said).toEqual([{ type: "open", uri: "file:///home/ada/shop/shop/prices.py", line: null }]);
+});
+
+test("a call opens to its arguments and its result", async () => {
+  await check(...told(story("fix_prices")));
+  const line = root.querySelector(".call .line") as HTMLElement;
+  expect(line.getAttribute("aria-expanded")).toBe("false");
+  await act(() => line.click());
+  expect(line.getAttribute("aria-expanded")).toBe("true");
+  const [first, second] = texts(".call .text");
+  expect(first).toBe("shop/prices.py");
+  expect(second).toContain("def discounted");
+});
+
+test("the plan says how far it is and opens to the whole", async () => {
+  await check(...told(until("fix_prices", "permission_request", 2)));
+  expect(texts(".plan .verb")).toEqual(["Plan 2/3"]);
+  await act(() => (root.querySelector(".plan .line") as HTMLElement).click());
+  expect(texts(".plan li")).toEqual([
+    "Use Decimal in prices.pydone",
+    "Cover half percentages in the testsdone",
+    "Run the testsin progress",
+  ]);
+});
+
+test("a screen reader is told what a sighted person sees happen", async () => {
+  await check(...told(until("fix_prices", "permission_request")));
+  expect(texts('[role="alert"]')).toEqual(["Approval needed: Edit shop/prices.py"]);
+  await check(...told(story("fix_prices")).slice(2));
+  expect(texts('[role="status"]').join()).toContain("The agent has ended: success");
+});
+
+test("everything that can be clicked is a button or a link with a name", async () => {
+  for (const name of ["fix_prices", "stopped_and_failed"] as const) {
+    for (const params of [story(name), until(name, "tool_call_output")]) {
+      await check(...told(params));
+      const nameless = all("button, a").filter(
+        (one) => !(one.textContent?.trim() || one.getAttribute("aria-label")),
+      );
+      expect(nameless).toEqual([]);
+    }
+  }
+});
