@@ -183,7 +183,8 @@ class Editor:
         end = self._pending.find(_HEADER_END)
         if end < 0:
             return None
-        length = int(self._pending[:end].rpartition(b":")[2])
+        lines = bytes(self._pending[:end]).split(b"\r\n")
+        length = next(int(line[15:]) for line in lines if line.startswith(b"Content-Length:"))
         start = end + len(_HEADER_END)
         if len(self._pending) < start + length:
             return None
