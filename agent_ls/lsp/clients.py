@@ -146,19 +146,17 @@ class _Row:
     """What `clientInfo.name` matches; None where the client gives no name."""
     facts: Mapping[str, Any]
     recognise: Recognise | None = None
-    """How a client without a name is known."""
+    """How a client is known whose name does not tell."""
     since: tuple[int, ...] = ()
     until: tuple[int, ...] | None = None
     """Versions from `since` on and below `until`."""
     sources: str = field(default="", compare=False)
 
     def fits(self, name: str, version: str, params: types.InitializeParams) -> bool:
-        if self.names is None:
-            return not name and self.recognise is not None and self.recognise(params)
-        if not self.names.fullmatch(name):
-            return False
-        number = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-        return self.since <= number and (self.until is None or number < self.until)
+        if self.names is not None and self.names.fullmatch(name):
+            number = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+            return self.since <= number and (self.until is None or number < self.until)
+        return self.recognise is not None and self.recognise(params)
 
 
 def _at(value: Any, *keys: str) -> Any:
@@ -171,32 +169,41 @@ def _at(value: Any, *keys: str) -> Any:
     return value
 
 
+def _is_of_vscode(params: types.InitializeParams) -> bool:
+    """Products built on VS Code bear any name, but the client library tells its Markdown parser."""
+    parser = _at(params.capabilities, "general", "markdown", "parser")
+    return parser == "marked" and _at(params.client_info, "name") != "coc.nvim"
+
+
 def _is_old_eglot(params: types.InitializeParams) -> bool:
     """Before 1.10 eglot gave no name; it declares edits and an empty `experimental`, no window."""
     capabilities = params.capabilities
     return (
-        _at(capabilities, "workspace", "apply_edit") is True
+        params.client_info is None
+        and _at(capabilities, "workspace", "apply_edit") is True
         and capabilities.window is None
         and capabilities.experimental is not None
     )
 
 
 def _is_ale(params: types.InitializeParams) -> bool:
-    """Denies edits, knows neither windows nor folding, and completes without resolving."""
-    capabilities = params.capabilities
+    """Gives no name and denies both edits and configuration, in so many words."""
+    workspace = params.capabilities.workspace
     return (
-        _at(capabilities, "workspace", "apply_edit") is False
-        and _at(capabilities, "workspace", "configuration") is False
+        params.client_info is None
+        and _at(workspace, "apply_edit") is False
+        and _at(workspace, "configuration") is False
     )
 
 
 def _is_kate(params: types.InitializeParams) -> bool:
-    """Gives no name and says nothing of configuration."""
+    """Gives no name, says nothing of edits or configuration, and selects ranges."""
     capabilities = params.capabilities
     return (
-        not _at(capabilities, "workspace", "apply_edit")
+        params.client_info is None
+        and not _at(capabilities, "workspace", "apply_edit")
         and _at(capabilities, "workspace", "configuration") is None
-        and _at(capabilities, "text_document", "code_action") is not None
+        and _at(capabilities, "text_document", "selection_range") is not None
     )
 
 
@@ -236,6 +243,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "message_requests": True,
             "sees_others_diagnostics": True,
         },
+        recognise=_is_of_vscode,
         sources="vscode-languageclient 9 to 11; VS Code 1.100 and 1.139 driven",
     ),
     _Row(
@@ -254,7 +262,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         "neovim",
         re.compile("Neovim"),
-        {"show_document": False, "sees_others_diagnostics": True, "code_lens": True},
+        {"sees_others_diagnostics": True, "code_lens": True},
         until=(0, 8),
         sources="source of 0.7.2: every client's diagnostics of the line come along",
     ),
