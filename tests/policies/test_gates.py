@@ -69,6 +69,7 @@ ANNOUNCED = [
     "**Plan**\n\nI will make the following changes:\n- a.py: add a function\n- b.py: call it",
     "I'll update the function:\n```python\ndef f(): return 1\n```",
     "## Fix\r\n\r\nI'LL NOW WRITE THE FIX.\r\n",
+    "First " + "a long story " * 60 + "was told. Now I'll fix it. " + "It is long. " * 3,
     "The bug is in `lexer.py`.\n\n" + "It drops a token. " * 200 + "\n\nLet me fix it.",
 ]
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports import Root
-from agent_ls.loop.sockets import Guard, PlannedCall, Tool
+from agent_ls.loop.sockets import Guard, PlannedCall, Tool, ToolContext, ToolOutput
 from agent_ls.loop.view import TurnView
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.path_guard import PathGuard
+from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.list_dir import ListDir
@@ -53,6 +58,35 @@ def plan(workspace: DiskWorkspace, tool: str, **arguments: object) -> PlannedCal
     }
     chosen = tools[tool]
     return PlannedCall(call_of(tool), chosen, chosen.Arguments(**arguments))
+
+
+class ForeignArguments(Arguments):
+    """None."""
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A tool from elsewhere, of which nothing is known but what it can do."""
+
+    effect: Effect
+    name: ClassVar[str] = "server/tool"
+    description: ClassVar[str] = ""
+    kind: ClassVar[ToolKind] = ToolKind.OTHER
+    Arguments: ClassVar[type[Arguments]] = ForeignArguments
+
+    def paths(self, arguments: ForeignArguments) -> tuple[str, ...]:
+        return ()
+
+    async def preview(self, arguments: ForeignArguments) -> Preview:
+        return Preview(title="", payload="")
+
+    async def run(self, arguments: ForeignArguments, context: ToolContext) -> ToolOutput:
+        return ToolOutput("")
+
+
+def foreign(effect: Effect) -> PlannedCall:
+    """Return a call of the tool from elsewhere."""
+    return PlannedCall(call_of("server/tool"), Foreign(effect), ForeignArguments())
 
 
 PATHS = [
@@ -300,3 +334,21 @@ async def test_what_a_preview_offers_to_grant_is_what_the_guard_looks_up(
     preview = await planned.tool.preview(planned.arguments)
     assert preview.grant
     await check(Approval(), planned, view_of(granted(preview.grant)), ALLOWED)
+
+
+FOREIGN = [
+    pytest.param(Mode.ASK, Effect.READ, ALLOWED, id="a-read"),
+    pytest.param(Mode.ASK, Effect.WRITE, ASKED, id="a-write"),
+    pytest.param(Mode.ASK, Effect.EXECUTE, ASKED, id="an-execution"),
+    pytest.param(Mode.ASK, Effect.DELEGATE, ASKED, id="a-delegation"),
+    pytest.param(Mode.ACCEPT_EDITS, Effect.EXECUTE, ASKED, id="an-execution-with-edits-accepted"),
+    pytest.param(Mode.ACCEPT_EDITS, Effect.DELEGATE, ASKED, id="a-delegation-with-edits-accepted"),
+    pytest.param(Mode.PLAN, Effect.DELEGATE, DENIED, id="a-delegation-in-plan-mode"),
+]
+
+
+@pytest.mark.parametrize("mode, effect, expected", FOREIGN)
+async def test_what_is_not_known_is_never_granted_broadly(mode, effect, expected) -> None:
+    view = view_of(granted("server/tool"), granted("edit"), mode=mode)
+    await check(Approval(), foreign(effect), view, expected)
+    assert not getattr(await Approval().judge(foreign(effect), view), "broad", False)

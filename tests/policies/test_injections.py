@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.edits import CreateFile, MoveFile
-from agent_ls.domain.events import EditApplied, EditIntended, Event, PlanUpdated, PromptQueued
+from agent_ls.domain.events import (
+    EditApplied,
+    EditIntended,
+    Event,
+    PlanUpdated,
+    PromptQueued,
+    ToolCallFinished,
+)
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.sockets import Injection
@@ -229,4 +236,25 @@ async def test_only_the_latest_files_are_watched(happened: Happened) -> None:
 async def test_a_text_from_before_that_is_lost_proves_nothing(happened: Happened) -> None:
     lost = EditApplied(call_id="c", path="a.py", status="applied", after_blob="0" * 64)
     happened.events.append(lost)
+    assert await named(happened) == []
+
+
+async def test_a_text_from_before_that_cannot_be_read_proves_nothing(happened: Happened) -> None:
+    await happened.write("a.py", "x = 2\n")
+    (happened.root / "a.py").write_text("x = 3\n")
+    await happened.store.close()
+    assert await named(happened) == []
+
+
+async def test_a_path_that_leads_nowhere_any_more_is_named(happened: Happened) -> None:
+    await happened.read("a.py")
+    (happened.root / "a.py").unlink()
+    (happened.root / "a.py").symlink_to(happened.root.parent)
+    assert await named(happened) == ["a.py"]
+
+
+async def test_results_that_are_no_looks_are_passed_over(happened: Happened) -> None:
+    for data in (None, 3, [], {}, {"path": "a.py"}, {"path": 1, "version": 2}):
+        result = ToolResult.model_validate({"call_id": "c", "text": "", "data": data})
+        happened.events.append(ToolCallFinished(result=result))
     assert await named(happened) == []

@@ -197,33 +197,29 @@ async def test_jitter_differs_between_steps_and_is_the_same_for_the_same_try() -
 FATAL = [
     pytest.param(ANSWER, ACCEPTED, id="a-good-answer-is-left-alone"),
     pytest.param(
-        failed(ProviderFailure.AUTHENTICATION, "invalid x-api-key", status=401),
-        Expected(
-            Fail,
-            StopReason.ERROR,
-            ("acme/large", "doctor", "invalid x-api-key (status 401)"),
-        ),
-        id="a-wrong-key-ends-the-turn-and-says-where-to-mend-it",
+        failed(ProviderFailure.AUTHENTICATION, "No key for acme", status=401),
+        Expected(Fail, StopReason.ERROR, ("No key for acme. `agent-ls doctor`",)),
+        id="a-wrong-key-ends-the-turn-and-says-where-to-look",
     ),
     pytest.param(
-        failed(ProviderFailure.FORBIDDEN, status=403),
-        Expected(Fail, StopReason.ERROR, ("may not use acme/large", "status 403")),
+        failed(ProviderFailure.FORBIDDEN, "Not for you.", status=403),
+        Expected(Fail, StopReason.ERROR, ("Not for you. Choose another model",)),
         id="a-forbidden-model-ends-the-turn",
     ),
     pytest.param(
-        failed(ProviderFailure.UNKNOWN_MODEL),
-        Expected(Fail, StopReason.ERROR, ("no model acme/large", "`model`")),
+        failed(ProviderFailure.UNKNOWN_MODEL, "What is acme/large?"),
+        Expected(Fail, StopReason.ERROR, ("What is acme/large? Set `model`",)),
         id="an-unknown-model-ends-the-turn",
     ),
     pytest.param(
         failed(ProviderFailure.BAD_REQUEST, "temperature must be 1"),
-        Expected(Fail, StopReason.ERROR, ("temperature must be 1", "settings")),
+        Expected(Fail, StopReason.ERROR, ("temperature must be 1. If it names", "settings")),
         id="a-bad-request-ends-the-turn",
     ),
     pytest.param(
         failed(ProviderFailure.BAD_REQUEST, "  "),
-        Expected(Fail, StopReason.ERROR, ("It said: nothing.",)),
-        id="a-failure-without-words-says-so",
+        Expected(Fail, StopReason.ERROR, ("The request for acme/large failed.",)),
+        id="a-failure-without-words-names-the-model",
     ),
     pytest.param(
         failed(ProviderFailure.BAD_REQUEST, "{model} %s {0}"),
@@ -351,6 +347,11 @@ REFUSAL = [
         failed(ProviderFailure.CONTENT_FILTER, "blocked by policy"),
         Expected(Fail, StopReason.REFUSAL, ("blocked by policy",)),
         id="a-filtered-request-ends-the-turn",
+    ),
+    pytest.param(
+        failed(ProviderFailure.CONTENT_FILTER, " ", text="As I was saying"),
+        Expected(Fail, StopReason.REFUSAL, ("content filter", "As I was saying")),
+        id="a-filter-in-the-middle-keeps-what-came-before",
     ),
     pytest.param(
         brought("x" * 100_000, finish=FinishReason.REFUSAL),

@@ -5,29 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.view import TurnView
 
 _ADVICE: dict[ProviderFailure, str] = {
-    ProviderFailure.AUTHENTICATION: (
-        "The provider of {model} does not accept the key. Set a valid one in the provider's "
-        "environment variable or in credentials.toml; `agent-ls doctor` says where it looks."
-    ),
-    ProviderFailure.FORBIDDEN: (
-        "The key may not use {model}. Choose another model, or ask for access to this one."
-    ),
-    ProviderFailure.UNKNOWN_MODEL: (
-        "There is no model {model} at this provider. Set `model` to a name it knows, with the "
-        "provider in front, such as `openai/gpt-4.1` or `ollama_chat/qwen3`."
-    ),
+    ProviderFailure.AUTHENTICATION: "`agent-ls doctor` says where keys are looked for.",
+    ProviderFailure.FORBIDDEN: "Choose another model, or ask its provider for access.",
+    ProviderFailure.UNKNOWN_MODEL: "Set `model` to one that the provider has.",
     ProviderFailure.BAD_REQUEST: (
-        "The provider of {model} does not accept the request. If it names an option, such as "
-        "temperature or reasoning_effort, take that option out of the settings."
+        "If it names an option, such as temperature or reasoning_effort, take that out of the "
+        "settings."
     ),
 }
+"""What a person can do, after what the provider itself said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +36,6 @@ class FatalError:
         """Answer from the class of the attempt's failure."""
         if attempt.error is None or attempt.error.failure not in _ADVICE:
             return Accept()
-        advice = _ADVICE[attempt.error.failure].format(model=view.session.model or "the model")
-        return Fail(StopReason.ERROR, f"{advice} It said: {_said(attempt.error)}")
-
-
-def _said(error: ProviderError) -> str:
-    """Return the provider's words with the status, or that there were none."""
-    status = f" (status {error.status})" if error.status is not None else ""
-    return f"{error.message.strip().rstrip('.') or 'nothing'}{status}."
+        said = attempt.error.message.strip() or f"The request for {view.session.model} failed."
+        stop = "" if said.endswith((".", "!", "?")) else "."
+        return Fail(StopReason.ERROR, f"{said}{stop} {_ADVICE[attempt.error.failure]}")

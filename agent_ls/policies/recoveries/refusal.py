@@ -29,9 +29,8 @@ class Refusal:
         if attempt.error is not None:
             if attempt.error.failure is not ProviderFailure.CONTENT_FILTER:
                 return Accept()
-            return _fail(
-                "The provider's content filter stopped the request.", attempt.error.message
-            )
+            what = attempt.error.message.strip() or "The provider's content filter stopped this."
+            return _fail(what, attempt.text)
         if attempt.finish is FinishReason.CONTENT_FILTER:
             return _fail("The provider's content filter stopped the answer.", attempt.text)
         if attempt.finish is FinishReason.REFUSAL:
