@@ -14,6 +14,9 @@ from agent_ls.loop.ports import Store
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
 
+_MAX_CHARS = 7_000
+"""Less than results are cut to, so that what is read on is not cut again."""
+
 
 class ReadOutputArguments(Arguments):
     """Which output, and which lines of it."""
@@ -36,8 +39,8 @@ class ReadOutput:
     store: Store
 
     def paths(self, arguments: ReadOutputArguments) -> tuple[str, ...]:
-        """Return a place of its own: it looks at no file."""
-        return (f".output/{arguments.handle}",)
+        """Return none: it looks at no file."""
+        return ()
 
     async def preview(self, arguments: ReadOutputArguments) -> Preview:
         """Return which output would be read."""
@@ -60,8 +63,18 @@ class ReadOutput:
             raise ToolError("There is no output with this handle in this session.")
         lines = data.decode(errors="replace").splitlines()
         first = arguments.start_line
-        shown = lines[first - 1 : first - 1 + arguments.lines]
+        shown = _fitting(lines[first - 1 : first - 1 + arguments.lines])
         if not shown:
             raise ToolError(f"The output has only {len(lines)} lines.")
         last = first - 1 + len(shown)
         return ToolOutput("\n".join(shown) + f"\n(lines {first}-{last} of {len(lines)})")
+
+
+def _fitting(lines: list[str]) -> list[str]:
+    """Return the first lines that fit; at least one, which may be cut."""
+    size = 0
+    for count, line in enumerate(lines):
+        size += len(line) + 1
+        if size > _MAX_CHARS:
+            return [one[:_MAX_CHARS] for one in lines[: max(count, 1)]]
+    return lines
