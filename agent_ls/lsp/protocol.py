@@ -17,7 +17,7 @@ import inspect
 import logging
 from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from cattrs import Converter
 from lsprotocol import types
@@ -38,9 +38,6 @@ from agent_ls.lsp.documents import Change, DocumentStore
 from agent_ls.lsp.frames import Fault, Message, encode_frame
 from agent_ls.lsp.positions import ENCODINGS
 from agent_ls.lsp.structuring import Structure, Unstructured, error_object
-
-if TYPE_CHECKING:
-    from agent_ls.lsp.language_server import AgentLanguageServer
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +65,21 @@ _NEVER_HELD: Final = _RAW | {
 }
 
 
+class Owner(Protocol):
+    """What the connection needs of the server object that it belongs to."""
+
+    name: str
+    version: str
+    process_id: int | None
+    command_names: tuple[str, ...]
+    content_schemes: tuple[str, ...]
+    experimental: dict[str, Any]
+
+    def stop(self, code: int, reason: str = "") -> None:
+        """Ends the connection."""
+        ...
+
+
 class Outbox(Protocol):
     """Where frames go; must not block."""
 
@@ -91,7 +103,7 @@ class Outbox(Protocol):
 class AgentProtocol(LanguageServerProtocol):
     """One connection to one client."""
 
-    def __init__(self, server: AgentLanguageServer, converter: Converter) -> None:
+    def __init__(self, server: Owner, converter: Converter) -> None:
         self._owner = server
         self.documents = DocumentStore()
         """The open documents; settled before any handler of a message about them runs."""
@@ -106,7 +118,7 @@ class AgentProtocol(LanguageServerProtocol):
         self._running: dict[MessageId, str] = {}
         """Method of each request that is not answered yet."""
         self._held: list[dict[str, Any]] | None = None
-        super().__init__(server, converter)
+        super().__init__(cast(Any, server), converter)
         self._registered: Any = self.fm
         self._handlers: dict[str, Handler] = self._registered.features
         self._commands: dict[str, Handler] = self._registered.commands
@@ -120,12 +132,13 @@ class AgentProtocol(LanguageServerProtocol):
 
     def receive(self, item: Message | Fault) -> None:
         """Takes the next piece of the stream; never raises."""
+        value: Any = item.value
         if isinstance(item, Fault):
             logger.warning("Received %s", item.reason)
+            message_id = _id_of(value) if isinstance(value, dict) and "method" in value else None
             text = f"agent-ls received {item.reason}"
-            self._send_error(_id_of(item.value), {"code": _PARSE_ERROR, "message": text})
+            self._send_error(message_id, {"code": _PARSE_ERROR, "message": text})
             return
-        value: Any = item.value
         if isinstance(value, list):
             self._refuse_batch(cast(list[Any], value))
         elif isinstance(value, dict):
@@ -458,7 +471,7 @@ class AgentProtocol(LanguageServerProtocol):
         uri = ""
         try:
             document = raw["textDocument"]
-            uri = document["uri"]
+            uri = _text(document["uri"])
             self._apply(method, uri, document, raw)
         except Exception as error:
             # The editor's text has moved on without us.
@@ -472,7 +485,7 @@ class AgentProtocol(LanguageServerProtocol):
         version = version if type(version) is int else None
         if method == types.TEXT_DOCUMENT_DID_OPEN:
             text, language_id = document["text"], document.get("languageId")
-            self.documents.open(_text(uri), str(language_id or ""), version, _text(text))
+            self.documents.open(uri, str(language_id or ""), version, _text(text))
         elif method == types.TEXT_DOCUMENT_DID_CHANGE:
             changes = [Change.from_json(change) for change in raw["contentChanges"]]
             self.documents.change(uri, version, changes)
@@ -492,7 +505,7 @@ def _notification(method: str, params: Any) -> dict[str, Any]:
     return message if params is None else {**message, "params": params}
 
 
-def _id_of(value: object) -> MessageId | None:
+def _id_of(value: Any) -> MessageId | None:
     if not isinstance(value, dict):
         return None
     message_id = cast(dict[str, Any], value).get("id")

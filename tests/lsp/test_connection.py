@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -212,3 +215,24 @@ async def test_a_client_that_reads_loses_nothing() -> None:
             lambda _: sum(len(m["params"]["text"]) for m in client.of("raw/delta")) == 2000
         )
         assert client.of("raw/caughtUp") == []
+
+
+def test_until_initialize_is_answered_nothing_but_pygls_is_loaded() -> None:
+    script = (
+        "import sys; import agent_ls.lsp.language_server;"
+        "found = {n.partition('.')[0] for n in sys.modules} - set(sys.stdlib_module_names);"
+        "print(sorted(n for n in found if not n.startswith('_')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, timeout=60, check=True, text=True
+    )
+    loaded = set(ast.literal_eval(done.stdout))
+    assert loaded <= {
+        "agent_ls",
+        "pygls",
+        "lsprotocol",
+        "attr",
+        "attrs",
+        "cattrs",
+        "typing_extensions",
+    }
