@@ -91,9 +91,9 @@ STEERING: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 EXECUTED_LATER = compiled("""
     package.json deno.json* bunfig.toml turbo.json* nx.json project.json lerna.json
-    workspace.json rush.json composer.json package-scripts.* makefile makefile.* gnumakefile bsdmakefile
-    *.mk *.mak justfile .justfile *.just taskfile*.y*ml rakefile *.rake gemfile *.gemspec
-    guardfile capfile fastfile podfile dangerfile* brewfile thorfile vagrantfile procfile*
+    workspace.json rush.json composer.json package-scripts.* makefile makefile.* gnumakefile
+    bsdmakefile *.mk *.mak justfile .justfile *.just taskfile*.y*ml rakefile *.rake gemfile
+    *.gemspec guardfile capfile fastfile podfile dangerfile* brewfile thorfile vagrantfile procfile*
     setup.py setup.cfg pyproject.toml conftest.py tox.ini noxfile.py tasks.py fabfile.py dodo.py
     pavement.py wscript sconstruct sconscript pytest.ini .pytest.ini pytest.toml .coveragerc
     sitecustomize.py usercustomize.py *.pth manage.py hatch_build.py hatch.toml pdm.toml
@@ -141,7 +141,7 @@ _SECRET = """
     .docker/config.json .kube/ kubeconfig* *.kubeconfig .aws/ .ssh/ .gnupg/ .azure/
     .config/gcloud/ .config/gh/ .config/hub .password-store/ .pki/ .mozilla/
     .config/google-chrome/ *.keychain* login.keyring .*_history .lesshst .viminfo auth.json
-    .secrets/ .token *.token shadow master.key wp-config.php local.settings.json usersecrets/
+    .token *.token shadow master.key wp-config.php local.settings.json usersecrets/ .secrets/
     *.mobileprovision *.snk *.jceks ngrok.y*ml .rclone.conf rclone.conf .cargo/credentials*
     .gem/credentials .m2/settings.xml .composer/auth.json .codex/auth.json .claude.json .wgetrc
     .curlrc .authinfo* .mailrc .msmtprc

@@ -77,7 +77,8 @@ def test_files_that_steer_programs_ask(path: str, roots: tuple[Root, ...]) -> No
         "package.json", "packages/a/package.json", "Makefile", "GNUmakefile", "rules.mk",
         "CMakeLists.txt", "setup.py", "pyproject.toml", "tests/conftest.py", "tox.ini", "build.rs",
         "Cargo.toml", "deno.json", "deno.jsonc", "justfile", "build.gradle.kts", "gradlew",
-        "pom.xml", "vite.config.ts", ".eslintrc.cjs", "tsconfig.build.json", "jest.config.js", "Dockerfile",
+        "pom.xml", "vite.config.ts", ".eslintrc.cjs", "tsconfig.build.json", "jest.config.js",
+        "Dockerfile",
         "docker-compose.yml", "Rakefile", "a.gemspec", "mix.exs", "flake.nix", "BUILD.bazel",
         "sitecustomize.py", "evil.pth", "PACKAGE.JSON", "package.json ", "Makefile.",
     ],
@@ -91,9 +92,11 @@ def test_files_that_a_later_command_runs_ask(path: str, roots: tuple[Root, ...])
     "path",
     [
         ".env", ".env.local", "prod.env", ".ENV", ".env.", "EnV~1", ".npmrc", ".netrc",
-        "server.pem", "tls/server.key", "id_rsa", ".ssh/id_ed25519", ".aws/credentials", "credentials.json",
+        "server.pem", "tls/server.key", "id_rsa", ".ssh/id_ed25519", ".aws/credentials",
+        "credentials.json",
         "config/secrets.yaml", "my-token.json", "terraform.tfstate", "prod.tfvars",
-        ".git-credentials", "app.secret", "db_password.txt", ".docker/config.json", ".kube/config", ".envrc",
+        ".git-credentials", "app.secret", "db_password.txt", ".docker/config.json", ".kube/config",
+        ".envrc",
         ".bash_history",
     ],
 )  # fmt: skip

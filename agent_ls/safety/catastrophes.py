@@ -1,0 +1,148 @@
+"""Commands that would destroy more than a project: refused in every mode, however they are wrapped.
+
+A search, not a proof: it looks at every command the grammar finds, through quotes, wrappers and
+nested shells, also in a text that does not parse. What it misses still asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_ls.safety.flags import words
+from agent_ls.safety.shell_words import MAX_COMMAND_CHARS
+from agent_ls.syntax.parsing import Node, parse_shell, shell_captures, walk
+
+_WRAPPERS = words(
+    """
+    sudo doas su env nohup time timeout nice ionice chrt taskset setsid stdbuf command builtin exec
+    xargs parallel busybox toybox unbuffer script watch strace ltrace gdb firejail bwrap unshare
+    chroot nsenter runuser pkexec eval then do else if while until ! { (
+    """
+)
+_SHELLS = words("sh bash dash zsh ksh ash fish mksh")
+_MAX_DEPTH = 3
+
+_DEVICE = re.compile(
+    r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop|sr|fd|mem|kmem|port|ram|zram"
+    r"|nbd|root|block/)"
+)
+_WHOLE = re.compile(
+    r"""(?:/|~|~\w*|\$\{?HOME\}?|\$\{?PWD%%.*|/(?:home|root|users|etc|usr|bin|sbin|lib|lib64|boot|var|opt
+    |dev|sys|proc|srv|mnt|media|run|system|library|applications|private|volumes|windows|c:)
+    |/home/[^/]+|/users/[^/]+|[a-z]:|[a-z]:[\\/])(?:/+\.?)*(?:/?(?:\*|\.\*|\{.*\}))?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_FORMATTERS = re.compile(
+    r"mkfs(?:\..*)?|mke2fs|mkswap|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|blkdiscard|format"
+    r"|newfs.*|zpool|lvremove|vgremove|pvremove|cryptsetup|hdparm|nvme|badblocks|mdadm"
+)
+_BOMB = re.compile(r"([^\s(){}|&;]{1,40})\(\)\{[^}]{0,200}\1\|\1&")
+
+
+def catastrophe(command: str, depth: int = 0) -> str:
+    """Say what the command would destroy; empty when nothing of that kind is found."""
+    command = command[:MAX_COMMAND_CHARS]
+    if _BOMB.search(re.sub(r"\s+", "", command)):
+        return "it would start processes without end"
+    tree = parse_shell(command.encode("utf-8", "surrogatepass"))
+    if tree is None:
+        return ""
+    captures = shell_captures(tree.root_node)
+    for node in captures.get("function", []):
+        if _calls_itself(node):
+            return "it would start processes without end"
+    for node in captures.get("redirect", []):
+        if _DEVICE.search(_loose(node)):
+            return "it would overwrite a device"
+    for node in captures.get("command", []):
+        written = [_loose(one) for one in node.named_children if one.type != "file_redirect"]
+        if found := _judge(written, depth):
+            return found
+    return ""
+
+
+def _loose(node: Node) -> str:
+    """Return a word as the shell would roughly see it: quotes and backslashes gone."""
+    text = (node.text or b"").decode("utf-8", "replace")
+    return re.sub(r"[\"'\\]", "", text)
+
+
+def _calls_itself(function: Node) -> bool:
+    name = function.child_by_field_name("name")
+    body = function.child_by_field_name("body")
+    if name is None or body is None:
+        return False
+    calls = sum(1 for one in walk(body) if one.type == "command_name" and one.text == name.text)
+    text = body.text or b""
+    return calls > 1 or (calls == 1 and (b"&" in text or b"|" in text))
+
+
+def _judge(written: Sequence[str], depth: int) -> str:
+    for program, arguments in _unwrapped(written):
+        name = program.rsplit("/", 1)[-1].lower()
+        if name in _SHELLS or name == "eval":
+            for script in (
+                (" ".join(one for one in arguments if one != "-c"), *arguments)
+                if depth < _MAX_DEPTH
+                else ()
+            ):
+                if found := catastrophe(script, depth + 1):
+                    return found
+        elif found := _destroys(name, arguments):
+            return found
+    return ""
+
+
+def _unwrapped(written: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the program, and behind wrappers everything that could be one."""
+    rest = [word for word in written if word]
+    while rest:
+        program, *rest = rest
+        if re.fullmatch(r"\w+=.*", program):
+            continue
+        yield program, rest
+        if program.rsplit("/", 1)[-1].lower() not in _WRAPPERS:
+            return
+        while rest and (rest[0].startswith("-") or re.fullmatch(r"[\d.]+[smhd]?|\w+=.*", rest[0])):
+            rest = rest[1:]
+
+
+def _destroys(name: str, arguments: list[str]) -> str:
+    operands = [one for one in arguments if not one.startswith("-")]
+    whole = [one for one in operands if _WHOLE.fullmatch(one)]
+    if name in ("rm", "unlink", "rmdir", "srm", "shred", "wipe") and whole:
+        return f"it would delete {whole[0]}"
+    if name == "rm" and "--no-preserve-root" in arguments:
+        return "it would delete the file system's root"
+    is_recursive = any(re.match(r"-\w*R|--recursive", one) for one in arguments)
+    if name in ("chmod", "chown", "chgrp", "chattr", "setfacl") and whole and is_recursive:
+        return f"it would change all files below {whole[0]}"
+    if name in ("mv", "rsync") and whole[:1] and whole[0] == operands[0]:
+        return f"it would move or copy {whole[0]}"
+    if (
+        name == "find"
+        and whole
+        and re.search(r"-delete|-exec(?:dir)? \S*rm\b", " ".join(arguments))
+    ):
+        return f"it would delete what is below {whole[0]}"
+    return _destroys_machine(name, arguments, operands)
+
+
+def _destroys_machine(name: str, arguments: list[str], operands: list[str]) -> str:
+    if _FORMATTERS.fullmatch(name) and any(map(_DEVICE.search, arguments)):
+        return "it would format or repartition a device"
+    if name == "dd" and any(re.match(r"of=", one) and _DEVICE.search(one) for one in arguments):
+        return "it would overwrite a device"
+    writes = name in ("shred", "tee", "cp", "truncate", "wipe", "install", "mv", "scrub")
+    if writes and any(map(_DEVICE.match, operands)):
+        return "it would overwrite a device"
+    if name in ("kill", "pkill") and ("-1" in operands or arguments[-1:] == ["-1"]):
+        return "it would end every process of this account"
+    if (
+        name == "diskutil"
+        and operands
+        and operands[0].lower().startswith(("erase", "zero", "part"))
+    ):
+        return "it would erase a disk"
+    return ""

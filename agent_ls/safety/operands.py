@@ -1,0 +1,169 @@
+"""Which paths a command line may name: inside the roots, no secrets, no odd kinds of file."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from agent_ls.loop.ports import Root
+from agent_ls.safety.control_files import has_secret_name
+from agent_ls.safety.flags import words
+from agent_ls.safety.paths import is_inside
+from agent_ls.safety.text import visible_line
+
+_MAX_FITTING = 2_000
+_MAX_WALKED = 20_000
+_NOT_WALKED = frozenset({".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__"})
+"""Where files with a secret's name are other people's: test keys, certificates."""
+_SECRET_SAMPLES = words(
+    """
+    .env .env.local id_rsa id_ed25519 credentials credentials.json secrets.yml secrets.json .netrc
+    .npmrc .pypirc server.pem server.key .git-credentials terraform.tfstate auth.json token.json
+    .ssh .aws .gnupg .kube .docker
+    """
+)
+_PATTERN = re.compile(r"[\w./@%+,:=-]*(?:\*[\w./@%+,:=-]*){1,3}")
+
+
+class NotInsideError(Exception):
+    """A path leads out, or to something that must not be read unasked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """A working directory and the folders that may be read from it."""
+
+    folder: Path
+    roots: tuple[Root, ...]
+
+    def __post_init__(self) -> None:
+        """Resolve the folder and refuse one outside."""
+        real = self.folder.resolve()
+        object.__setattr__(self, "folder", real)
+        if not is_inside(real, self.roots) or not real.is_dir():
+            raise NotInsideError("it would run outside of the workspace")
+
+    def holds(self, path: Path) -> bool:
+        """Say whether an absolute path lies in the workspace."""
+        return is_inside(path, self.roots)
+
+    def moved(self, path: str) -> Reach:
+        """Return the reach from another folder, as ``cd`` would go there.
+
+        Errors: ``NotInsideError``, also where links make ``..`` mean two things.
+        """
+        if path in ("", "-"):
+            raise NotInsideError("it goes to a folder that is not named")
+        by_name = Path(os.path.normpath(self.folder / path))
+        if by_name.resolve() != (self.folder / path).resolve():
+            raise NotInsideError(f"{_shown(path)} can mean two folders")
+        return Reach(by_name, self.roots)
+
+    def check(self, path: str, *, may_be_name: bool = False) -> None:
+        """Refuse a path that leads out, to a secret, or to what is no file or folder.
+
+        With ``may_be_name`` it may be a revision, which then simply does not exist.
+        """
+        if path in ("-", "/dev/null"):
+            return
+        if "\x00" in path or (path.startswith("@") and not may_be_name):
+            raise NotInsideError(f"{_shown(path)} is no plain path")
+        place = self.folder / path
+        real = place.resolve()
+        if not is_inside(real, self.roots):
+            raise NotInsideError(f"{_shown(path)} is outside of the workspace")
+        if any(has_secret_name(parts) for parts in (_parts(path), self._below(real))):
+            raise NotInsideError(f"{_shown(path)} looks like a place for secrets")
+        self._check_kind(path, real)
+
+    def check_folder(self, path: str, *, hidden: bool) -> None:
+        """Refuse a folder that is read as a whole while secrets lie in it."""
+        top = (self.folder / path).resolve()
+        if not top.is_dir():
+            return
+        for seen, (entry, below) in enumerate(_walk(top, hidden=hidden)):
+            if seen > _MAX_WALKED:
+                raise NotInsideError(
+                    f"{_shown(path)} holds more files than can be checked; use the grep tool"
+                )
+            if has_secret_name(below) and entry.is_file(follow_symlinks=False):
+                name = "/".join(below)
+                raise NotInsideError(f"it would read {_shown(name)}, a place for secrets")
+
+    def fitting(self, pattern: str) -> list[str]:
+        """Return the names the shell would put in a pattern's place; itself when none fits.
+
+        Errors: ``NotInsideError`` for a pattern that could fit options, secrets or hidden files.
+        """
+        if not _PATTERN.fullmatch(pattern):
+            raise NotInsideError(f"the pattern {_shown(pattern)} is not plain")
+        for part in PurePosixPath(pattern).parts:
+            if "*" in part and (part.startswith(".") or _could_be_secret(part)):
+                raise NotInsideError(f"the pattern {_shown(pattern)} could fit secrets")
+        self.check(
+            pattern.split("*", 1)[0].rpartition("/")[0] or ("/" if pattern[0] == "/" else ".")
+        )
+        # Path.glob would fit hidden files too, which the shell does not.
+        names = glob.iglob(pattern, root_dir=self.folder)  # noqa: PTH207
+        found = sorted(islice(names, _MAX_FITTING + 1))
+        if len(found) > _MAX_FITTING:
+            raise NotInsideError(f"the pattern {_shown(pattern)} fits too many files")
+        if any(name.startswith("-") for name in found):
+            raise NotInsideError(f"the pattern {_shown(pattern)} fits a name like an option")
+        for name in found:
+            self.check(name)
+        return found or [pattern]
+
+    def _below(self, real: Path) -> tuple[str, ...]:
+        for root in self.roots:
+            if real.is_relative_to(root.path):
+                return real.relative_to(root.path).parts
+        return real.parts
+
+    def _check_kind(self, path: str, real: Path) -> None:
+        try:
+            facts = real.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        if stat.S_ISREG(facts.st_mode):
+            if facts.st_nlink > 1 and not _NOT_WALKED & set(real.parts):
+                raise NotInsideError(f"{_shown(path)} is a hard link")
+        elif not stat.S_ISDIR(facts.st_mode):
+            raise NotInsideError(f"{_shown(path)} is neither a file nor a folder")
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part not in ("", "."))
+
+
+def _could_be_secret(pattern: str) -> bool:
+    """Say whether what is written of a pattern's name already points at a secret."""
+    if has_secret_name([pattern.replace("*", "x")]):
+        return True
+    begins = pattern.split("*", 1)[0]
+    return bool(begins) and any(fnmatch.fnmatchcase(one, pattern) for one in _SECRET_SAMPLES)
+
+
+def _walk(top: Path, *, hidden: bool) -> Iterator[tuple[os.DirEntry[str], tuple[str, ...]]]:
+    """Yield every entry below a folder with its components, following no link."""
+    stack: list[tuple[Path, tuple[str, ...]]] = [(top, ())]
+    while stack:
+        folder, parts = stack.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") and not hidden:
+                    continue
+                yield entry, (*parts, entry.name)
+                if entry.is_dir(follow_symlinks=False) and entry.name not in _NOT_WALKED:
+                    stack.append((folder / entry.name, (*parts, entry.name)))
+
+
+def _shown(path: str) -> str:
+    return f"'{visible_line(path[:120])}'"
