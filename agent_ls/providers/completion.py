@@ -77,14 +77,13 @@ class Completion:
     """One request from its first byte to its last event."""
 
     def __init__(
-        self, library: ModelLibrary, thoughts: Thoughts, order: Order, payload: bytes
+        self, library: ModelLibrary, thoughts: Thoughts, order: Order, request: ModelRequest
     ) -> None:
-        """Take the order and its request as JSON; errors: ``ValidationError``."""
+        """Take the order and its request, with the whole conversation."""
         self._library = library
         self._thoughts = thoughts
         self._order = order
-        self._request = ModelRequest.model_validate_json(payload)
-        self._input_characters = len(payload)
+        self._request = request
         self._answer = Answer(self._request.model)
         self._thought: list[Object] = []
         self._is_begun = False
@@ -114,9 +113,21 @@ class Completion:
         request, access = self._request, self._order.access
         route = self._library.route(request.model, access.api_base)
         messages = self._messages()
+        optional: dict[str, Any] = {
+            "max_tokens": request.max_output_tokens,
+            "temperature": request.temperature,
+            "reasoning_effort": self._effort(messages),
+        }
+        body: dict[str, Any] = {"messages": messages}
+        if request.tools:
+            body |= {"tools": chat_tools(request.tools), "tool_choice": request.tool_choice}
+        if self._order.is_lean and route.is_plain_chat:
+            # The library and its client walk through every message and every schema; what is in
+            # the extra body replaces the stub on the way out and says exactly the same.
+            body = {"messages": [STUB], "extra_body": body}
         arguments: dict[str, Any] = {
             "model": request.model,
-            "messages": messages,
+            **body,
             "api_key": access.api_key,
             "api_base": access.api_base,
             "timeout": self._library.timeout(self._order.limits),
@@ -124,20 +135,9 @@ class Completion:
             "stream_options": {"include_usage": True},
             # Not with OpenAI's client: there a refused request would silently be sent again.
             "drop_params": route.provider != "openai" or None,
+            **{name: optional[name] for name in optional if name in route.supported},
             **access.extra,
         }
-        optional: dict[str, Any] = {
-            "max_tokens": request.max_output_tokens,
-            "temperature": request.temperature,
-            "reasoning_effort": self._effort(messages),
-            "tools": chat_tools(request.tools),
-            "tool_choice": request.tool_choice if request.tools else None,
-        }
-        arguments |= {name: optional[name] for name in optional if name in route.supported}
-        if self._order.is_lean and route.is_plain_chat:
-            # The library and its client walk through every message of the history; what is in
-            # the extra body replaces the stub on the way out, byte for byte the same.
-            arguments |= {"messages": [STUB], "extra_body": {"messages": messages}}
         return {name: value for name, value in arguments.items() if value not in (None, [])}
 
     def _messages(self) -> list[Object]:
@@ -168,7 +168,7 @@ class Completion:
                 break
             if chat.is_fed:
                 alive()
-        self._emit_all(chat.end(self._input_characters), emit)
+        self._emit_all(chat.end(self._input_characters()), emit)
         with suppress(Exception):
             # The rest of the body is nothing, but read it must be for the connection to live on.
             async with asyncio.timeout(_DRAIN_S):
@@ -189,7 +189,7 @@ class Completion:
         if not any(seen):
             # The library makes up a finish reason where the provider gave none.
             raise MalformedAnswer("the stream ended without a finish reason")
-        self._emit_all(self._answer.end(self._input_characters), emit)
+        self._emit_all(self._answer.end(self._input_characters()), emit)
 
     def _emit_all(self, events: Iterable[ModelEvent], emit: Emit) -> None:
         for event in events:
@@ -199,6 +199,12 @@ class Completion:
             if isinstance(event, StreamFinished):
                 event = replace(event, usage=self._priced(event.usage))
             emit(event)
+
+    def _input_characters(self) -> int:
+        """Return how long the input is, for endpoints that do not count it."""
+        if self._answer.usage is not None:
+            return 0
+        return len(self._request.model_dump_json())
 
     def _priced(self, usage: Usage) -> Usage:
         route = self._library.route(self._request.model, self._order.access.api_base)

@@ -89,9 +89,10 @@ def _assistant(
 ) -> Object:
     if not message.calls:
         return {"role": "assistant", "content": message.text or "(empty)"}
+    text: Object = {"content": message.text} if message.text else {}
     found: Object = {
         "role": "assistant",
-        "content": message.text or None,
+        **text,
         "tool_calls": [
             {
                 "id": names[call.id],

@@ -65,6 +65,9 @@ class Order(Record):
     limits: Limits = Limits()
     is_lean: bool = True
     """Go past what litellm does per message and per piece, where that is safe."""
+    slot: int = 0
+    kept: int = 0
+    """The conversation begins with that many messages of the slot's last one."""
 
 
 class Trouble(Record):

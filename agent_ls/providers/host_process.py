@@ -29,6 +29,7 @@ from agent_ls.providers.frames import (
     encode_order,
     frame_length,
 )
+from agent_ls.providers.histories import SentHistories
 
 _log = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class HostProcess:
         self._is_ready = asyncio.Event()
         self._heard_s = 0.0
         self.is_alive = True
+        self.histories = SentHistories()
         self._words = asyncio.ensure_future(self._read_words())
         self._end = asyncio.ensure_future(self._follow())
         self._watch: asyncio.Task[None] | None = None

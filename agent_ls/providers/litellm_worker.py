@@ -15,20 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.model_io import ModelRequest
 from agent_ls.domain.usage import Usage
 from agent_ls.providers.completion import STUB, Completion, Route
-from agent_ls.providers.frames import (
-    FACTS,
-    FAILED,
-    GONE,
-    PONG,
-    READY,
-    Limits,
-    Order,
-    OrderFrame,
-    Trouble,
-)
+from agent_ls.providers.frames import FACTS, FAILED, GONE, PONG, READY, Limits, Order, OrderFrame
+from agent_ls.providers.histories import ReceivedHistories
 from agent_ls.providers.shapes import as_count, as_list, as_object
 from agent_ls.providers.thoughts import Thoughts
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
@@ -44,6 +35,8 @@ ENVIRONMENT: Final = {
     # Without it counting tokens of some models asks a hub, for 23 s when there is no network.
     "HF_HUB_OFFLINE": "1",
     "LITELLM_TELEMETRY": "False",
+    # By default 100 equal pieces in a row, such as a file of blank lines, are an error.
+    "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",
 }
 
 
@@ -178,6 +171,7 @@ class Host:
         """Take the way back to the server."""
         self._outbox = outbox
         self._thoughts = Thoughts()
+        self._histories = ReceivedHistories()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._library: asyncio.Future[Library] = asyncio.get_running_loop().create_future()
 
@@ -196,7 +190,9 @@ class Host:
         order = frame.order
         match order.op:
             case "request":
-                self._begin(order.number, self._request(order, frame.payload))
+                # Right away, because the next order may build on this conversation.
+                request = self._read(order, frame.payload)
+                self._begin(order.number, self._request(order, request))
             case "facts":
                 self._begin(order.number, self._facts(order))
             case "cancel":
@@ -213,29 +209,27 @@ class Host:
 
         task.add_done_callback(ended)
 
-    async def _request(self, order: Order, payload: bytes) -> None:
+    def _read(self, order: Order, payload: bytes) -> ModelRequest:
+        request = ModelRequest.model_validate_json(payload)
+        messages = self._histories.join(order.slot, order.kept, request.messages)
+        return request.model_copy(update={"messages": messages})
+
+    async def _request(self, order: Order, request: ModelRequest) -> None:
         number, outbox = order.number, self._outbox
-        completion: Completion | None = None
+        library = await asyncio.shield(self._library)
+        completion = Completion(library, self._thoughts, order, request)
         try:
-            library = await asyncio.shield(self._library)
-            completion = Completion(library, self._thoughts, order, payload)
             await completion.run(lambda event: outbox.event(number, event))
         except asyncio.CancelledError:
             outbox.report(number, GONE)
         except Exception as error:
-            trouble = completion.trouble(error) if completion else _misread(error)
-            outbox.report(number, FAILED, trouble.model_dump())
+            outbox.report(number, FAILED, completion.trouble(error).model_dump())
 
     async def _facts(self, order: Order) -> None:
         library = await asyncio.shield(self._library)
         self._outbox.report(
             order.number, FACTS, *await asyncio.to_thread(library.facts, order.model)
         )
-
-
-def _misread(error: Exception) -> Trouble:
-    text = f"The request cannot be read: {error}"
-    return Trouble(failure=ProviderFailure.BAD_REQUEST, detail=text)
 
 
 def main() -> None:

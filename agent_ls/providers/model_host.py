@@ -113,14 +113,17 @@ class ModelHost:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Send the request and yield what comes back; see ``Provider``."""
         access = await self._credentials.access(request.model, self.options.api_base)
-        payload = _json(request)
         child = await self._running()
+        slot, kept = child.histories.place(request.messages)
+        payload = _json(request.model_copy(update={"messages": request.messages[kept:]}))
         order = Order(
             op="request",
             number=next(self._numbers),
             access=access,
             limits=self._limits(),
             is_lean=self.options.is_lean,
+            slot=slot,
+            kept=kept,
         )
         async with contextlib.aclosing(child.ask(order, payload)) as reports:
             async for report in reports:

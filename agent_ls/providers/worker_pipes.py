@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -20,6 +21,7 @@ from agent_ls.providers.frames import OrderFrame, encode_reports, read_order, re
 
 _PR_SET_DUMPABLE = 4
 _FLUSH_CHARACTERS = 256 * 1024
+_MERGE_S = 0.008
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,19 @@ def follow_orders(
     On a thread of its own, so that even a busy loop or a slow import never outlives the server.
     """
 
+    def obey(frame: OrderFrame) -> None:
+        try:
+            take(frame)
+        except Exception:
+            # The two ends disagree: a fresh process is the way back to agreement.
+            traceback.print_exc()
+            os._exit(1)
+
     def follow() -> None:
         status = 1
         try:
             while (frame := read_order(stream)) is not None:
-                loop.call_soon_threadsafe(take, frame)
+                loop.call_soon_threadsafe(obey, frame)
             status = 0
         finally:
             # No exit handlers: litellm's take a second, and there is nothing left to say to anyone.
@@ -75,8 +85,8 @@ def follow_orders(
 class Outbox:
     """Reports on their way to the server, one frame per turn of the loop.
 
-    What one read from the network brings is one frame, and neighbouring pieces of one text are
-    one report, so that a delta costs the server next to nothing.
+    What one read from the network brings is one frame, neighbouring pieces of one text are one
+    report, and texts come at most 125 times a second, so that they cost the server little.
     """
 
     def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -87,6 +97,8 @@ class Outbox:
         self._texts: list[str] = []
         """Pieces of the last pending report, when it is a text that may still grow."""
         self._characters = 0
+        self._flushed_s = 0.0
+        self._later: asyncio.TimerHandle | None = None
 
     def event(self, number: int, event: ModelEvent) -> None:
         """Report a model event of a request."""
@@ -102,19 +114,32 @@ class Outbox:
         if word in ("text", "reasoning") and self._joins(number, word, str(fields[0])):
             return
         self._settle()
-        if not self._pending:
-            self._loop.call_soon(self.flush)
+        is_text = word in ("text", "reasoning")
+        if not self._pending or not is_text:
+            self._flush_soon(is_text)
         self._pending.append([number, word, *fields])
 
     def flush(self) -> None:
         """Write what is pending; blocks while the server does not read."""
         self._settle()
+        if self._later:
+            self._later.cancel()
+            self._later = None
         if not self._pending:
             return
+        self._flushed_s = self._loop.time()
         frame = memoryview(encode_reports(self._pending))
         self._pending, self._characters = [], 0
         while frame:
             frame = frame[os.write(self._descriptor, frame) :]
+
+    def _flush_soon(self, is_text: bool) -> None:
+        wait_s = self._flushed_s + _MERGE_S - self._loop.time()
+        if is_text and wait_s > 0:
+            # A torrent of small pieces would keep the server busy with nothing else.
+            self._later = self._loop.call_later(wait_s, self.flush)
+        else:
+            self._loop.call_soon(self.flush)
 
     def _joins(self, number: int, word: str, text: str) -> bool:
         if not self._pending:

@@ -1,0 +1,164 @@
+"""What the child process must not do: print, look around, look up hosts, keep keys, live on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agent_ls.domain.errors import ProviderError
+from agent_ls.domain.model_io import TextDelta
+from agent_ls.providers.credentials import StoredCredentials
+from agent_ls.providers.frames import LENGTH_BYTES, frame_length
+from agent_ls.providers.model_host import ModelHost, ModelHostOptions
+from tests.providers.conftest import Asking, request
+from tests.support.scripted import scripted
+
+# Runs what follows as `python` would, and writes down every name it looks up and every address
+# it connects to.
+WATCHED_PYTHON = """\
+import runpy, sys
+
+log = open({log!r}, "a", buffering=1)
+
+def watch(event, args):
+    if event == "socket.getaddrinfo":
+        log.write(f"lookup {{args[0]}}\\n")
+    elif event == "socket.connect" and isinstance(args[1], tuple):
+        log.write(f"connect {{args[1][0]}}\\n")
+
+sys.addaudithook(watch)
+module = sys.argv[sys.argv.index("-m") + 1]
+sys.argv = [module]
+runpy.run_module(module, run_name="__main__")
+"""
+
+
+def watched_python(folder: Path) -> tuple[Path, Path]:
+    """An interpreter that reports its look-ups, and where it reports them."""
+    log, script, python = folder / "log", folder / "watched.py", folder / "python"
+    log.touch()
+    script.write_text(WATCHED_PYTHON.format(log=str(log)), "utf-8")
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n', "utf-8")
+    python.chmod(0o755)
+    return python, log
+
+
+async def check(asking: Asking, answer: str, model: str = "openai/scripted") -> str:
+    """Ask once; return the text, or the error's words."""
+    async with scripted(f"[[answer]]\n{answer}") as server:
+        asking.use(server.base_url)
+        try:
+            events = await asking.ask(request(model=model))
+        except ProviderError as error:
+            return error.message
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+async def test_it_looks_up_no_host_and_connects_to_none_but_the_endpoint(tmp_path: Path) -> None:
+    python, log = watched_python(tmp_path)
+    asking = Asking(tmp_path, ModelHostOptions(python=str(python)))
+    await asking.host.ready()
+    for model in ("openai/scripted", "openai/gpt-4o", "anthropic/claude-sonnet-4-5"):
+        assert await check(asking, "text = 'hi'", model) == "hi"
+        assert "slow" in await check(asking, "error = { status = 429, message = 'slow' }", model)
+        await asking.host.facts(model)
+    await asking.host.close()
+    assert set(log.read_text("utf-8").splitlines()) <= {"lookup 127.0.0.1", "connect 127.0.0.1"}
+    assert "connect 127.0.0.1" in log.read_text("utf-8")
+
+
+async def test_it_writes_nothing_but_frames_even_when_everything_is_logged(
+    tmp_path: Path, config_dir: Path
+) -> None:
+    """A dead endpoint at log level debug makes litellm print: here, whatever it likes."""
+    copy, python = tmp_path / "stdout", tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n{sys.executable} "$@" | tee {copy}\n', "utf-8")
+    python.chmod(0o755)
+    asking = Asking(config_dir, ModelHostOptions(python=str(python), connect_s=2))
+    asking.env["LITELLM_LOG"] = "DEBUG"
+    asking.env["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
+    with pytest.raises(ProviderError, match="Cannot reach"):
+        await asking.ask(request())
+    assert "slow" in await check(asking, "error = { status = 429, message = 'slow' }")
+    await asking.host.close()
+    data = await asyncio.to_thread(copy.read_bytes)
+    assert data
+    while data:
+        length = LENGTH_BYTES + frame_length(data[:LENGTH_BYTES])
+        frame, data = data[:length], data[length:]
+        assert len(frame) == length
+        assert frame[LENGTH_BYTES:].startswith(b"[[")
+        assert frame.endswith(b"]]")
+
+
+async def test_it_inherits_neither_keys_nor_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "litellm.py").write_text("raise SystemExit('imported from the workspace')", "utf-8")
+    (tmp_path / ".env").write_text("OPENAI_API_BASE=http://127.0.0.1:9/v1\n", "utf-8")
+    env = {**os.environ, "OPENAI_API_KEY": "sk-secret", "AWS_SECRET_ACCESS_KEY": "secret"}
+    env |= {"PYTHONPATH": str(tmp_path), "PYTHONSTARTUP": "x", "LD_PRELOAD_X": "x"}
+    host = ModelHost(credentials=StoredCredentials(tmp_path, env), env=env)
+    await host.ready()
+    process = psutil.Process(host.pid)
+    seen = process.environ()
+    assert process.cwd() == "/"
+    await host.close()
+    assert "secret" not in str(seen)
+    assert not {"OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "PYTHONSTARTUP"} & set(seen)
+    assert str(tmp_path) not in seen["PYTHONPATH"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+async def test_its_memory_is_closed_to_other_processes(config_dir: Path) -> None:
+    asking = Asking(config_dir)
+    await asking.host.ready()
+    # The kernel gives the files of a process that may not be dumped to root.
+    owner = Path(f"/proc/{asking.host.pid}/mem").stat().st_uid
+    dumpable = Path(f"/proc/{asking.host.pid}/coredump_filter").exists()
+    await asking.host.close()
+    assert owner == 0
+    assert dumpable
+
+
+async def test_closing_ends_it_also_while_it_is_still_loading(config_dir: Path) -> None:
+    asking = Asking(config_dir)
+    await asking.host.start()
+    process = psutil.Process(asking.host.pid)
+    await asking.host.close()
+    assert asking.host.pid is None
+    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    with pytest.raises(ProviderError, match="closed"):
+        await asking.ask(request(model="ollama/x"))
+
+
+PARENT = """
+import asyncio, sys
+from agent_ls.providers.model_host import ModelHost
+
+async def main():
+    host = ModelHost()
+    await host.start()
+    print(host.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_it_dies_with_the_server_however_that_ends() -> None:
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, stdout=asyncio.subprocess.PIPE
+    )
+    assert parent.stdout
+    child = psutil.Process(int(await parent.stdout.readline()))
+    parent.kill()
+    await parent.wait()
+    gone, _ = await asyncio.to_thread(psutil.wait_procs, [child], timeout=10)
+    assert gone == [child]
