@@ -9,8 +9,10 @@ from agent_ls.domain.calls import Effect
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.grants import grant_of
+from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
+from agent_ls.safety.command_calls import decide_call
 
 _WORDS = {
     Effect.READ: "reads",
@@ -28,6 +30,7 @@ class Approval:
     """
 
     name: ClassVar[str] = "approval"
+    workspace: Workspace
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
         """Answer from the mode; only where it asks do earlier grants count."""
@@ -38,13 +41,28 @@ class Approval:
                 # Whoever chose this mode wants to see each call: no grant answers for them.
                 return Ask(f"Mode ask-all: {_what(planned)}.", broad=False)
             case Mode.ASK:
-                return _unless_granted(planned, view, free={Effect.READ})
+                return await self._unless_free(planned, view, free={Effect.READ})
             case Mode.ACCEPT_EDITS:
-                return _unless_granted(planned, view, free={Effect.READ, Effect.WRITE})
+                return await self._unless_free(planned, view, free={Effect.READ, Effect.WRITE})
             case Mode.AUTO:
                 return Allow()
             case _:
                 assert_never(view.mode)
+
+    async def _unless_free(
+        self, planned: PlannedCall, view: TurnView, *, free: set[Effect]
+    ) -> GuardVerdict:
+        """Ask for what is not free in this mode, does more than read, and was not granted."""
+        if planned.effect in free:
+            return Allow()
+        verdict = await decide_call(planned, self.workspace) or Ask("")
+        if not isinstance(verdict, Ask):
+            return verdict
+        grant = grant_of(planned.tool.name, planned.arguments)
+        if grant is not None and grant in view.session.grants:
+            return Allow()
+        why = f" {verdict.reason}" if verdict.reason else ""
+        return Ask(f"Mode {view.mode}: {_what(planned)}.{why}", broad=grant is not None)
 
 
 def _plan(planned: PlannedCall) -> GuardVerdict:
@@ -55,16 +73,6 @@ def _plan(planned: PlannedCall) -> GuardVerdict:
         f"{planned.tool.name} {_WORDS[planned.effect]}, and the session is in plan mode. "
         "Only read; describe in your plan what you would do, and the user decides."
     )
-
-
-def _unless_granted(planned: PlannedCall, view: TurnView, *, free: set[Effect]) -> GuardVerdict:
-    """Ask for what is not free in this mode and was not granted for the session."""
-    if planned.effect in free:
-        return Allow()
-    grant = grant_of(planned.tool.name, planned.arguments)
-    if grant is not None and grant in view.session.grants:
-        return Allow()
-    return Ask(f"Mode {view.mode}: {_what(planned)}.", broad=grant is not None)
 
 
 def _what(planned: PlannedCall) -> str:

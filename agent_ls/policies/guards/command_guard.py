@@ -1,0 +1,35 @@
+"""Is the command one that never runs, or that a person must see in every mode?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.view import TurnView
+from agent_ls.safety.command_calls import decide_call
+
+
+@dataclass(frozen=True, slots=True)
+class CommandGuard:
+    """Denies commands that destroy, and asks for those that cannot be read with certainty.
+
+    Holds in every mode, whatever was granted; whether an ordinary command asks is up to the mode.
+    Source: seed 002 blocked commands, seed 000 danger levels.
+    """
+
+    name: ClassVar[str] = "command_guard"
+    workspace: Workspace
+
+    async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
+        """Answer from the command's text and its folder."""
+        verdict = await decide_call(planned, self.workspace)
+        match verdict:
+            case Deny():
+                return verdict
+            case Ask(broad=False):
+                return verdict
+            case _:
+                return Allow()
