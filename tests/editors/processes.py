@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import psutil
 
-_VARIABLE = "AGENT_LS_EDITOR_RUN"
+_VARIABLE = "EDITOR_TEST_RUN"
 
 
 class Household:

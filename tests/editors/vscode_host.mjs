@@ -152,8 +152,8 @@ async function serveScreen() {
 async function main() {
   const port = await freePort();
   spec.screenPort = await freePort();
-  process.env.AGENT_LS_SCREEN = `http://127.0.0.1:${spec.screenPort}/${spec.key}`;
-  process.env.AGENT_LS_INSIDE = spec.test;
+  process.env.EDITOR_TEST_SCREEN = `http://127.0.0.1:${spec.screenPort}/${spec.key}`;
+  process.env.EDITOR_TEST_FILE = spec.test;
   const { finished, listener } = await serveScreen();
   await Promise.all([startCodeServer(port), openBrowser()]);
   const remote = (file) => `vscode-remote://127.0.0.1:${port}${file}`;

@@ -7,7 +7,7 @@
 const vscode = require('vscode');
 
 async function call(name, words = {}) {
-  const reply = await fetch(`${process.env.AGENT_LS_SCREEN}/${name}`, {
+  const reply = await fetch(`${process.env.EDITOR_TEST_SCREEN}/${name}`, {
     method: 'POST', body: JSON.stringify(words),
   });
   const answer = JSON.parse(await reply.text());
@@ -44,7 +44,7 @@ exports.run = async () => {
   let error = null;
   await call('begin', { version: vscode.version });
   try {
-    await require(process.env.AGENT_LS_INSIDE).run({ step, until, screen });
+    await require(process.env.EDITOR_TEST_FILE).run({ step, until, screen });
   } catch (failure) {
     error = String(failure.stack ?? failure);
   }

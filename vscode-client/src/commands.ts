@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import { type Conversation, message } from "./conversation";
 import type { Panel } from "./panel";
 import type { Server } from "./server";
+import { chosen } from "./settings";
 import type { ApprovalChoice, SessionRow } from "./wire";
 
 export interface Parts {
@@ -28,6 +29,7 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     pickSession: () => pickSession(parts),
     pickMode: () => pickMode(parts),
     pickModel: () => pickModel(parts),
+    trustFolders: () => trustFolders(conversation),
     allowOnce: () => resolve("allow_once"),
     allowForSession: () => resolve("allow_session"),
     reject: async () => {
@@ -65,8 +67,8 @@ function place(): string {
 }
 
 async function newSession({ server, conversation, panel }: Parts): Promise<void> {
-  const { session } = await server.request("agent/sessions/new", {});
-  await conversation.refresh(session.sessionId);
+  await server.request("agent/sessions/new", chosen());
+  await conversation.refresh();
   await panel.compose();
 }
 
@@ -84,11 +86,11 @@ async function pickSession({ server, conversation }: Parts): Promise<void> {
     matchOnDetail: true,
   });
   if (!picked || picked.row.sessionId === conversation.sessionId) return;
-  const { session } = await server.request("agent/sessions/resume", {
+  await server.request("agent/sessions/resume", {
     sessionId: picked.row.sessionId,
     continueTurn: picked.row.isInterrupted,
   });
-  await conversation.refresh(session.sessionId);
+  await conversation.refresh();
 }
 
 function icon(row: SessionRow, current: string | null): string {
@@ -119,7 +121,7 @@ function ago(atMs: number): string {
 }
 
 async function pickMode({ conversation }: Parts): Promise<void> {
-  if (!conversation.choices) await conversation.configure({});
+  if (!conversation.choices) await conversation.configure();
   const items = (conversation.choices?.modes ?? []).map((mode) => ({
     label: `${mode.id === conversation.state.mode ? "$(check) " : ""}${mode.name}`,
     detail: mode.description,
@@ -129,6 +131,23 @@ async function pickMode({ conversation }: Parts): Promise<void> {
     title: "How much may the agent do without asking?",
   });
   if (picked) await conversation.configure({ mode: picked.mode.id });
+}
+
+/** Only a person may say that what a folder brings can run. */
+async function trustFolders(conversation: Conversation): Promise<void> {
+  const roots = conversation.choices?.roots.filter((root) => !root.isTrusted) ?? [];
+  if (!roots.length) return;
+  const paths = roots.map(({ uri }) => vscode.Uri.parse(uri).fsPath).join("\n");
+  const detail = `${paths}\n\nThe agent may then run the tools that come with it, and its settings count.`;
+  const trust = "Trust";
+  const answer = await vscode.window.showWarningMessage(
+    roots.length === 1 ? "Trust this folder?" : "Trust these folders?",
+    { modal: true, detail },
+    trust,
+  );
+  if (answer !== trust) return;
+  for (const { uri } of roots) await vscode.commands.executeCommand("agent-ls.trust", uri);
+  await conversation.configure();
 }
 
 async function pickModel({ conversation }: Parts): Promise<void> {

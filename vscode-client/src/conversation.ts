@@ -6,17 +6,27 @@ import * as vscode from "vscode";
 import { follow, fromSnapshot } from "./fold/reduce";
 import { EMPTY, type State } from "./fold/state";
 import type { Agent } from "./server";
-import type { ConfigResult, SnapshotResult, UpdateParams } from "./wire";
+import type { ConfigResult, SnapshotResult, Update, UpdateParams } from "./wire";
+
+/** After these in another session, that one may be the current one. */
+const BEGINNINGS: ReadonlySet<Update["sessionUpdate"]> = new Set([
+  "session_created",
+  "session_resumed",
+  "turn_started",
+]);
 
 export class Conversation implements vscode.Disposable {
   readonly #snapshot = new vscode.EventEmitter<SnapshotResult>();
   readonly #updates = new vscode.EventEmitter<UpdateParams>();
   readonly #config = new vscode.EventEmitter<ConfigResult>();
   readonly #changed = new vscode.EventEmitter<State>();
+  readonly #refused = new vscode.EventEmitter<string>();
   readonly onSnapshot = this.#snapshot.event;
   readonly onUpdates = this.#updates.event;
   readonly onConfig = this.#config.event;
   readonly onChange = this.#changed.event;
+  /** Why there is no session to show, for a person. */
+  readonly onRefused = this.#refused.event;
   readonly #agent: Agent;
   readonly #listeners: vscode.Disposable[];
   #state: State = EMPTY;
@@ -24,14 +34,17 @@ export class Conversation implements vscode.Disposable {
   /** Counts the snapshots that were asked for: only the newest one is taken. */
   #asked = 0;
   #isAsking = false;
+  /** The server had no session to show; it may have one when something has been opened. */
+  #isRefused = false;
 
   constructor(agent: Agent) {
     this.#agent = agent;
+    const retry = () => this.#isRefused && void this.refresh();
     this.#listeners = [
       agent.onUpdate((params) => this.#take(params)),
-      agent.onState((server) => {
-        if (server.is === "running") void this.refresh();
-      }),
+      agent.onState((server) => server.is === "running" && void this.#reopen()),
+      vscode.workspace.onDidChangeWorkspaceFolders(retry),
+      vscode.window.onDidChangeActiveTextEditor(retry),
     ];
   }
 
@@ -49,40 +62,60 @@ export class Conversation implements vscode.Disposable {
     return this.#state.sessionId || null;
   }
 
-  /** Ask for everything anew, of this session or of the server's current one; never rejects. */
-  async refresh(sessionId: string | null = null): Promise<void> {
+  /** Ask for everything of the current session anew; never rejects. */
+  async refresh(): Promise<void> {
     if (this.#agent.state.is !== "running") return;
     const mine = ++this.#asked;
     this.#isAsking = true;
     try {
-      const snapshot = await this.#agent.request("agent/snapshot", { sessionId });
+      const snapshot = await this.#agent.request("agent/snapshot", { sessionId: null });
       if (mine !== this.#asked) return;
       // What came while we asked is in the snapshot; what comes from here on is not.
       this.#isAsking = false;
+      this.#isRefused = false;
       this.#state = fromSnapshot(snapshot);
       this.#snapshot.fire(snapshot);
       this.#changed.fire(this.#state);
-      await this.#readChoices();
+      await this.configure();
     } catch (error) {
-      if (mine === this.#asked) this.#isAsking = false;
-      void vscode.window.showErrorMessage(`The agent's session cannot be shown: ${message(error)}`);
+      if (mine !== this.#asked) return;
+      this.#isAsking = false;
+      this.#isRefused = true;
+      this.#refused.fire(message(error));
     }
   }
 
-  /** Read what can be chosen, after changing it if asked to. */
-  async configure(change: { mode?: ConfigResult["mode"]; model?: string }): Promise<void> {
-    const params = { sessionId: this.sessionId, ...change };
-    this.#choices = await this.#agent.request("agent/config", params);
-    this.#config.fire(this.#choices);
+  /** Change what is chosen, if asked to, and read what can be; never rejects. */
+  async configure(change: { mode?: ConfigResult["mode"]; model?: string } = {}): Promise<void> {
+    if (this.#agent.state.is !== "running") return;
+    try {
+      const params = { sessionId: this.sessionId, ...change };
+      this.#choices = await this.#agent.request("agent/config", params);
+      this.#config.fire(this.#choices);
+    } catch (error) {
+      void vscode.window.showErrorMessage(message(error));
+    }
   }
 
   dispose(): void {
     for (const one of this.#listeners) one.dispose();
-    for (const one of [this.#snapshot, this.#updates, this.#config, this.#changed]) one.dispose();
+    for (const one of [this.#snapshot, this.#updates, this.#config, this.#changed, this.#refused]) {
+      one.dispose();
+    }
   }
 
-  async #readChoices(): Promise<void> {
-    await this.configure({});
+  /** A server that came up again goes on with the session that was shown. */
+  async #reopen(): Promise<void> {
+    const { sessionId, items } = this.#state;
+    if (!sessionId) return;
+    if (items.length) {
+      try {
+        await this.#agent.request("agent/sessions/resume", { sessionId, continueTurn: true });
+      } catch (error) {
+        void vscode.window.showWarningMessage(`The session cannot go on: ${message(error)}`);
+      }
+    }
+    await this.refresh();
   }
 
   #take(params: UpdateParams): void {
@@ -98,9 +131,6 @@ export class Conversation implements vscode.Disposable {
     this.#changed.fire(state);
   }
 }
-
-/** After these in another session, that one may be the current one. */
-const BEGINNINGS = new Set(["session_created", "turn_started"]);
 
 /** What went wrong, in the words of who knows. */
 export function message(error: unknown): string {

@@ -5,6 +5,7 @@ import { Conversation } from "./conversation";
 import { answerSaving, DiagnosticsForwarder } from "./editor";
 import { Panel } from "./panel";
 import { Server } from "./server";
+import { chosen } from "./settings";
 import { Status } from "./status";
 
 let server: Server | null = null;
@@ -20,7 +21,9 @@ export function activate(context: vscode.ExtensionContext): void {
     panel,
     new Status(server, conversation),
     new DiagnosticsForwarder(server),
-    vscode.workspace.onDidChangeConfiguration(onConfigurationChange),
+    vscode.workspace.onDidChangeConfiguration((event) =>
+      onConfigurationChange(event, conversation),
+    ),
     ...registerCommands({ server, conversation, panel }),
     announceFailure(server),
   );
@@ -34,8 +37,19 @@ export async function deactivate(): Promise<void> {
 
 const LAUNCH_SETTINGS = ["agent-ls.serverCommand", "agent-ls.python"];
 
-function onConfigurationChange(event: vscode.ConfigurationChangeEvent): void {
-  if (LAUNCH_SETTINGS.some((name) => event.affectsConfiguration(name))) void server?.restart();
+function onConfigurationChange(
+  event: vscode.ConfigurationChangeEvent,
+  conversation: Conversation,
+): void {
+  if (!event.affectsConfiguration("agent-ls")) return;
+  if (LAUNCH_SETTINGS.some((name) => event.affectsConfiguration(name))) {
+    void server?.restart();
+    return;
+  }
+  server?.configurationChanged();
+  const { model, mode } = chosen();
+  if (model && event.affectsConfiguration("agent-ls.model")) void conversation.configure({ model });
+  if (mode && event.affectsConfiguration("agent-ls.mode")) void conversation.configure({ mode });
 }
 
 /** A server that cannot run is said once, with what can be done about it at hand. */

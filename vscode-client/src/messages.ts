@@ -14,6 +14,8 @@ export type ServerState =
 export type ToPanel =
   | { type: "server"; server: ServerState }
   | { type: "snapshot"; snapshot: SnapshotResult }
+  /** There is no session to show. */
+  | { type: "refused"; problem: string }
   | { type: "updates"; params: UpdateParams }
   | { type: "config"; config: ConfigResult }
   /** A prompt did not reach the server; its words go back where they were typed. */
@@ -29,6 +31,7 @@ export const PANEL_COMMANDS = [
   "pickSession",
   "pickMode",
   "pickModel",
+  "trustFolders",
   "restartServer",
   "showLog",
   "openSettings",

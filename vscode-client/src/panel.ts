@@ -29,6 +29,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       agent.onState((server) => this.#post({ type: "server", server })),
       conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
       conversation.onUpdates((params) => this.#post({ type: "updates", params })),
+      conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
       conversation.onChange(({ approvals, questions }) =>
         this.#badge(approvals.length + questions.length),
@@ -92,7 +93,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         this.#isLoaded = true;
         this.#post({ type: "server", server: this.#agent.state });
         this.#greet();
-        return this.#conversation.refresh(sessionId);
+        return this.#conversation.refresh();
       case "prompt":
         return this.#prompt(said.text, said.whenBusy);
       case "stop":

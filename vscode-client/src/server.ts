@@ -16,6 +16,7 @@ import {
 } from "vscode-languageclient/node";
 import { findServer, NoServerError } from "./launch";
 import type { ServerState } from "./messages";
+import { forServer, setArguments } from "./settings";
 import type { AgentNotifications, AgentRequests, UpdateParams } from "./wire";
 import { PROTOCOL_VERSION } from "./wire";
 
@@ -87,6 +88,12 @@ export class Server implements Agent, vscode.Disposable {
     return client.sendRequest<AgentRequests[M]["result"]>(method, params);
   }
 
+  /** Let the server read the editor's settings anew. */
+  configurationChanged(): void {
+    if (this.#state.is !== "running") return;
+    void this.#client?.sendNotification("workspace/didChangeConfiguration", { settings: null });
+  }
+
   /** Tell the server something; lost when it does not run. */
   notify<M extends keyof AgentNotifications>(
     method: M,
@@ -117,7 +124,7 @@ export class Server implements Agent, vscode.Disposable {
       const client = new LanguageClient("agent-ls", "Agent LS", () => this.#spawn(), {
         documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
         initializationOptions: { agent: { version: PROTOCOL_VERSION } },
-        synchronize: { configurationSection: "agent-ls" },
+        middleware: { workspace: { configuration: forServer } },
         outputChannel: this.log,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         errorHandler: this.#errorHandler(),
@@ -159,9 +166,10 @@ export class Server implements Agent, vscode.Disposable {
       },
       process.env,
     );
-    this.log.info(`starting ${[launch.command, ...launch.args].join(" ")}`);
+    const args = [...launch.args, ...setArguments()];
+    this.log.info(`starting ${[launch.command, ...args].join(" ")}`);
     // Not the opened folder: nothing in there may be taken for a part of the server.
-    const child = spawn(launch.command, launch.args, { cwd: homedir(), windowsHide: true });
+    const child = spawn(launch.command, args, { cwd: homedir(), windowsHide: true });
     await new Promise<void>((done, fail) => {
       child.once("spawn", done);
       child.once("error", fail);

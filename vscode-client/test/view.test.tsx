@@ -98,6 +98,13 @@ test("nothing is claimed before the session has been told", async () => {
   expect(texts("h1")).toEqual(["What shall we change?"]);
 });
 
+test("without anything to work on the panel says what to open", async () => {
+  await check(running, { type: "refused", problem: "Open a file or a folder first." });
+  expect(texts(".welcome p")).toEqual(["Open a file or a folder first."]);
+  await check({ type: "snapshot", snapshot: snapshot([]) });
+  expect(texts(".welcome p")).toEqual([]);
+});
+
 test("a turn reads from top to bottom", async () => {
   await check(...told(story("fix_prices")));
   expect(texts(".user")[0]).toContain("Prices are off by a cent");
@@ -270,7 +277,9 @@ test("problems of the settings are shown", async () => {
     problems: ["config.toml: unknown key modle"],
   };
   await check(running, { type: "config", config });
-  expect(texts(".banner.warning")).toEqual([" config.toml: unknown key modle"]);
+  expect(texts(".banner.warning")).toEqual(["1 problem in the settings"]);
+  await act(() => (root.querySelector(".banner .line") as HTMLElement).click());
+  expect(texts(".banner.warning p")).toEqual(["config.toml: unknown key modle"]);
   expect(texts(".choice .name")[0]).toBe("Ask first");
 });
 

@@ -6,6 +6,8 @@ import type { ConfigResult } from "../wire";
 import { Approval } from "./approval";
 import { Composer } from "./composer";
 import { PostContext, usePost } from "./context";
+import { Disclosure } from "./disclosure";
+import { plural } from "./format";
 import { Icon } from "./icons";
 import { Plan } from "./plan";
 import { Question } from "./question";
@@ -35,7 +37,7 @@ export function App({ known, post, draft, onDraft }: Props) {
         {session.items.length || session.turn ? (
           <Transcript session={session} />
         ) : (
-          <Welcome isLoaded={known.isLoaded} />
+          <Welcome isLoaded={known.isLoaded} refused={known.refused} />
         )}
         <div class="dock">
           <Plan entries={session.plan} />
@@ -122,12 +124,17 @@ function Banner({ server, config }: { server: ServerState; config: ConfigResult 
   }
   if (!config?.problems.length) return null;
   return (
-    <div class="banner warning" role="status">
-      {config.problems.map((text) => (
-        <p key={text}>
-          <Icon name="warning" class="warning" /> {text}
-        </p>
-      ))}
+    <div class="banner warning">
+      <Disclosure
+        summary={
+          <>
+            <Icon name="warning" class="warning" />
+            <span class="verb">{plural(config.problems.length, "problem")} in the settings</span>
+          </>
+        }
+      >
+        {() => config.problems.map((text) => <p key={text}>{text}</p>)}
+      </Disclosure>
     </div>
   );
 }
@@ -137,10 +144,16 @@ function plain(text: string): string {
   return text.replaceAll("`", "");
 }
 
-function Welcome({ isLoaded }: { isLoaded: boolean }) {
+function Welcome({ isLoaded, refused }: { isLoaded: boolean; refused: string | null }) {
   return (
     <div class="welcome">
-      {isLoaded && (
+      {refused && (
+        <>
+          <Icon name="mark" />
+          <p>{refused}</p>
+        </>
+      )}
+      {isLoaded && !refused && (
         <>
           <Icon name="mark" />
           <h1>What shall we change?</h1>

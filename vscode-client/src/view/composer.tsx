@@ -92,6 +92,17 @@ export function Composer({ session, config, unsent, compose, draft, onDraft }: P
             <span class="sr">Model: </span>
             <span class="name">{modelName(session.model)}</span>
           </button>
+          {config?.roots.some((root) => !root.isTrusted) && (
+            <button
+              type="button"
+              class="choice"
+              title="The agent runs nothing that this folder brings. Click to trust it."
+              onClick={() => post({ type: "run", command: "trustFolders" })}
+            >
+              <Icon name="restricted" />
+              <span class="sr">Not trusted</span>
+            </button>
+          )}
           <span class="space" />
           <Usage usage={session.usage} />
           {isBusy && (

@@ -29,6 +29,7 @@ import terminal from "@vscode/codicons/src/icons/terminal.svg";
 import tools from "@vscode/codicons/src/icons/tools.svg";
 import trash from "@vscode/codicons/src/icons/trash.svg";
 import warning from "@vscode/codicons/src/icons/warning.svg";
+import restricted from "@vscode/codicons/src/icons/workspace-untrusted.svg";
 import mark from "../../media/activity.svg";
 import type { Mode, ToolKind } from "../wire";
 
@@ -57,6 +58,7 @@ const PICTURES = {
   pass,
   question,
   refresh,
+  restricted,
   rocket,
   search,
   shield,

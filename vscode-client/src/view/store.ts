@@ -11,6 +11,8 @@ export interface Known {
   session: State;
   /** Whether the session has been told; before that nothing is shown as empty. */
   isLoaded: boolean;
+  /** Why there is no session. */
+  refused: string | null;
   config: ConfigResult | null;
   /** A prompt that was not taken. */
   unsent: { text: string; problem: string } | null;
@@ -29,6 +31,7 @@ export const UNKNOWN: Known = {
   server: { is: "starting" },
   session: EMPTY,
   isLoaded: false,
+  refused: null,
   config: null,
   unsent: null,
   unsettled: {},
@@ -41,7 +44,15 @@ export function learn(known: Known, said: ToPanel): Known {
     case "server":
       return { ...known, server: said.server };
     case "snapshot":
-      return { ...known, isLoaded: true, session: fromSnapshot(said.snapshot), unsettled: {} };
+      return {
+        ...known,
+        isLoaded: true,
+        refused: null,
+        session: fromSnapshot(said.snapshot),
+        unsettled: {},
+      };
+    case "refused":
+      return { ...known, refused: said.problem };
     case "updates":
       return { ...known, session: follow(known.session, said.params) };
     case "config":
