@@ -35,8 +35,8 @@ class Verification:
     command: tuple[str, ...]
     expect: str
     """Words of its output."""
-    lines: int | None
-    """How many lines it prints, where that matters."""
+    is_unchanged: bool
+    """It says exactly what it said before the work, be it good or bad."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ class Project:
     version: str
     file: str
     sha256: str
+    python_folder: str | None
+    """Where the project's own package is, for its virtualenv to find."""
     node_folder: str | None
     """Where the node packages of ``package-lock.json`` belong."""
     verify: tuple[Verification, ...]
@@ -78,9 +80,15 @@ class Project:
             version=source["version"],
             file=source["file"],
             sha256=source["sha256"],
+            python_folder=told.get("python", {}).get("folder"),
             node_folder=told.get("node", {}).get("folder"),
             verify=tuple(
-                Verification(one["says"], tuple(one["command"]), one["expect"], one.get("lines"))
+                Verification(
+                    says=one["says"],
+                    command=tuple(one["command"]),
+                    expect=one.get("expect", ""),
+                    is_unchanged=one.get("is_unchanged", False),
+                )
                 for one in told["verify"]
             ),
         )
@@ -103,15 +111,15 @@ class Template:
     """A project unpacked and set up once, to be copied for each piece of work."""
 
     def __init__(self, project: Project, scratch: Path) -> None:
-        self._root = scratch / f"{project.name}-template"
-        self._root.mkdir(parents=True)
-        _unpack(_fetch(project), self._root)
-        _git(self._root, "init", "--quiet")
-        _git(self._root, "add", "--all", "--force")
-        _git(self._root, "commit", "--quiet", "--message", "As it was published")
+        self.root = scratch / f"{project.name}-template"
+        self.root.mkdir(parents=True)
+        _unpack(_fetch(project), self.root)
+        _git(self.root, "init", "--quiet")
+        _git(self.root, "add", "--all", "--force")
+        _git(self.root, "commit", "--quiet", "--message", "As it was published")
         excluded = "".join(f"{name}\n" for name in _NOT_THE_AGENT)
-        (self._root / ".git" / "info" / "exclude").write_text(excluded, "utf-8")
-        _install(project, self._root)
+        (self.root / ".git" / "info" / "exclude").write_text(excluded, "utf-8")
+        _install(project, self.root)
 
     def copy(self, to: Path) -> Path:
         """Return a copy; what nobody writes to is linked, which is quick."""
@@ -122,7 +130,7 @@ class Template:
             else:
                 shutil.copy2(source, target)
 
-        shutil.copytree(self._root, to, symlinks=True, copy_function=link_or_copy)
+        shutil.copytree(self.root, to, symlinks=True, copy_function=link_or_copy)
         return to
 
 
@@ -133,19 +141,27 @@ def diff_of(root: Path) -> str:
     return _git(root, "diff", "--no-color", "--no-ext-diff", "--find-renames", "HEAD")
 
 
-def verify(project: Project, root: Path, scratch: Path) -> list[str]:
+def verify(project: Project, root: Path, template: Template, scratch: Path) -> list[str]:
     """Run the project's own checks; return what is wrong."""
     found: list[str] = []
-    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     for one in project.verify:
-        command = [word.replace("{scratch}", str(scratch)) for word in one.command]
-        done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True)
-        lines = done.stdout.splitlines()
-        is_right = done.returncode == 0 and one.expect in done.stdout
-        if not is_right or one.lines not in (None, len(lines)):
-            said = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
-            found.append(f"{one.says}: {' '.join(command)[:200]}\n{said}")
+        code, said = _said(one, root, scratch)
+        if one.is_unchanged:
+            is_right = (code, said) == _said(one, template.root, scratch)
+        else:
+            is_right = code == 0 and one.expect in said
+        if not is_right:
+            found.append(
+                f"{one.says}: {' '.join(one.command)[:200]} ended with {code}\n{said[-4000:]}"
+            )
     return found
+
+
+def _said(one: Verification, root: Path, scratch: Path) -> tuple[int, str]:
+    command = [word.replace("{scratch}", str(scratch)) for word in one.command]
+    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
 
 
 def _fetch(project: Project) -> Path:
@@ -186,6 +202,11 @@ def _install(project: Project, root: Path) -> None:
         python = ("--python", root / ".venv" / "bin" / "python")
         hashed = ("--require-hashes", "--requirements", locks / "requirements.lock")
         _run([_UV, "pip", "install", "--quiet", *python, *hashed], root)
+    if project.python_folder is not None:
+        for packages in root.glob(".venv/lib/*/site-packages"):
+            # Relative, because the project is copied.
+            found = os.path.relpath(root / project.python_folder, packages)
+            (packages / "project.pth").write_text(f"{found}\n", "utf-8")
     if project.node_folder is not None:
         folder = root / f"{project.name}-node"
         folder.mkdir()

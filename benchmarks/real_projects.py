@@ -91,6 +91,10 @@ def neovim(project: Project, root: Path, base_url: str, scratch: Path) -> Done:
     with Neovim(_neovim(), root, NeovimSetup(variables=env)) as editor:
         for path in project.open:
             editor.open(path)
+        editor.wait_until(
+            lambda: editor.lua("local c = witness.client() return c and c.initialized or false"),
+            "the server to start",
+        )
         editor.execute("agent-ls.trust")
         turn = str(editor.execute("agent-ls.prompt", {"text": project.prompt})["turnId"])
         deadline = time.monotonic() + _LIMIT_S
@@ -168,7 +172,7 @@ def work(project: Project, template: Template, face: str, scratch: Path) -> Done
     if (found := projects.diff_of(root)) != project.expected_diff:
         (scratch / "found.diff").write_text(found, "utf-8")
         done.problems.append(f"the change is not the expected one:\n{found[-4000:]}")
-    done.problems += projects.verify(project, root, scratch)
+    done.problems += projects.verify(project, root, template, scratch)
     return done
 
 
@@ -233,12 +237,13 @@ def main() -> int:
             for face in options.face:
                 done = work(project, template, face, scratch / f"{name}-{face}")
                 rows.append(_row(project, face, done))
-                problems += [f"{name}, {face}: {problem}" for problem in done.problems]
-                sys.stderr.write(f"{name}, {face}: {'wrong' if done.problems else 'right'}\n")
+                problems += done.problems
+                how = "wrong" if done.problems else "right"
+                sys.stderr.write(f"{name}, {face}: {how} after {done.duration_s:.0f} s\n")
+                for problem in done.problems:
+                    sys.stderr.write(f"    {problem}\n")
     headings = ("project", "through", "right", "seconds", "requests", "calls", "edits", "files")
     print_table((*headings, "gate failed", "approvals"), rows)
-    for problem in problems:
-        print(f"\n{problem}")
     return 1 if problems else 0
 
 
