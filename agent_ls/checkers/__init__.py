@@ -1,4 +1,5 @@
-"""Checkers of code (ruff, tsc, generic commands) as findings with positions.
+"""Checkers of code (ruff, tsc) as findings with positions, and what of them is new.
 
-Runs them through the runner port; decides nothing about what a finding means.
+They check given texts instead of the disk, and run nothing that an untrusted folder brings.
+What a finding means is not decided here.
 """

@@ -1,0 +1,120 @@
+"""All checkers together, and which of their findings a change introduced."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.findings import CheckReport, Finding
+from agent_ls.loop.ports import Checker, Workspace
+
+_Texts = Mapping[str, str | None]
+_Reports = OrderedDict[tuple[str, str], asyncio.Task[CheckReport]]
+_BASELINES = 32
+_UNPARSABLE = "invalid-syntax"
+"""The code of findings that keep a checker from looking at the rest of their file."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntroducedChecks:
+    """Compares what the checkers say of two sets of texts.
+
+    A finding that only moved to another line, or with its file to another name, is not new; of
+    two equal ones where there was one, one is.
+    """
+
+    checkers: tuple[Checker, ...]
+    workspace: Workspace
+    _baselines: _Reports = field(default_factory=_Reports, init=False, repr=False)
+    """What was said of texts from before; they are asked for after every edit of a turn."""
+
+    async def introduced(self, before: _Texts, now: _Texts) -> CheckReport:
+        """Return the findings of ``now`` that ``before`` did not have; same keys in both.
+
+        Never raises: what cannot run is a problem in the report.
+        """
+        asked = [checker for checker in self.checkers if any(map(checker.handles, now))]
+        others = await self._unsaved_elsewhere(now) if asked else ""
+        reports = await asyncio.gather(
+            *(self._of_one(checker, before, now, others) for checker in asked)
+        )
+        return CheckReport(
+            findings=tuple(finding for report in reports for finding in report.findings),
+            checkers=tuple(name for report in reports for name in report.checkers),
+            problems=tuple(dict.fromkeys(text for report in reports for text in report.problems)),
+        )
+
+    async def _of_one(
+        self, checker: Checker, before: _Texts, now: _Texts, others: str
+    ) -> CheckReport:
+        mine = [path for path in now if checker.handles(path)]
+        texts_before = {path: before.get(path) for path in mine}
+        texts_now = {path: now[path] for path in mine}
+        if texts_before == texts_now:
+            return CheckReport(checkers=(checker.name,))
+        baseline, report = await asyncio.gather(
+            self._baseline(checker, texts_before, others), checker.check(texts_now)
+        )
+        if baseline.problems and not report.problems:
+            # Without knowing what was there, nothing can be called new.
+            return report.model_copy(update={"findings": (), "problems": baseline.problems})
+        gone = {path for path, text in texts_now.items() if text is None}
+        made = {path for path, text in texts_before.items() if text is None}
+        fresh = _new(baseline.findings, report.findings, gone, made)
+        return report.model_copy(update={"findings": fresh})
+
+    async def _baseline(self, checker: Checker, texts: _Texts, others: str) -> CheckReport:
+        key = (checker.name, _digest(texts) + others)
+        task = self._baselines.get(key)
+        if task is None:
+            task = self._baselines[key] = asyncio.create_task(checker.check(texts))
+            while len(self._baselines) > _BASELINES:
+                self._baselines.popitem(last=False)
+        self._baselines.move_to_end(key)
+        # Who is cancelled stops waiting; the next one finds it done.
+        report = await asyncio.shield(task)
+        if report.problems:
+            # What did not work may work the next time.
+            self._baselines.pop(key, None)
+        return report
+
+    async def _unsaved_elsewhere(self, texts: _Texts) -> str:
+        """Return what stands for the other files' unsaved texts, which the checkers see too."""
+        try:
+            dirty = await self.workspace.dirty()
+        except WorkspaceError:
+            return ""
+        return _digest({file.path: file.text for file in dirty if file.path not in texts})
+
+
+def _new(
+    before: Sequence[Finding], now: Iterable[Finding], gone: set[str], made: set[str]
+) -> tuple[Finding, ...]:
+    known = Counter(finding.fingerprint for finding in before)
+    moved = Counter(finding.fingerprint[1:] for finding in before if finding.path in gone)
+    unread = {finding.path for finding in before if finding.code == _UNPARSABLE}
+    fresh: list[Finding] = []
+    for finding in now:
+        if finding.path in unread and finding.code != _UNPARSABLE:
+            continue  # It may have been there all the time.
+        if known[finding.fingerprint] > 0:
+            known[finding.fingerprint] -= 1
+        elif finding.path in made and moved[finding.fingerprint[1:]] > 0:
+            moved[finding.fingerprint[1:]] -= 1
+        else:
+            fresh.append(finding)
+    return tuple(fresh)
+
+
+def _digest(texts: _Texts) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(texts):
+        text = texts[path]
+        for part in (path, "absent" if text is None else "present", text or ""):
+            data = part.encode(errors="surrogatepass")
+            digest.update(f"{len(data)}:".encode() + data)
+    return digest.hexdigest()

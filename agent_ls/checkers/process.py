@@ -1,0 +1,108 @@
+"""Runs one checker's program to its end: no shell, own process group, few variables.
+
+Never leaves a process behind: a time-out and a cancellation kill the whole group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+_KEPT_VARIABLES = ("HOME", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT", "USERPROFILE")
+_KEPT_PREFIXES = ("LC_", "XDG_")
+_MAX_OUTPUT_BYTES = 64 * 2**20
+_READ_BYTES = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramOutcome:
+    """What became of a program."""
+
+    end: Literal["exited", "timed_out", "too_much", "not_started"]
+    exit_code: int | None
+    """None unless it exited by itself."""
+    stdout: str
+    stderr: str
+    """Why, when it was not started."""
+
+
+async def run_program(
+    command: Sequence[str | Path], *, cwd: Path, path: str, stdin: str, timeout_s: float
+) -> ProgramOutcome:
+    """Run a program with this input and this PATH.
+
+    Never raises but for cancellation, which kills the program first.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *map(str, command),
+            cwd=cwd,
+            env=_environment(path),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return ProgramOutcome("not_started", None, "", error.strerror or str(error))
+    try:
+        async with asyncio.timeout(timeout_s):
+            # Lone surrogates cannot be written; a character in their place keeps the columns.
+            data = stdin.encode(errors="replace")
+            _, stdout, stderr = await asyncio.gather(
+                _feed(process, data), _read(process.stdout), _read(process.stderr)
+            )
+            await process.wait()
+    except TimeoutError:
+        return ProgramOutcome("timed_out", None, "", "")
+    except _TooMuchError:
+        return ProgramOutcome("too_much", None, "", "")
+    finally:
+        await asyncio.shield(asyncio.ensure_future(_end(process)))
+    return ProgramOutcome("exited", process.returncode, stdout, stderr)
+
+
+class _TooMuchError(Exception):
+    """The program prints without end."""
+
+
+def _environment(path: str) -> dict[str, str]:
+    """Return variables none of which could hold a key or change what runs."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT_VARIABLES or name.startswith(_KEPT_PREFIXES)
+    }
+    return kept | {"PATH": path, "NO_COLOR": "1"}
+
+
+async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
+    assert process.stdin is not None
+    # Who ends without reading everything has a reason, and says it.
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(data)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read(stream: asyncio.StreamReader | None) -> str:
+    assert stream is not None
+    taken = bytearray()
+    while data := await stream.read(_READ_BYTES):
+        taken += data
+        if len(taken) > _MAX_OUTPUT_BYTES:
+            raise _TooMuchError
+    return taken.decode(errors="replace")
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill what is left of the group, also after an orderly end."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()

@@ -1,0 +1,168 @@
+"""Python: syntax and what ruff finds, on given texts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from agent_ls.checkers.lines import line_text, lines_of
+from agent_ls.checkers.process import ProgramOutcome, run_program
+from agent_ls.checkers.tool_paths import find_program, safe_path, untrusted
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.findings import CheckReport, Finding, Severity
+from agent_ls.domain.record import Record
+from agent_ls.loop.ports import Workspace
+
+_SUFFIXES = (".py", ".pyi")
+_OWN_CONFIGURATION = (".ruff.toml", "ruff.toml")
+# As ruff's own server has it: what cannot run is an error, the rest a warning.
+_ERRORS = frozenset({None, "invalid-syntax", "E902", "E999", "F821"})
+_AT_ONCE = 4
+
+
+class RuffOptions(Record):
+    """Which ruff, and how it is run."""
+
+    enabled: bool = True
+    """Check Python files at all."""
+    command: str = ""
+    """Path of the program; empty: the one on PATH, or beside agent-ls."""
+    select: tuple[str, ...] = ("E9", "F")
+    """Rules for files of projects that configure none, and of folders that are not trusted."""
+    timeout_s: float = Field(default=20.0, gt=0)
+    """For one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruff:
+    """Checks Python by ``ruff check``, each text through its standard input.
+
+    The project's own ruff configuration holds once its folder is trusted.
+    """
+
+    name: ClassVar[str] = "ruff"
+    workspace: Workspace
+    options: RuffOptions = RuffOptions()
+
+    def handles(self, path: str) -> bool:
+        """Say whether this file is Python."""
+        return self.options.enabled and path.endswith(_SUFFIXES)
+
+    async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
+        """Check these files as if the disk held these texts (None: deleted).
+
+        Never raises: what cannot run is a problem in the report.
+        """
+        present = {path: text for path, text in texts.items() if text is not None}
+        if not present:
+            return CheckReport(checkers=(self.name,))
+        avoid = untrusted(self.workspace.roots)
+        program = await asyncio.to_thread(
+            find_program, "ruff", configured=self.options.command, avoid=avoid
+        )
+        if program is None:
+            return CheckReport(problems=(self._missing(),))
+        few = asyncio.Semaphore(_AT_ONCE)
+
+        async def check_one(path: str, text: str) -> CheckReport:
+            async with few:
+                return await self._check_file(program, path, text, safe_path(avoid))
+
+        reports = await asyncio.gather(*(check_one(*item) for item in present.items()))
+        return CheckReport(
+            findings=tuple(finding for report in reports for finding in report.findings),
+            checkers=tuple(sorted({name for report in reports for name in report.checkers})),
+            problems=tuple(dict.fromkeys(text for report in reports for text in report.problems)),
+        )
+
+    async def _check_file(self, program: Path, path: str, text: str, env_path: str) -> CheckReport:
+        try:
+            root, absolute = self.workspace.locate(path)
+        except WorkspaceError as error:
+            return CheckReport(problems=(f"ruff did not check {path}: {error}",))
+        command: list[str | Path] = [
+            program, "check", "--output-format", "json", "--no-cache", "--no-fix", "--quiet",
+            "--force-exclude", "--exit-zero", "--stdin-filename", absolute,
+        ]  # fmt: skip
+        if not root.is_trusted:
+            command += ["--isolated", "--select", ",".join(self.options.select)]
+        elif not await asyncio.to_thread(_is_configured, absolute):
+            command += ["--select", ",".join(self.options.select)]
+        outcome = await run_program(
+            [*command, "-"],
+            cwd=root.path if root.is_trusted else Path(root.path.anchor),
+            path=env_path,
+            stdin=text,
+            timeout_s=self.options.timeout_s,
+        )
+        if outcome.end == "exited" and outcome.exit_code == 0:
+            try:
+                found = _parse(outcome.stdout, path, text)
+            except (ValueError, LookupError, TypeError):
+                return CheckReport(problems=(f"ruff's answer on {path} could not be read.",))
+            return CheckReport(findings=found, checkers=(self.name,))
+        return CheckReport(problems=(self._why(outcome, path),))
+
+    def _missing(self) -> str:
+        if self.options.command:
+            return (
+                f"ruff did not run: {self.options.command} is not a program. "
+                "Correct checkers.ruff.command in your settings."
+            )
+        return (
+            "ruff did not run: it is not installed. Install it (uv tool install ruff, or "
+            "pip install ruff) or set checkers.ruff.command in your settings."
+        )
+
+    def _why(self, outcome: ProgramOutcome, path: str) -> str:
+        if outcome.end == "timed_out":
+            return (
+                f"ruff did not check {path}: it took longer than {self.options.timeout_s:g} s "
+                "(checkers.ruff.timeout_s)."
+            )
+        said = outcome.stderr.strip() or f"it ended with code {outcome.exit_code}"
+        return f"ruff did not check {path}: {said[:500]}"
+
+
+def _is_configured(file: Path) -> bool:
+    """Say whether ruff would find a project's configuration for this file."""
+    for folder in file.parents:
+        if any((folder / name).is_file() for name in _OWN_CONFIGURATION):
+            return True
+        try:
+            project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if "ruff" in project.get("tool", {}):
+            return True
+    return False
+
+
+def _parse(output: str, path: str, text: str) -> tuple[Finding, ...]:
+    lines = lines_of(text)
+    return tuple(_finding(item, path, lines) for item in json.loads(output))
+
+
+def _finding(item: dict[str, Any], path: str, lines: list[str]) -> Finding:
+    start, end = item["location"], item["end_location"]
+    line = start["row"] - 1
+    code = item["code"]
+    return Finding(
+        path=path,
+        checker="ruff",
+        code=code or "invalid-syntax",
+        message=item["message"],
+        severity=Severity.ERROR if code in _ERRORS else Severity.WARNING,
+        start_line=line,
+        start_column=start["column"] - 1,
+        end_line=end["row"] - 1,
+        end_column=end["column"] - 1,
+        line_text=line_text(lines, line),
+    )

@@ -1,0 +1,133 @@
+"""Where checkers' programs are, and which of them may run.
+
+Nothing that an untrusted folder brings is ever found here: neither through PATH, which can name
+a folder of it, nor by a link that leads into it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from agent_ls.loop.ports import Root
+
+
+@dataclass(frozen=True, slots=True)
+class TypeScript:
+    """One installed TypeScript."""
+
+    package: Path
+    """Its folder, with ``package.json`` in it."""
+    version: str
+
+    @property
+    def major(self) -> int:
+        """Return the first number of the version."""
+        return int(self.version.partition(".")[0])
+
+    @property
+    def tsc(self) -> Path:
+        """Return the program, to be run by node."""
+        return self.package / "bin" / "tsc"
+
+
+def untrusted(roots: Iterable[Root]) -> tuple[Path, ...]:
+    """Return the folders of which nothing may run."""
+    return tuple(root.path for root in roots if not root.is_trusted)
+
+
+def safe_path(avoid: Sequence[Path]) -> str:
+    """Return PATH without relative entries and without anything inside these folders."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(
+        entry for entry in entries if Path(entry).is_absolute() and not _is_in(Path(entry), avoid)
+    )
+
+
+def find_program(name: str, *, configured: str, avoid: Sequence[Path]) -> Path | None:
+    """Return a program: the configured one, or else from PATH, or beside our own interpreter."""
+    if configured:
+        return _runnable(Path(configured).expanduser())
+    for entry in safe_path(avoid).split(os.pathsep):
+        found = shutil.which(name, path=entry)
+        if found and not _is_in(Path(found), avoid):
+            return Path(found)
+    # This very interpreter runs already, wherever it is.
+    return _runnable(Path(sys.executable).parent / name)
+
+
+def find_typescript(
+    folders: Iterable[Path], *, configured: str, avoid: Sequence[Path], node: Path
+) -> TypeScript | None:
+    """Return a TypeScript: the configured one, or else the first that one of the folders has
+    installed, or else the one that the user has installed for all projects: on PATH, or where
+    this node keeps such things.
+
+    Only folders that are not to be avoided count.
+    """
+    if configured:
+        return _typescript_of(Path(configured).expanduser())
+    for folder in folders:
+        if not _is_in(folder, avoid):
+            found = _typescript_at(folder / "node_modules" / "typescript")
+            if found is not None:
+                return found
+    for program in (find_program("tsc", configured="", avoid=avoid), node):
+        found = _typescript_of(program) if program else None
+        if found is not None and not _is_in(found.package, avoid):
+            return found
+    return None
+
+
+def has_typescript(folders: Iterable[Path]) -> bool:
+    """Say whether one of the folders has a TypeScript, trusted or not."""
+    return any(_typescript_at(folder / "node_modules" / "typescript") for folder in folders)
+
+
+def _typescript_of(place: Path) -> TypeScript | None:
+    """Return the TypeScript that a package folder, a ``tsc`` or a ``node`` belongs to."""
+    real = place.resolve()
+    # …/typescript · …/typescript/bin/tsc · PREFIX/bin/node with PREFIX/lib/node_modules
+    candidates = [
+        real,
+        real.parent.parent,
+        place.parent.parent / "typescript",
+        place.parent.parent / "lib" / "node_modules" / "typescript",
+        real.parent.parent / "lib" / "node_modules" / "typescript",
+    ]
+    for candidate in candidates:
+        found = _typescript_at(candidate)
+        if found is not None:
+            return found
+    return None
+
+
+def _typescript_at(package: Path) -> TypeScript | None:
+    try:
+        told: object = json.loads((package / "package.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(told, dict):
+        return None
+    facts = cast("dict[str, object]", told)
+    version = facts.get("version")
+    if facts.get("name") != "typescript" or not isinstance(version, str):
+        return None
+    return TypeScript(package, version) if re.match(r"\d+\.", version) else None
+
+
+def _runnable(program: Path) -> Path | None:
+    return program if program.is_file() and os.access(program, os.X_OK) else None
+
+
+def _is_in(place: Path, folders: Sequence[Path]) -> bool:
+    """Say whether a path, as it is written or after its links, is inside one of the folders."""
+    spellings = (place, place.resolve())
+    return any(one == folder or folder in one.parents for one in spellings for folder in folders)

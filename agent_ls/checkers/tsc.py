@@ -1,0 +1,206 @@
+"""TypeScript: what its compiler finds, on given texts.
+
+Owns which files, which TypeScript and what is told when there is none; running it is the work of
+``overlay_tsc`` (5 and 6) and ``native_tsc`` (7).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from agent_ls.checkers.native_tsc import check_natively
+from agent_ls.checkers.overlay_tsc import check_overlaid
+from agent_ls.checkers.tool_paths import (
+    find_program,
+    find_typescript,
+    has_typescript,
+    safe_path,
+    untrusted,
+)
+from agent_ls.checkers.tsc_job import CONFIGURATIONS, TscAnswer, TscFailedError, TscJob
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.findings import CheckReport, Finding, Severity
+from agent_ls.domain.record import Record
+from agent_ls.loop.ports import Root, Workspace
+
+_TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts")
+_JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs")
+_CONFIGURATION = re.compile(r"(^|/)[jt]sconfig[^/]*\.json$")
+_FIRST_NATIVE = 7
+_NOT_BUILT = frozenset({"TS6305"})
+"""Says that another project was not built, which nobody can mend in a text."""
+_NOT_INSTALLED = frozenset(
+    {"TS2307", "TS2580", "TS2582", "TS2591", "TS2688", "TS2792", "TS2875", "TS7016"}
+)
+"""Say that a package or its types are missing: outside of any project that proves nothing."""
+
+
+class TscOptions(Record):
+    """Which TypeScript, and how it is run."""
+
+    enabled: bool = True
+    """Check TypeScript files, and JavaScript files that a project includes, at all."""
+    typescript: str = ""
+    """Path of a TypeScript package or of its tsc; empty: the workspace's own when the folder is
+    trusted, else the user's."""
+    node: str = ""
+    """Path of node; empty: the one on PATH."""
+    timeout_s: float = Field(default=60.0, gt=0)
+    """For one check of all projects concerned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tsc:
+    """Type-checks the projects that changed files belong to, in memory: nothing is emitted.
+
+    Other unsaved files count as the person sees them. Findings in files that did not change are
+    reported too. The workspace's own TypeScript runs only when its folder is trusted.
+    """
+
+    name: ClassVar[str] = "tsc"
+    workspace: Workspace
+    options: TscOptions = TscOptions()
+
+    def handles(self, path: str) -> bool:
+        """Say whether a change of this file can matter to TypeScript."""
+        is_code = path.endswith((*_TYPESCRIPT, *_JAVASCRIPT))
+        return self.options.enabled and (is_code or _CONFIGURATION.search(path) is not None)
+
+    async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
+        """Check these files as if the disk held these texts (None: deleted).
+
+        Never raises: what cannot run is a problem in the report.
+        """
+        problems: list[str] = []
+        changed = self._located(texts, problems)
+        try:
+            unsaved = {file.path: file.text for file in await self.workspace.dirty()}
+        except WorkspaceError as error:
+            unsaved = {}
+            problems.append(f"tsc does not see unsaved texts: {error}")
+        all_texts = self._located(unsaved, []) | changed
+        by_root: dict[Root, dict[Path, str | None]] = {}
+        for (root, path), text in all_texts.items():
+            by_root.setdefault(root, {})[path] = text
+        reports = await asyncio.gather(
+            *(
+                self._check_root(root, [path for at, path in changed if at == root], known)
+                for root, known in by_root.items()
+            )
+        )
+        found = dict.fromkeys(finding for report in reports for finding in report.findings)
+        problems += [text for report in reports for text in report.problems]
+        ran = any(report.checkers for report in reports)
+        return CheckReport(
+            findings=tuple(found),
+            checkers=(self.name,) if ran else (),
+            problems=tuple(dict.fromkeys(problems)),
+        )
+
+    def _located(
+        self, texts: Mapping[str, str | None], problems: list[str]
+    ) -> dict[tuple[Root, Path], str | None]:
+        found: dict[tuple[Root, Path], str | None] = {}
+        for name, text in texts.items():
+            try:
+                found[self.workspace.locate(name)] = text
+            except WorkspaceError as error:
+                problems.append(f"tsc did not check {name}: {error}")
+        return found
+
+    async def _check_root(
+        self, root: Root, changed: list[Path], texts: Mapping[Path, str | None]
+    ) -> CheckReport:
+        files = [path for path in changed if _is_concerned(path, root, texts)]
+        if not files:
+            return CheckReport()
+        job = await asyncio.to_thread(self._job, root, files, texts)
+        if isinstance(job, str):
+            return CheckReport(problems=(f"tsc did not run: {job}",))
+        is_native = job.typescript.major >= _FIRST_NATIVE
+        try:
+            async with asyncio.timeout(self.options.timeout_s):
+                answer = await (check_natively(job) if is_native else check_overlaid(job))
+        except TimeoutError:
+            limit = f"{self.options.timeout_s:g} s (checkers.tsc.timeout_s)"
+            return CheckReport(problems=(f"tsc gave no answer: it took longer than {limit}.",))
+        except TscFailedError as error:
+            return CheckReport(problems=(f"tsc gave no answer: {error}.",))
+        return CheckReport(findings=tuple(self._findings(answer)), checkers=(self.name,))
+
+    def _job(self, root: Root, files: list[Path], texts: Mapping[Path, str | None]) -> TscJob | str:
+        """Return what to run, or why nothing can; looks at the disk."""
+        avoid = untrusted(self.workspace.roots)
+        node = find_program("node", configured=self.options.node, avoid=avoid)
+        if node is None:
+            return (
+                "it needs Node.js. Install Node.js 18 or newer, "
+                "or set checkers.tsc.node in your settings."
+            )
+        folders = list(dict.fromkeys(up for file in files for up in _folders_up(file, root)))
+        typescript = find_typescript(
+            folders, configured=self.options.typescript, avoid=avoid, node=node
+        )
+        if typescript is None:
+            return self._missing(root, folders)
+        return TscJob(
+            root, tuple(files), texts, typescript, node, safe_path(avoid), self.options.timeout_s
+        )
+
+    def _missing(self, root: Root, folders: Iterable[Path]) -> str:
+        if self.options.typescript:
+            return (
+                f"{self.options.typescript} is no TypeScript. "
+                "Correct checkers.tsc.typescript in your settings."
+            )
+        if not root.is_trusted and has_typescript(folders):
+            return (
+                f"the folder {root.path} is not trusted, so its own TypeScript may not run. "
+                "Trust the folder (agent-ls.trust), or install TypeScript for yourself "
+                "(npm install --global typescript)."
+            )
+        return (
+            f"there is no TypeScript for {root.path}. Install it there (npm install --save-dev "
+            "typescript), or set checkers.tsc.typescript in your settings."
+        )
+
+    def _findings(self, answer: TscAnswer) -> Iterable[Finding]:
+        for raw in answer.findings:
+            shown = self.workspace.shown(Path(raw["path"]))
+            # What lies outside of the workspace is nobody's business here.
+            if shown is not None:
+                yield _finding(raw, shown, is_in_project=raw["path"] not in answer.unconfigured)
+
+
+def _finding(raw: Mapping[str, Any], shown: str, *, is_in_project: bool) -> Finding:
+    severity = Severity(raw["severity"])
+    beyond = _NOT_BUILT if is_in_project else _NOT_BUILT | _NOT_INSTALLED
+    if raw["code"] in beyond:
+        severity = Severity.INFORMATION
+    return Finding.model_validate({**raw, "path": shown, "checker": "tsc", "severity": severity})
+
+
+def _is_concerned(file: Path, root: Root, texts: Mapping[Path, str | None]) -> bool:
+    """Say whether TypeScript has anything to do with a file: JavaScript only in a project."""
+    if file.name.endswith(_TYPESCRIPT):
+        return True
+    return any(
+        texts.get(folder / name) is not None or (folder / name).is_file()
+        for folder in _folders_up(file, root)
+        for name in CONFIGURATIONS
+    )
+
+
+def _folders_up(file: Path, root: Root) -> Iterable[Path]:
+    """Yield the folders from a file's own up to the root."""
+    for folder in file.parents:
+        if not folder.is_relative_to(root.path):
+            return
+        yield folder

@@ -1,0 +1,213 @@
+"""Which findings count as new when two sets of texts are compared."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from agent_ls.checkers.introduced import IntroducedChecks
+from agent_ls.checkers.lines import lines_of
+from agent_ls.checkers.ruff import Ruff, RuffOptions
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.findings import CheckReport, Finding
+from tests.checkers.projects import Texts, workspace
+
+
+@dataclass
+class TodoChecker:
+    """A checker of its own: every line with TODO in it is a finding; BROKEN hides them all."""
+
+    suffix: str = ".txt"
+    name: str = "todo"
+    asked: list[Texts] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def handles(self, path: str) -> bool:
+        return path.endswith(self.suffix)
+
+    async def check(self, texts: Texts) -> CheckReport:
+        self.asked.append(texts)
+        if self.failures and (problem := self.failures.pop(0)):
+            return CheckReport(problems=(problem,))
+        return CheckReport(
+            findings=tuple(
+                finding for path, text in texts.items() for finding in self._of(path, text or "")
+            ),
+            checkers=(self.name,),
+        )
+
+    def _of(self, path: str, text: str) -> list[Finding]:
+        lines = list(enumerate(lines_of(text)))
+        code = "invalid-syntax" if "BROKEN" in text else "T1"
+        word = "BROKEN" if "BROKEN" in text else "TODO"
+        return [
+            Finding(path=path, checker=self.name, code=code, message=word, start_line=number,
+                    line_text=line.strip())
+            for number, line in lines if word in line
+        ]  # fmt: skip
+
+
+async def check(
+    tmp_path: Path, before: Texts, now: Texts, checker: TodoChecker | None = None
+) -> list[str]:
+    """Return what is new, as ``path:line``, with lines from 1."""
+    checks = IntroducedChecks((checker or TodoChecker(),), workspace(tmp_path))
+    report = await checks.introduced(before, now)
+    assert report.problems == ()
+    return [f"{one.path}:{one.start_line + 1}" for one in report.findings]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param({"a.txt": ""}, {"a.txt": "TODO"}, ["a.txt:1"], id="a-new-one-counts"),
+        pytest.param({"a.txt": "TODO"}, {"a.txt": "TODO"}, [], id="an-old-one-does-not"),
+        pytest.param({"a.txt": "TODO"}, {"a.txt": ""}, [], id="one-that-went-away-does-not"),
+        pytest.param(
+            {"a.txt": "TODO x"}, {"a.txt": "1\n2\n  TODO x"}, [], id="one-that-moved-does-not"
+        ),
+        pytest.param(
+            {"a.txt": "TODO x"}, {"a.txt": "TODO y"}, ["a.txt:1"], id="another-line-is-another"
+        ),
+        pytest.param(
+            {"a.txt": "TODO\nTODO"}, {"a.txt": "TODO\nTODO\nTODO"}, ["a.txt:3"],
+            id="a-third-equal-one-is-one-more",
+        ),
+        pytest.param(
+            {"a.txt": "TODO", "b.txt": ""}, {"a.txt": "", "b.txt": "TODO"}, ["b.txt:1"],
+            id="the-same-line-in-another-file-counts",
+        ),
+        pytest.param(
+            {"a.txt": "TODO\nTODO 2", "b.txt": None},
+            {"a.txt": None, "b.txt": "TODO\nTODO 2\nTODO 3"}, ["b.txt:3"],
+            id="a-moved-file-takes-its-findings-along",
+        ),
+        pytest.param(
+            {"a.txt": None}, {"a.txt": "TODO"}, ["a.txt:1"], id="in-a-new-file-all-count"
+        ),
+        pytest.param(
+            {"a.txt": "BROKEN TODO"}, {"a.txt": "TODO"}, [],
+            id="what-could-not-be-seen-before-does-not-count",
+        ),
+        pytest.param(
+            {"a.txt": "BROKEN"}, {"a.txt": "BROKEN\nBROKEN more"}, ["a.txt:2"],
+            id="but-what-kept-it-from-being-seen-does",
+        ),
+        pytest.param({"a.md": ""}, {"a.md": "TODO"}, [], id="files-nobody-handles-have-none"),
+        pytest.param({}, {}, [], id="no-files-have-none"),
+    ],
+)  # fmt: skip
+async def test_only_what_was_not_there_before_is_new(
+    tmp_path: Path, before: Texts, now: Texts, expected: list[str]
+) -> None:
+    assert await check(tmp_path, before, now) == expected
+
+
+async def test_the_texts_from_before_are_checked_once(tmp_path: Path) -> None:
+    checker = TodoChecker()
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    before = {"a.txt": "TODO"}
+    for text in ("1", "2", "TODO\nTODO 3"):
+        report = await checks.introduced(before, {"a.txt": text})
+    assert [finding.line_text for finding in report.findings] == ["TODO 3"]
+    assert checker.asked.count(before) == 1
+    assert len(checker.asked) == 4
+
+
+async def test_two_that_ask_at_once_share_the_texts_from_before(tmp_path: Path) -> None:
+    checker = TodoChecker()
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    before = {"a.txt": "TODO"}
+    first = asyncio.ensure_future(checks.introduced(before, {"a.txt": "1"}))
+    second = asyncio.ensure_future(checks.introduced(before, {"a.txt": "2"}))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert (await second).findings == ()
+    assert checker.asked.count(before) == 1
+
+
+async def test_old_texts_are_forgotten(tmp_path: Path) -> None:
+    checker = TodoChecker()
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    for number in range(40):
+        await checks.introduced({"a.txt": str(number)}, {"a.txt": ""})
+    await checks.introduced({"a.txt": "39"}, {"a.txt": ""})
+    assert checker.asked.count({"a.txt": "39"}) == 1
+    await checks.introduced({"a.txt": "0"}, {"a.txt": ""})
+    assert checker.asked.count({"a.txt": "0"}) == 2
+
+
+async def test_other_unsaved_texts_belong_to_what_was_there_before(tmp_path: Path) -> None:
+    checker = TodoChecker()
+    before, now = {"a.txt": "TODO"}, {"a.txt": "1"}
+    for unsaved in ({"b.txt": "x"}, {"b.txt": "y"}, {"b.txt": "y", "a.txt": "1"}):
+        space = workspace(tmp_path, unsaved=unsaved)
+        checks = IntroducedChecks((checker,), space)
+        await checks.introduced(before, now)
+    assert checker.asked.count(before) == 3
+
+
+async def test_a_problem_of_both_is_told_once_and_nothing_counts(tmp_path: Path) -> None:
+    checker = TodoChecker(failures=["not installed", "not installed"])
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    assert (report.findings, report.checkers) == ((), ())
+    assert report.problems == ("not installed",)
+
+
+async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as_new(
+    tmp_path: Path,
+) -> None:
+    checker = TodoChecker(failures=["timed out", ""])
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    assert report.findings == ()
+    assert report.problems == ("timed out",)
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    assert [finding.path for finding in report.findings] == ["a.txt"]
+    assert report.problems == ()
+
+
+async def test_texts_that_did_not_change_need_no_check(tmp_path: Path) -> None:
+    checker = TodoChecker()
+    assert await check(tmp_path, {"a.txt": "TODO"}, {"a.txt": "TODO"}, checker) == []
+    assert checker.asked == []
+
+
+async def test_every_checker_sees_its_own_files_and_all_are_reported(tmp_path: Path) -> None:
+    first, second = TodoChecker(), TodoChecker(".md", "later")
+    checks = IntroducedChecks((first, second), workspace(tmp_path))
+    report = await checks.introduced({"a.txt": "", "b.md": ""}, {"a.txt": "TODO", "b.md": "TODO"})
+    assert [finding.checker for finding in report.findings] == ["todo", "later"]
+    assert report.checkers == ("todo", "later")
+    assert {tuple(texts.items()) for texts in first.asked} == {
+        (("a.txt", ""),),
+        (("a.txt", "TODO"),),
+    }
+
+
+async def test_a_workspace_that_cannot_tell_what_is_unsaved_stops_nothing(tmp_path: Path) -> None:
+    space = workspace(tmp_path)
+
+    class Silent(type(space)):  # type: ignore[misc]
+        async def dirty(self) -> list[object]:
+            raise WorkspaceError("the editor does not answer")
+
+    silent = Silent(space.roots, {})
+    checks = IntroducedChecks((TodoChecker(),), silent)
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    assert len(report.findings) == 1
+
+
+async def test_with_ruff_a_moved_warning_is_old_and_an_undefined_name_is_new(
+    tmp_path: Path,
+) -> None:
+    space = workspace(tmp_path)
+    checks = IntroducedChecks((Ruff(space, RuffOptions()),), space)
+    before = {"a.py": "import os\n"}
+    report = await checks.introduced(before, {"a.py": "x = 1\nimport os\ny = missing\n"})
+    assert [finding.code for finding in report.findings] == ["F821"]
+    assert report.checkers == ("ruff",)
