@@ -14,7 +14,7 @@ from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.events import CallDecided, ToolCallFinished, ToolCallStarted
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.arguments import plan_call
-from agent_ls.loop.guarding import decide
+from agent_ls.loop.guarding import Decided, decide
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.sockets import PlannedCall, Ran
 from agent_ls.loop.turn import Turn
@@ -26,9 +26,9 @@ _ALLOWS = (
 )
 
 
-async def carry_out(planned: PlannedCall, turn: Turn) -> None:
-    """Bring the call to its one result and record it."""
-    prepared = await _prepare(planned, turn)
+async def carry_out(planned: PlannedCall, decided: Decided, turn: Turn) -> None:
+    """Bring the call, on which the guards have decided, to its one result and record it."""
+    prepared = await _prepare(planned, decided, turn)
     if isinstance(prepared, ToolResult):
         await turn.emit(ToolCallFinished(result=prepared))
         return
@@ -45,10 +45,10 @@ async def carry_out(planned: PlannedCall, turn: Turn) -> None:
     await _finalize(prepared, ran, turn)
 
 
-async def _prepare(planned: PlannedCall, turn: Turn) -> PlannedCall | ToolResult:
-    """Ask the guards and, where they say so, the person; amended calls are judged again."""
+async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> PlannedCall | ToolResult:
+    """Do what the guards say, with the person where they say so; amended calls are judged again."""
     while True:
-        origin, verdict = await decide(planned, turn)
+        origin, verdict = decided
         match verdict:
             case Allow():
                 await _decided(planned, turn, "allow", origin)
@@ -67,6 +67,7 @@ async def _prepare(planned: PlannedCall, turn: Turn) -> PlannedCall | ToolResult
                 if outcome is planned:
                     return planned
                 planned = outcome
+                decided = await decide(planned, turn)
             case _:
                 assert_never(verdict)
 
@@ -85,6 +86,11 @@ async def _decided(
 
 async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
     """Return the call itself when it may run, an amended one, or the denial."""
+    async with turn.asking:
+        return await _ask_alone(planned, verdict, turn)
+
+
+async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
     try:
         preview = await planned.tool.preview(planned.arguments)
     except ToolError as error:

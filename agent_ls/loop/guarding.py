@@ -12,13 +12,17 @@ NO_OBJECTION = "guards"
 """The origin of a verdict when no guard objected."""
 
 
-async def decide(planned: PlannedCall, turn: Turn) -> tuple[str, GuardVerdict]:
+Decided = tuple[str, GuardVerdict]
+"""The guard that decided, and its verdict."""
+
+
+async def decide(planned: PlannedCall, turn: Turn) -> Decided:
     """Return the strictest verdict and the guard it came from.
 
     The first Deny ends the round. Among several Asks one that is not broad wins, because no
     earlier grant may answer it.
     """
-    decided: tuple[str, GuardVerdict] = (NO_OBJECTION, Allow())
+    decided: Decided = (NO_OBJECTION, Allow())
     for guard in turn.kit.guards:
         verdict = await guard.judge(planned, turn.view)
         if isinstance(verdict, Deny):

@@ -15,6 +15,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.loop.arguments import plan_call, structural
 from agent_ls.loop.carrying_out import carry_out
 from agent_ls.loop.conflicts import conflicts
+from agent_ls.loop.guarding import decide
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Move, Turn
 
@@ -57,7 +58,7 @@ class _Crew:
         """Run everything; a cancellation ends what runs before it goes on."""
         try:
             while self._waiting or self._running:
-                self._start_unblocked()
+                await self._start_unblocked()
                 done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     del self._running[task]
@@ -66,15 +67,20 @@ class _Crew:
             self._turn.discard_early()
             await self._stop()
 
-    def _start_unblocked(self) -> None:
-        """Start every call that no unfinished earlier one blocks, in order, while there is room."""
+    async def _start_unblocked(self) -> None:
+        """Start every call that no unfinished earlier one blocks, in order, while there is room.
+
+        The guards are asked one call after the other, so that the person is asked in the order
+        of the calls too.
+        """
         earlier = list(self._running.values())
         for planned in list(self._waiting):
             if len(self._running) >= self._places:
                 return
             if not any(conflicts(planned, one) for one in earlier):
+                decided = await decide(planned, self._turn)
                 self._waiting.remove(planned)
-                task = asyncio.create_task(carry_out(planned, self._turn))
+                task = asyncio.create_task(carry_out(planned, decided, self._turn))
                 self._running[task] = planned
             earlier.append(planned)
 

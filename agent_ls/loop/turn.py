@@ -37,6 +37,8 @@ class Turn:
         self.facts = facts
         self.early: dict[str, asyncio.Task[Ran | None]] = {}
         """By call id: reads that were started while the answer streamed; None: did not run."""
+        self.asking = asyncio.Lock()
+        """Held while one call's question to the person is prepared and answered."""
         self._started_s = kit.clock.monotonic_s()
 
     @property

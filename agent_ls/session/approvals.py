@@ -18,6 +18,7 @@ from agent_ls.domain.approvals import (
 from agent_ls.domain.events import (
     ApprovalRequested,
     ApprovalResolved,
+    Event,
     QuestionAsked,
     QuestionResolved,
 )
@@ -46,15 +47,9 @@ class Approvals:
             # A grant given while this one waited in line may cover it.
             if request.preview.grant in self._recorder.state.grants and _is_broad(request):
                 return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
-            await self._recorder.emit(ApprovalRequested(request=request))
-            answer = _NOBODY
-            if self._is_attended:
-                future = asyncio.get_running_loop().create_future()
-                self._approvals[request.id] = future
-                try:
-                    answer = await future
-                finally:
-                    self._approvals.pop(request.id, None)
+            answer = await self._answered(
+                self._approvals, request.id, ApprovalRequested(request=request), _NOBODY
+            )
             is_grant = answer.choice is ApprovalChoice.ALLOW_SESSION and _is_broad(request)
             await self._recorder.emit(
                 ApprovalResolved(
@@ -68,17 +63,24 @@ class Approvals:
     async def ask(self, question: Question) -> QuestionAnswer:
         """Record the question, wait for the answer, record it too."""
         async with self._one_at_a_time:
-            await self._recorder.emit(QuestionAsked(question=question))
-            answer = _NO_ANSWER
-            if self._is_attended:
-                future = asyncio.get_running_loop().create_future()
-                self._questions[question.id] = future
-                try:
-                    answer = await future
-                finally:
-                    self._questions.pop(question.id, None)
+            answer = await self._answered(
+                self._questions, question.id, QuestionAsked(question=question), _NO_ANSWER
+            )
             await self._recorder.emit(QuestionResolved(question_id=question.id, answer=answer))
             return answer
+
+    async def _answered(
+        self, waiting: dict[str, asyncio.Future[T]], name: str, asked: Event, nobody: T
+    ) -> T:
+        """Record the question and wait for its answer; ``nobody`` at once without a person."""
+        # Before the event: a face may answer while the event is still being stored.
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        waiting[name] = future
+        try:
+            await self._recorder.emit(asked)
+            return await future if self._is_attended else nobody
+        finally:
+            waiting.pop(name, None)
 
     def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
         """Settle one approval, the oldest when no id is given.
