@@ -11,9 +11,11 @@ from pydantic import Field
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports import CommandOutcome, Runner, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.commands import READ_ONLY_ENV, decide
 from agent_ls.safety.text import visible
 from agent_ls.tools.arguments import Arguments, FilePath
 
@@ -73,8 +75,14 @@ class RunCommand:
             return ToolOutput(f"{arguments.cwd} is not a folder.", ErrorKind.RUNTIME)
         unsaved = await self.workspace.save_dirty()
         limit_s = min(arguments.timeout_s or self.options.timeout_s, self.options.max_timeout_s)
+        verdict = await asyncio.to_thread(decide, arguments.command, folder, self.workspace.roots)
         outcome = await self.runner.run(
-            arguments.command, cwd=folder, timeout_s=limit_s, on_output=context.report
+            arguments.command,
+            cwd=folder,
+            timeout_s=limit_s,
+            on_output=context.report,
+            # Part of what makes a command plainly read-only is set there.
+            env=READ_ONLY_ENV if isinstance(verdict, Allow) else None,
         )
         text = f"{_ending(outcome, limit_s)}\n{outcome.output}".rstrip()
         if unsaved:
