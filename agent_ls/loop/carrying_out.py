@@ -25,6 +25,9 @@ _ALLOWS = (
     ApprovalChoice.ALLOW_ALWAYS,
 )
 
+_AMENDED = "user"
+"""The origin of a yes that a person gave by writing the arguments."""
+
 
 async def carry_out(planned: PlannedCall, decided: Decided, turn: Turn) -> None:
     """Bring the call, on which the guards have decided, to its one result and record it."""
@@ -42,6 +45,8 @@ async def carry_out(planned: PlannedCall, decided: Decided, turn: Turn) -> None:
         )
     )
     ran = await _execute(prepared, turn)
+    if prepared.call != planned.call:
+        ran = _told(ran, prepared)
     await _finalize(prepared, ran, turn)
 
 
@@ -68,6 +73,9 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                     return planned
                 planned = outcome
                 decided = await decide(planned, turn)
+                if isinstance(decided[1], Ask) and decided[1].broad:
+                    # The person wrote these arguments: that is their yes.
+                    decided = (_AMENDED, Allow())
             case _:
                 assert_never(verdict)
 
@@ -136,6 +144,13 @@ def _refusal_words(answer: ApprovalAnswer) -> str:
         )
     words = f" The user says: {answer.note}" if answer.note else ""
     return f"The user rejected this call.{words} Do not repeat it; do it another way, or ask."
+
+
+def _told(ran: Ran, planned: PlannedCall) -> Ran:
+    """Let the model know that the person changed its call."""
+    changed = f"The user changed the arguments to {planned.call.arguments_json}."
+    result = ran.result.model_copy(update={"text": f"{changed}\n{ran.result.text}"})
+    return Ran(result, ran.events)
 
 
 def _denied(planned: PlannedCall, reason: str) -> ToolResult:
