@@ -1,0 +1,95 @@
+"""The least that has to change to make one text of another, so that all else keeps its bytes.
+
+Pure. Spans never end inside a CRLF, and new lines take their neighbours' line end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import SequenceMatcher
+
+from agent_ls.domain.edits import Replacement
+from agent_ls.edits.lines import FlatText
+
+_MAX_COMPARED_LINES = 2_000
+"""More changed lines than this are replaced as one block."""
+
+
+def replacements_between(before: str, after: str) -> tuple[Replacement, ...]:
+    """Return the replacements that make ``after`` of ``before``; none when they are equal.
+
+    Shape: sorted, apart from each other. CRLF and LF count as equal; where a line changes, its
+    end stays as it was.
+    """
+    flat = FlatText(before)
+    return tuple(in_source(flat, *one) for one in changes(flat.text, after.replace("\r\n", "\n")))
+
+
+def in_source(flat: FlatText, start: int, end: int, text: str) -> Replacement:
+    """Return a change of a flat text as one of its source."""
+    line_end = flat.line_end_at(start)
+    return Replacement(
+        start=flat.offset(start),
+        end=flat.offset(end),
+        text=text.replace("\n", line_end) if line_end != "\n" else text,
+    )
+
+
+def changes(before: str, after: str, shift: int = 0) -> list[tuple[int, int, str]]:
+    """Return start, end and new text of what differs, in order; texts without CRLF."""
+    start, old, new = _trimmed(before, after)
+    if not old or not new:
+        return [(shift + start, shift + start + len(old), new)] if old or new else []
+    # Whole lines are compared, so that hunks begin and end where a reader expects it.
+    line_start = before.rfind("\n", 0, start) + 1
+    more = _to_line_end(before, start + len(old), is_at_end=old[-1:] == new[-1:] == "\n")
+    old_lines = before[line_start : start + len(old) + more].splitlines(keepends=True)
+    new_lines = after[line_start : start + len(new) + more].splitlines(keepends=True)
+    if max(len(old_lines), len(new_lines)) > _MAX_COMPARED_LINES:
+        return [(shift + start, shift + start + len(old), new)]
+    found: list[tuple[int, int, str]] = []
+    at = shift + line_start
+    offsets = [0]
+    for line in old_lines:
+        offsets.append(offsets[-1] + len(line))
+    matcher = SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    for kind, low, high, new_low, new_high in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        first, was, now = _trimmed(
+            "".join(old_lines[low:high]), "".join(new_lines[new_low:new_high])
+        )
+        begin = at + offsets[low] + first
+        found.append((begin, begin + len(was), now))
+    return found
+
+
+def _trimmed(before: str, after: str) -> tuple[int, str, str]:
+    """Return how much both begin with, and what is left of each without their common end."""
+    most = min(len(before), len(after))
+    start = _largest(most, lambda size: before[:size] == after[:size])
+    end = _largest(
+        most - start,
+        lambda size: before[len(before) - size :] == after[len(after) - size :],
+    )
+    return start, before[start : len(before) - end], after[start : len(after) - end]
+
+
+def _largest(most: int, holds: Callable[[int], bool]) -> int:
+    """Return the largest size up to ``most`` that holds; all smaller ones do too."""
+    low = 0
+    while low < most:
+        middle = (low + most + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            most = middle - 1
+    return low
+
+
+def _to_line_end(text: str, offset: int, *, is_at_end: bool) -> int:
+    """Return how far it is to the end of the line, its line end included."""
+    if is_at_end:
+        return 0
+    at = text.find("\n", offset)
+    return (len(text) if at < 0 else at + 1) - offset

@@ -1,0 +1,158 @@
+"""Exact edits: placed with certainty, or refused with what the model needs to do better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.edits.exact import Refused, Wish, place
+
+
+def check(text: str, wishes: Sequence[Wish], expected: str | tuple[str, ...]) -> None:
+    """Assert the text after the edits, or with a tuple the words that the refusal contains."""
+    placed = place(text, wishes)
+    if isinstance(expected, tuple):
+        assert isinstance(placed, Refused), placed
+        for words in expected:
+            assert words in placed.reason
+        return
+    assert not isinstance(placed, Refused), placed
+    assert apply_replacements(text, placed) == expected
+    for one in placed:
+        assert "\r\n" not in (text[one.start - 1 : one.start + 1], text[one.end - 1 : one.end + 1])
+
+
+@pytest.mark.parametrize(
+    "text, wishes, expected",
+    [
+        pytest.param("a b c", [Wish("b", "x")], "a x c", id="once"),
+        pytest.param("a\nb\n", [Wish("a\nb\n", "")], "", id="everything"),
+        pytest.param("", [Wish("", "new\n")], "new\n", id="into-an-empty-file"),
+        pytest.param(" \n\n", [Wish("", "new\n")], "new\n", id="into-a-blank-file"),
+        pytest.param("é😀\x0cb", [Wish("😀\x0cb", "😀\x0cc")], "é😀\x0cc", id="wide-and-odd"),
+        pytest.param("a a a", [Wish("a", "b", replace_all=True)], "b b b", id="all"),
+        pytest.param("aaaa", [Wish("aa", "b", replace_all=True)], "bb", id="all-without-overlap"),
+        pytest.param("x\nx\nx\n", [Wish("x", "y", line=2)], "x\ny\nx\n", id="hint"),
+        pytest.param("x\n\n\n\nx\n", [Wish("x", "y", line=4)], "x\n\n\n\ny\n", id="hint-is-off"),
+        pytest.param("x\ny\n", [Wish("y", "z", line=99)], "x\nz\n", id="hint-overrules-nothing"),
+        pytest.param("x\x0cx\nx\n", [Wish("x\n", "y\n", line=2)], "x\x0cx\ny\n",
+                     id="form-feed-is-no-line"),
+        pytest.param("a b", [Wish("b", "2"), Wish("a", "1")], "1 2", id="any-order"),
+        pytest.param("ab", [Wish("a", "1"), Wish("b", "2")], "12", id="side-by-side"),
+        pytest.param("ab", [Wish("a", "ax"), Wish("b", "yb")], "axyb",
+                     id="two-insertions-at-one-place"),
+        pytest.param("a\r\nb\r\n", [Wish("a\nb\n", "a\nx\nb\n")], "a\r\nx\r\nb\r\n",
+                     id="crlf-file"),
+        pytest.param("a\r\nb", [Wish("b", "b\nc")], "a\r\nb\r\nc", id="crlf-without-a-last-end"),
+        pytest.param("a\nb\n", [Wish("a\r\nb", "a\r\nc")], "a\nc\n", id="crlf-in-the-wish"),
+        pytest.param("a\r\nb\nc\r\n", [Wish("a\nb\nc", "a\nb\nd")], "a\r\nb\nd\r\n",
+                     id="mixed-ends-stay"),
+        pytest.param("a\nb\r\nc\n", [Wish("b", "b\nx")], "a\nb\r\nx\r\nc\n", id="neighbours-end"),
+        pytest.param("a\r\n\r\nb", [Wish("a\n\nb", "ab")], "ab", id="crlf-removed-whole"),
+        pytest.param("a\rb", [Wish("a\rb", "a\rc")], "a\rc", id="lone-carriage-return"),
+        pytest.param("\ta\n  b \n", [Wish("  b ", "  c ")], "\ta\n  c \n", id="white-space-counts"),
+    ],
+)  # fmt: skip
+def test_what_is_certain_is_placed(text: str, wishes: list[Wish], expected: str) -> None:
+    check(text, wishes, expected)
+
+
+@pytest.mark.parametrize(
+    "text, wishes, expected",
+    [
+        pytest.param("a", [Wish("a", "a")], ("equal",), id="nothing-to-change"),
+        pytest.param("a\r\nb", [Wish("a\nb", "a\r\nb")], ("equal",), id="only-line-ends-differ"),
+        pytest.param("a", [Wish("", "b")], ("empty or blank", "write_file"), id="empty-old"),
+        pytest.param("a\n\n", [Wish("\n", "b")], ("empty or blank",), id="blank-old"),
+        pytest.param("x\ny\nx\n", [Wish("x", "z")], ("2 times", "1: x", "3: x", "`line`"),
+                     id="twice"),
+        pytest.param("x\n" * 9, [Wish("x", "z")], ("9 times", "and 4 more"), id="many-times"),
+        pytest.param("aaa", [Wish("aa", "b")], ("2 times",), id="overlapping-places"),
+        pytest.param("x\n\nx\n", [Wish("x", "z", line=2)], ("2 times", "equally near"), id="tie"),
+        pytest.param("abc", [Wish("ab", "1"), Wish("bc", "2")], ("1 and 2 overlap", "line 1"),
+                     id="overlap"),
+        pytest.param("ab", [Wish("a", "1"), Wish("a", "2")], ("overlap",), id="same-place-twice"),
+        pytest.param("a", [Wish("a", "b"), Wish("q", "r")], ("Edit 2 of 2", "not in"),
+                     id="all-or-nothing"),
+        pytest.param("a\n", [Wish("zebra crossing", "b")], ("'zebra crossing'", "Read the file"),
+                     id="nothing-like-it"),
+        pytest.param("def f():\n    return 1\n", [Wish("def f():\n  return 1", "x")],
+                     ("only white space differs", "line 1", "-  return 1", "+    return 1"),
+                     id="white-space"),
+        pytest.param("a = compute(one)\nb = 2\n", [Wish("a = compute(two)", "x")],
+                     ("line 1", "-a = compute(two)", "+a = compute(one)"), id="nearest"),
+        pytest.param("return value + 1\n", [Wish("return value", "return value + 1"),
+                     Wish("return gone", "return value + 1")], ("Edit 2", "applied already"),
+                     id="applied"),
+        pytest.param("}\n", [Wish("return a_long_name;", "}")], ("Read the file",),
+                     id="short-new-proves-nothing"),
+    ],
+)  # fmt: skip
+def test_what_is_not_certain_is_refused(
+    text: str, wishes: list[Wish], expected: tuple[str, ...]
+) -> None:
+    check(text, wishes, expected)
+
+
+def test_only_what_differs_is_replaced() -> None:
+    text = "def f(a):\n    one\n    two\n    three\n"
+    placed = place(text, [Wish(text, text.replace("two", "TWO").replace("(a)", "(a, b)"))])
+    assert not isinstance(placed, Refused)
+    assert [(text[one.start : one.end], one.text) for one in placed] == [
+        ("", ", b"),
+        ("two", "TWO"),
+    ]
+
+
+def test_several_candidates_are_named_best_first() -> None:
+    text = "total = price * 2\n" + "pass\n" * 9 + "total = price * amount + tax\n"
+    check(text, [Wish("total = price * amount - tax", "x")], ("begins at line 11", "others at 1"))
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text, wish",
+    [
+        ("a" * 1_000_000, Wish("a" * 500_000, "b")),
+        ("x = 1\n" * 20_000, Wish("x = 2\n" * 200, "b")),
+        ("x" * 1_000_000 + "\n", Wish("y" * 100_000, "b")),
+        ("\r\n" * 200_000, Wish("a\n", "b")),
+        ("ab\n" * 100_000, Wish("ab", "c", line=5)),
+    ],
+)
+def test_hostile_texts_take_no_quadratic_time(text: str, wish: Wish) -> None:
+    assert place(text, [wish]) is not None
+
+
+_TEXTS = st.text(alphabet="ab \n\r\té😀", max_size=40)
+
+
+@given(_TEXTS, st.data())
+def test_a_unique_text_is_replaced_and_nothing_else(text: str, data: st.DataObject) -> None:
+    flat = text.replace("\r\n", "\n")
+    start = data.draw(st.integers(0, len(flat)))
+    old = flat[start : data.draw(st.integers(start, len(flat)))]
+    new = data.draw(_TEXTS).replace("\r\n", "\n")
+    assume(old.strip())
+    placed = place(text, [Wish(old, new)])
+    if isinstance(placed, Refused):
+        assert old == new or flat.find(old) != flat.rfind(old)
+        return
+    after = apply_replacements(text, placed).replace("\r\n", "\n")
+    at = flat.index(old)
+    assert after.replace("\r", "") == (flat[:at] + new + flat[at + len(old) :]).replace("\r", "")
+
+
+@given(_TEXTS, st.lists(st.tuples(_TEXTS, _TEXTS), max_size=4))
+def test_any_wishes_give_sorted_replacements_or_a_reason(
+    text: str, pairs: list[tuple[str, str]]
+) -> None:
+    placed = place(text, [Wish(old, new) for old, new in pairs])
+    if isinstance(placed, Refused):
+        assert placed.reason
+    else:
+        apply_replacements(text, placed)
