@@ -1,0 +1,308 @@
+"""The compile gate and what an edit's result says: real files, real checkers, a real store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.checkers.introduced import IntroducedChecks
+from agent_ls.checkers.ruff import Ruff, RuffOptions
+from agent_ls.checkers.tsc import Tsc, TscOptions
+from agent_ls.domain.calls import ErrorKind, ToolResult
+from agent_ls.domain.events import EditApplied, FindingsReported, PolicySilenced
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
+from agent_ls.loop.ports import CompileChecks
+from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.view import TurnView
+from agent_ls.policies.followups.post_edit import PostEdit, PostEditOptions
+from agent_ls.policies.gates.compile import Compile, CompileOptions
+from agent_ls.tools.delete_file import DeleteFile, DeleteFileArguments
+from agent_ls.tools.read_file import ReadFile, ReadFileArguments
+from tests.policies.happened import Happened
+from tests.policies.views import Expected, call_of, view_of
+
+BROKEN = "import os\nx = 1\n"
+WORSE = "import os\nimport sys\nx = y\n"
+CLEAN = "x = 2\n"
+Checkers = Callable[..., CompileChecks]
+
+
+@pytest.fixture
+def checkers(happened: Happened) -> Checkers:
+    """Ruff over the workspace, found where the tests' own interpreter is."""
+
+    def build(**options: object) -> CompileChecks:
+        ruff = Ruff(happened.workspace, RuffOptions.model_validate(options))
+        return IntroducedChecks((ruff,), happened.workspace)
+
+    return build
+
+
+async def check(
+    policy: Compile | PostEdit, view: TurnView, *, is_slow: bool = False
+) -> GateVerdict | FollowUpOutcome:
+    """Return what the policy says of the turn; asking twice must change nothing."""
+
+    async def ask() -> GateVerdict | FollowUpOutcome:
+        if isinstance(policy, Compile):
+            return await policy.judge(AssistantMessage(text="Done."), view)
+        return await policy.follow(edited(policy), ToolResult(call_id="c", text="Edited."), view)
+
+    answer = await ask()
+    assert is_slow or await ask() == answer
+    return answer
+
+
+def edited(policy: PostEdit) -> PlannedCall:
+    """Return a call that writes."""
+    tool = DeleteFile(policy.workspace)
+    return PlannedCall(call_of("delete_file"), tool, DeleteFileArguments(path="a.py"))
+
+
+async def judged(
+    happened: Happened, checks: CompileChecks, *, is_slow: bool = False, **options: int
+) -> Pass | Nudge:
+    """Return the gate's verdict on the turn so far."""
+    gate = Compile(checks, happened.workspace, happened.store, CompileOptions(**options))
+    verdict = await check(gate, view_of(*happened.events), is_slow=is_slow)
+    assert isinstance(verdict, Pass | Nudge)
+    return verdict
+
+
+async def followed(
+    happened: Happened, checks: CompileChecks, *, is_slow: bool = False, **options: int
+) -> str:
+    """Return what the model reads after an edit, and record what was reported."""
+    policy = PostEdit(checks, happened.workspace, happened.store, PostEditOptions(**options))
+    outcome = await check(policy, view_of(*happened.events), is_slow=is_slow)
+    assert isinstance(outcome, FollowUpOutcome)
+    happened.events += outcome.events
+    return outcome.result.text
+
+
+def shown(happened: Happened) -> dict[str, list[str]]:
+    """Return the codes of the findings that a person sees, by file."""
+    findings = view_of(*happened.events).session.findings
+    return {path: sorted(one.code for one in found) for path, found in findings.items() if found}
+
+
+def test_the_gate_has_its_cap_and_its_stop_reason(happened, checkers) -> None:
+    gate = Compile(checkers(), happened.workspace, happened.store)
+    assert (gate.cap, gate.stop) == (5, StopReason.UNVERIFIED)
+
+
+async def test_a_turn_that_changed_nothing_passes_without_a_report(happened, checkers) -> None:
+    assert await judged(happened, checkers()) == Pass()
+
+
+async def test_a_clean_change_passes_and_says_what_was_looked_at(happened, checkers) -> None:
+    await happened.write("a.py", CLEAN)
+    verdict = await judged(happened, checkers())
+    assert isinstance(verdict, Pass)
+    assert verdict.report is not None
+    assert (verdict.report.findings, verdict.report.checkers) == ((), ("ruff",))
+    assert verdict.paths == ("a.py",)
+
+
+async def test_a_new_finding_is_sent_back_with_file_line_and_rule(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    verdict = await judged(happened, checkers())
+    Expected(Nudge, says=("introduced 1 problem:", "a.py:1:8: warning ruff F401:")).hold(verdict)
+    assert isinstance(verdict, Nudge)
+    assert verdict.report is not None
+    assert [one.code for one in verdict.report.findings] == ["F401"]
+    assert verdict.paths == ("a.py",)
+
+
+async def test_all_new_findings_of_all_files_are_sent_back_at_once(happened, checkers) -> None:
+    await happened.write("b.py", WORSE)
+    await happened.write("a.py", BROKEN)
+    verdict = await judged(happened, checkers())
+    Expected(Nudge, says=("introduced 4 problems", "a.py:1:8", "b.py:1:8", "F821")).hold(verdict)
+    assert isinstance(verdict, Nudge)
+    assert verdict.text.index("a.py:1:8") < verdict.text.index("b.py:1:8")
+
+
+async def test_more_findings_than_can_be_listed_are_counted(happened, checkers) -> None:
+    await happened.write("a.py", "".join(f"import m{n}\n" for n in range(30)))
+    verdict = await judged(happened, checkers(), max_listed=10)
+    expected = ("introduced 30 problems", "`m9`", "… and 20 more.")
+    Expected(Nudge, says=expected, silent_on=("`m10`",)).hold(verdict)
+
+
+async def test_what_was_there_before_the_turn_is_not_sent_back(happened, checkers) -> None:
+    (happened.root / "a.py").write_text(BROKEN)
+    await happened.write("a.py", "\n\n" + BROKEN + "y = 2\n")
+    assert isinstance(await judged(happened, checkers()), Pass)
+
+
+async def test_what_was_there_before_the_first_of_several_edits_counts(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    await happened.write("a.py", BROKEN + "y = 2\n")
+    await happened.write("./a.py", BROKEN + "z = 3\n")
+    Expected(Nudge, says=("introduced 1 problem",)).hold(await judged(happened, checkers()))
+
+
+async def test_a_new_file_is_new_as_a_whole(happened, checkers) -> None:
+    await happened.write("new.py", BROKEN)
+    Expected(Nudge, says=("new.py:1:8",)).hold(await judged(happened, checkers()))
+
+
+async def test_a_deleted_file_has_no_findings(happened, checkers) -> None:
+    await happened.write("new.py", BROKEN)
+    await happened.delete("new.py")
+    verdict = await judged(happened, checkers())
+    assert isinstance(verdict, Pass)
+    assert verdict.paths == ("new.py",)
+
+
+async def test_the_newest_text_counts_whoever_wrote_it(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    (happened.root / "a.py").write_text(CLEAN)
+    assert isinstance(await judged(happened, checkers()), Pass)
+
+
+async def test_a_silenced_gate_passes_and_still_shows_the_findings(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    happened.events.append(PolicySilenced(origin="compile"))
+    verdict = await judged(happened, checkers())
+    assert isinstance(verdict, Pass)
+    assert verdict.report is not None
+    assert len(verdict.report.findings) == 1
+
+
+async def test_a_checker_that_cannot_run_is_no_reason_to_go_on_for_ever(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    verdict = await judged(happened, checkers(command="/no/such/ruff"))
+    assert isinstance(verdict, Pass)
+    assert verdict.report is not None
+    assert "/no/such/ruff" in verdict.report.problems[0]
+
+
+async def test_a_file_that_became_unreadable_is_a_problem_and_not_a_finding(
+    happened, checkers
+) -> None:
+    await happened.write("a.py", BROKEN)
+    await happened.write("b.py", BROKEN)
+    (happened.root / "a.py").write_bytes(b"\xff\xfe\0\0")
+    verdict = await judged(happened, checkers())
+    assert isinstance(verdict, Nudge)
+    assert verdict.report is not None
+    assert [one.path for one in verdict.report.findings] == ["b.py"]
+    assert verdict.report.problems[0].startswith("a.py was not checked")
+
+
+async def test_a_lost_text_from_before_makes_nothing_new(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    first = happened.events[0]
+    happened.events[0] = first.model_copy(update={"before_blob": "0" * 64})
+    assert isinstance(await judged(happened, checkers()), Pass)
+
+
+async def test_an_edit_with_a_byte_order_mark_is_compared_without_it(happened, checkers) -> None:
+    (happened.root / "a.py").write_bytes(b"\xef\xbb\xbf" + BROKEN.encode())
+    await happened.write("a.py", BROKEN + "y = 2\n")
+    assert isinstance(await judged(happened, checkers()), Pass)
+
+
+async def test_an_edit_that_broke_nothing_is_not_talked_about(happened, checkers) -> None:
+    await happened.write("a.py", CLEAN)
+    assert await followed(happened, checkers()) == "Edited."
+    assert not any(isinstance(event, FindingsReported) for event in happened.events)
+
+
+async def test_what_an_edit_broke_is_told_once_and_shown_until_it_is_mended(
+    happened, checkers
+) -> None:
+    checks = checkers()
+    await happened.write("a.py", BROKEN)
+    text = await followed(happened, checks)
+    assert text.startswith("Edited.\n\nThe checkers find 1 new problem after this edit:\n")
+    assert "a.py:1:8: warning ruff F401" in text
+    assert shown(happened) == {"a.py": ["F401"]}
+
+    await happened.write("b.py", CLEAN)
+    assert await followed(happened, checks) == "Edited."
+    assert shown(happened) == {"a.py": ["F401"]}
+
+    await happened.write("b.py", WORSE)
+    text = await followed(happened, checks)
+    assert "find 3 new problems" in text
+    assert "a.py" not in text
+    assert shown(happened) == {"a.py": ["F401"], "b.py": ["F401", "F401", "F821"]}
+
+    await happened.write("a.py", CLEAN)
+    assert await followed(happened, checks) == "Edited."
+    assert "a.py" not in shown(happened)
+
+
+async def test_many_new_findings_are_listed_in_part(happened, checkers) -> None:
+    await happened.write("a.py", "".join(f"import m{n}\n" for n in range(30)))
+    text = await followed(happened, checkers(), max_listed=5)
+    assert "`m4`" in text
+    assert text.endswith("… and 25 more.")
+
+
+async def test_a_missing_checker_is_reported_once_in_a_turn(happened, checkers) -> None:
+    checks = checkers(command="/no/such/ruff")
+    for text in (CLEAN, BROKEN):
+        await happened.write("a.py", text)
+        assert await followed(happened, checks) == "Edited."
+    reported = [one for one in happened.events if isinstance(one, FindingsReported)]
+    assert len(reported) == 1
+    assert "/no/such/ruff" in reported[0].problems[0]
+
+
+async def test_after_edits_can_be_left_unchecked(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    assert await followed(happened, checkers(), enabled=False) == "Edited."
+
+
+async def test_a_refused_edit_is_not_checked(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    happened.events[-1] = EditApplied(call_id="c", path="a.py", status="refused")
+    assert await followed(happened, checkers()) == "Edited."
+
+
+@pytest.mark.parametrize("failed", [True, False], ids=["a-failed-edit", "a-read"])
+async def test_only_good_edits_are_checked(happened, checkers, failed) -> None:
+    await happened.write("a.py", BROKEN)
+    policy = PostEdit(checkers(), happened.workspace, happened.store)
+    read = ReadFile(happened.workspace)
+    call = PlannedCall(call_of("read_file"), read, ReadFileArguments(path="a.py"))
+    result = ToolResult(call_id="c", text="…", error=ErrorKind.RUNTIME if failed else None)
+    planned = edited(policy) if failed else call
+    outcome = await policy.follow(planned, result, view_of(*happened.events))
+    assert outcome == FollowUpOutcome(result)
+
+
+TYPESCRIPT = Path(__file__).parents[2] / "tools" / "node" / "node_modules" / "typescript"
+
+
+@pytest.mark.skipif(not TYPESCRIPT.exists(), reason="make node-tools has not been run")
+async def test_a_file_that_another_ones_change_broke_is_told_shown_and_cleared(
+    happened: Happened,
+) -> None:
+    workspace = happened.workspace
+    checks = IntroducedChecks((Tsc(workspace, TscOptions(typescript=str(TYPESCRIPT))),), workspace)
+    (happened.root / "tsconfig.json").write_text('{"compilerOptions": {"strict": true}}')
+    (happened.root / "one.ts").write_text("export const one: number = 1;\n")
+    (happened.root / "two.ts").write_text(
+        'import { one } from "./one";\nexport const n: number = one;\n'
+    )
+
+    await happened.write("one.ts", 'export const one: string = "1";\n')
+    text = await followed(happened, checks, is_slow=True)
+    assert "two.ts:2:14: error tsc" in text
+    assert list(shown(happened)) == ["two.ts"]
+    verdict = await judged(happened, checks, is_slow=True)
+    assert isinstance(verdict, Nudge)
+    assert verdict.paths == ("one.ts", "two.ts")
+
+    await happened.write("one.ts", "export const one: number = 2;\n")
+    assert await followed(happened, checks, is_slow=True) == "Edited."
+    assert shown(happened) == {}
