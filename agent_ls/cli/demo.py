@@ -29,7 +29,7 @@ _COMMENT = (
     "and show it on the web receipt\n"
 )
 _BEFORE = "def total_cents("
-_ALLOW = ("Allow once", "Allow for this session")
+_ALLOW = ("Agent: Allow once", "Agent: Allow for this session")
 _TURN_LIMIT_S = 300.0
 _CAPABILITIES: dict[str, Any] = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
