@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -65,9 +66,11 @@ def mark_for_cache(messages: Sequence[Object]) -> list[Object]:
     For models that cache only what is marked.
     """
     marked = list(messages)
-    places = {index for index, message in enumerate(marked) if message["role"] == "system"}
-    places |= set(range(max(0, len(marked) - MARKED_MESSAGES), len(marked)))
-    for index in places:
+    places = [index for index, message in enumerate(marked) if message["role"] == "system"]
+    newest = (
+        i for i in range(len(marked) - 1, -1, -1) if i not in places and _is_markable(marked[i])
+    )
+    for index in (*places, *islice(newest, MARKED_MESSAGES)):
         marked[index] = _marked(marked[index])
     return marked
 
@@ -77,11 +80,15 @@ def needs_cache_markers(model: str) -> bool:
     return "claude" in model.lower() or model.startswith("anthropic/")
 
 
+def _is_markable(message: Object) -> bool:
+    return bool(message.get("content"))
+
+
 def _marked(message: Object) -> Object:
-    content = message.get("content")
-    if not isinstance(content, str) or not content:
-        return message
-    return {**message, "content": [{"type": "text", "text": content, **_EPHEMERAL}]}
+    if message["role"] == "tool":
+        # The result as a whole: what is inside of it cannot be marked.
+        return {**message, **_EPHEMERAL}
+    return {**message, "content": [{"type": "text", "text": message["content"], **_EPHEMERAL}]}
 
 
 def _assistant(

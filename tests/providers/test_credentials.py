@@ -1,0 +1,170 @@
+"""Where keys are found, in which order, and what is said when there is none."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.providers.credentials import FILE_NAME, StoredCredentials, is_loopback, provider_of
+from agent_ls.providers.frames import Access
+
+
+async def check(
+    folder: Path,
+    model: str,
+    *,
+    file: str | None = None,
+    mode: int = 0o600,
+    api_base: str = "",
+    **env: str,
+) -> Access:
+    """Look a model's access up, with this file and this environment."""
+    if file is not None:
+        (folder / FILE_NAME).write_text(file, "utf-8")
+        (folder / FILE_NAME).chmod(mode)
+    return await StoredCredentials(folder, env).access(model, api_base)
+
+
+FILE = """
+[openai]
+api_key = "from-file"
+api_base = "http://file/v1"
+
+[anthropic]
+api_key = "anthropic-file"
+
+[bedrock]
+aws_region_name = "eu-central-1"
+"""
+
+ORDER: list[tuple[str, str, dict[str, str], str | None, str | None]] = [
+    ("ours-first", "openai/x", {"AGENT_LS_API_KEY": "a", "OPENAI_API_KEY": "b"}, FILE, "a"),
+    ("then-the-providers-variable", "openai/x", {"OPENAI_API_KEY": "theirs"}, FILE, "theirs"),
+    ("then-the-file", "openai/x", {}, FILE, "from-file"),
+    ("a-bare-name-has-a-provider", "gpt-4o", {"OPENAI_API_KEY": "theirs"}, None, "theirs"),
+    ("claude-too", "claude-sonnet-4-5", {}, FILE, "anthropic-file"),
+    ("blank-is-none", "openai/x", {"OPENAI_API_KEY": "  "}, FILE, "from-file"),
+    ("a-second-variable", "gemini/x", {"GOOGLE_API_KEY": "g"}, None, "g"),
+    ("any-provider-by-its-name", "groq/x", {"GROQ_API_KEY": "g"}, None, "g"),
+    ("local-servers-need-none", "ollama_chat/x", {}, None, None),
+    ("clouds-have-their-own-ways", "bedrock/x", {}, FILE, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "model, env, file, key", [case[1:] for case in ORDER], ids=[case[0] for case in ORDER]
+)
+async def test_the_first_place_with_a_key_wins(
+    tmp_path: Path, model: str, env: dict[str, str], file: str | None, key: str | None
+) -> None:
+    assert (await check(tmp_path, model, file=file, **env)).api_key == key
+
+
+async def test_the_address_comes_from_the_settings_the_environment_or_the_file(
+    tmp_path: Path,
+) -> None:
+    env = {"OPENAI_BASE_URL": "http://env/v1", "OPENAI_API_KEY": "k"}
+    set_here = await check(tmp_path, "openai/x", file=FILE, api_base="http://set/v1", **env)
+    from_env = await check(tmp_path, "openai/x", file=FILE, **env)
+    from_file = await check(tmp_path, "openai/x", file=FILE)
+    bases = [set_here.api_base, from_env.api_base, from_file.api_base]
+    assert bases == ["http://set/v1", "http://env/v1", "http://file/v1"]
+
+
+async def test_cloud_arguments_are_collected(tmp_path: Path) -> None:
+    env = {"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "us-east-1"}
+    found = await check(tmp_path, "bedrock/claude", file=FILE, **env)
+    assert found.extra == {
+        "aws_access_key_id": "id",
+        "aws_secret_access_key": "s",
+        "aws_region_name": "us-east-1",
+    }
+
+
+@pytest.mark.parametrize(
+    "base", ["http://127.0.0.1:8080/v1", "http://localhost/v1", "http://[::1]"]
+)
+async def test_an_address_on_this_machine_needs_no_key(tmp_path: Path, base: str) -> None:
+    assert (await check(tmp_path, "openai/x", api_base=base)).api_key == "none"
+
+
+async def test_without_a_key_one_is_told_where_to_put_it(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError) as caught:
+        await check(tmp_path, "anthropic/claude-x", api_base="https://gateway.example/v1")
+    assert caught.value.failure is ProviderFailure.AUTHENTICATION
+    for words in (
+        "ANTHROPIC_API_KEY",
+        "AGENT_LS_API_KEY",
+        "[anthropic]",
+        str(tmp_path / FILE_NAME),
+    ):
+        assert words in caught.value.message
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660])
+async def test_a_file_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    with pytest.raises(ProviderError, match="chmod 600"):
+        await check(tmp_path, "openai/x", file=FILE, mode=mode)
+
+
+@pytest.mark.parametrize(
+    "file, words",
+    [("[openai", "cannot read"), ("[openai]\nkey = 'x'", "unknown keys"), ("\xff", "cannot read")],
+)
+async def test_a_file_that_makes_no_sense_is_named(tmp_path: Path, file: str, words: str) -> None:
+    with pytest.raises(ProviderError, match=words) as caught:
+        await check(tmp_path, "openai/x", file=file)
+    assert str(tmp_path / FILE_NAME) in caught.value.message
+
+
+KEYRING = """
+import os
+
+def get_password(service, name):
+    if os.environ.get("KEYRING_IS_LOCKED"):
+        raise RuntimeError("locked")
+    return {("agent-ls", "mistral"): "from-keyring"}.get((service, name))
+"""
+
+
+async def test_the_keyring_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A keyring as a person would have it installed: a module of that name."""
+    (tmp_path / "keyring.py").write_text(KEYRING, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "keyring", raising=False)
+    assert (await check(tmp_path, "mistral/x")).api_key == "from-keyring"
+    assert (await check(tmp_path, "mistral/x", MISTRAL_API_KEY="env")).api_key == "env"
+    monkeypatch.setenv("KEYRING_IS_LOCKED", "1")
+    with pytest.raises(ProviderError, match="MISTRAL_API_KEY"):
+        await check(tmp_path, "mistral/x")
+    sys.modules.pop("keyring", None)
+
+
+@pytest.mark.parametrize(
+    "url, expected",
+    [
+        ("http://127.0.0.1:1", True),
+        ("127.0.0.5:80", True),
+        ("localhost", True),
+        ("http://localhost.example", False),
+        ("http://127.0.0.1.example", False),
+        ("http://127.0.0.1@evil.example", False),
+        ("http://10.0.0.1", False),
+        ("http://[nonsense", False),
+    ],
+)
+def test_loopback_is_this_machine_and_nothing_that_looks_like_it(url: str, expected: bool) -> None:
+    assert is_loopback(url) is expected
+
+
+@pytest.mark.parametrize(
+    "model, provider",
+    [("openrouter/anthropic/x", "openrouter"), ("o3-mini", "openai"), ("gpt9", ""), ("", "")],
+)
+def test_the_provider_is_the_first_part_of_the_name(model: str, provider: str) -> None:
+    assert provider_of(model) == provider
