@@ -38,6 +38,7 @@ def test_caps_and_stop_reasons_are_those_of_the_result_table() -> None:
 
 
 ANNOUNCED = [
+    ("Word " * 60 + "ends. ") * 3 + "Let me fix it.",
     "I'll now create the parser.",
     "I’ll go ahead and implement this.",
     "I’m about to delete the old module.",

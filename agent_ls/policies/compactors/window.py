@@ -74,13 +74,10 @@ def _allowed_cuts(messages: Sequence[Message]) -> list[int]:
     for index, message in enumerate(messages):
         if index and not open_calls:
             cuts.append(index)
-        match message:
-            case AssistantMessage(calls=calls):
-                open_calls |= {call.id for call in calls}
-            case ToolMessage(call_id=call_id):
-                open_calls.discard(call_id)
-            case UserMessage():
-                pass
+        if isinstance(message, AssistantMessage):
+            open_calls |= {call.id for call in message.calls}
+        elif isinstance(message, ToolMessage):
+            open_calls.discard(message.call_id)
     answers = [index for index, one in enumerate(messages) if one.role == "assistant"]
     newest = answers[-1] if answers else len(messages) - 1
     return [cut for cut in cuts if cut <= newest]
