@@ -77,7 +77,7 @@ test-all: setup node-tools editors test-client test-newer
 
 demo: setup
 	@[ -e $(NODE_TOOLS) ] || ! command -v npm >/dev/null || $(MAKE) --no-print-directory --silent node-tools
-	@.venv/bin/agent-ls demo
+	@PATH="$(CURDIR)/tools/node/node_modules/.bin:$$PATH" .venv/bin/agent-ls demo
 
 bench: setup node-tools
 	$(PY) -m benchmarks

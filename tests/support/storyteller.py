@@ -18,13 +18,13 @@ from agent_ls.providers.scripted import ScriptedModel
 from tests.support.client_editors import KINDS, ClientEditor
 from tests.support.markers import Place, Step, Story
 
-_WAIT_S = 20
+_WAIT_S = 60
 SERVER = (
     sys.executable,
     "-W",
     "error::ResourceWarning",
     "-c",
-    "import sys; from agent_ls.cli import main; sys.exit(main(['serve']))",
+    "import sys; from agent_ls.cli.main import main; sys.exit(main(['serve']))",
 )
 
 
@@ -79,8 +79,6 @@ class Storyteller:
         """Start a server for this editor."""
         client = self.story.client
         options = dict(client.get("options", {}))
-        if self.kind is KINDS["panel"]:
-            options["agent"] = {"version": 1}
         self.editor = ClientEditor(
             self.root,
             self.kind,
@@ -232,7 +230,7 @@ class Storyteller:
 
     async def step_actions(self, place: Place, golden: str) -> None:
         titles = [one["title"] for one in await self._actions(place)]
-        assert titles == self._golden(golden).splitlines()
+        assert titles == self._golden(golden).splitlines(), f"offered: {titles}"
 
     async def step_hover(self, place: Place, *texts: str) -> None:
         params = {
@@ -311,9 +309,9 @@ class Storyteller:
 
         await self._until(lambda: gone() or None, f"no diagnostic {text!r}")
 
-    async def step_edit(self, path: str, golden: str) -> None:
-        """Wait until a buffer holds the golden text."""
-        expected = self._golden(golden)
+    async def step_edit(self, path: str, golden: str = "", text: str | None = None) -> None:
+        """Wait until a buffer holds the golden text, or this one."""
+        expected = self._golden(golden) if text is None else text
         uri = self._uri(path)
         await self._until(
             lambda: (

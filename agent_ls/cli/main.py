@@ -1,0 +1,115 @@
+"""Parses the command line and hands over; what a command needs is imported by the command.
+
+``serve`` must take standard output away before anything else is imported, so nothing heavy and
+nothing of pydantic, pygls or litellm may be imported here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from agent_ls import __version__
+
+MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    match arguments.command:
+        case "serve":
+            from agent_ls.lsp.serve import run_stdio
+
+            return run_stdio(arguments.set)
+        case "run":
+            from agent_ls.cli.run import run
+
+            return run(arguments)
+        case "resume":
+            from agent_ls.cli.run import resume
+
+            return resume(arguments)
+        case "sessions":
+            from agent_ls.cli.sessions import list_sessions
+
+            return list_sessions(arguments)
+        case "doctor":
+            from agent_ls.cli.doctor import doctor
+
+            return doctor(arguments)
+        case "demo":
+            from agent_ls.cli.demo import demo
+
+            return demo(arguments)
+        case _:
+            parser.print_help(sys.stderr)
+            return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="agent-ls", description="A coding agent that lives in your language server."
+    )
+    parser.add_argument("--version", action="version", version=f"agent-ls {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    serve = commands.add_parser("serve", help="speak LSP on standard input and output")
+    _add_set(serve)
+    serve.add_argument("--stdio", action="store_true", help="accepted, and the only way there is")
+    run = commands.add_parser("run", help="carry out one prompt on the files of a folder")
+    run.add_argument("prompt", help="what to do; - reads it from standard input")
+    _add_turn(run)
+    resume = commands.add_parser("resume", help="go on with a session that was cut off")
+    resume.add_argument("session", nargs="?", help="its id; by default the newest of this folder")
+    _add_turn(resume)
+    sessions = commands.add_parser("sessions", help="list the sessions of a folder")
+    _add_folder(sessions)
+    sessions.add_argument("--json", action="store_true", help="print JSON")
+    doctor = commands.add_parser("doctor", help="say what works on this machine")
+    _add_folder(doctor)
+    _add_set(doctor)
+    doctor.add_argument("--model", help="a litellm model name")
+    doctor.add_argument("--probe", action="store_true", help="send the model a short request")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+    demo = commands.add_parser("demo", help="run the main job on a small project, without a model")
+    demo.add_argument("--keep", metavar="FOLDER", help="work in this new folder and keep it")
+    return parser
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workspace", metavar="FOLDER", default=".", help="the folder to work in (default: here)"
+    )
+
+
+def _add_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="set one setting, such as policies.step_limit.max_steps=20",
+    )
+
+
+def _add_turn(parser: argparse.ArgumentParser) -> None:
+    _add_folder(parser)
+    _add_set(parser)
+    parser.add_argument("--mode", choices=MODES, help="how much may happen without asking")
+    parser.add_argument("--model", help="a litellm model name")
+    parser.add_argument("--max-steps", type=int, metavar="N", help="end after so many steps")
+    parser.add_argument("--budget-usd", type=float, metavar="USD", help="end at this cost")
+    parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
+    parser.add_argument("--step-timeout", type=float, metavar="S", help="limit of one model step")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="print the result and nothing else")
+    parser.add_argument("--no-stream", action="store_true", help="do not show text as it comes")
+    parser.add_argument("--log-file", metavar="FILE", help="write every event as a JSON line")
+    parser.add_argument(
+        "--exit-code-on-partial",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="exit non-zero when the work is only partly done (default: in CI)",
+    )
