@@ -1,30 +1,32 @@
 """Runs commands: one fixed shell without start-up files, own session, no input, few variables.
 
-Whatever the command started is ended with it: its session, its descendants, and processes that
-left both but carry its mark in their environment.
+Whatever the command started is ended with it by its supervisor; should that be killed, by the
+mark that all of it carries in its environment.
 """
 
 from __future__ import annotations
 
 import asyncio
 import codecs
+import json
 import os
 import secrets
-import signal
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import psutil
 
 from agent_ls.loop.ports import CommandOutcome
+from agent_ls.safety.commands import child_path
 
 _SHELL = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 _SHELL_OPTIONS = ("--noprofile", "--norc") if _SHELL.endswith("bash") else ()
 _MARK = "AGENT_LS_COMMAND"
 _KEPT_VARIABLES = (
-    "PATH",
     "HOME",
     "USER",
     "LOGNAME",
@@ -50,8 +52,11 @@ _KEPT_VARIABLES = (
 _KEPT_PREFIXES = ("LC_", "XDG_")
 _MAX_OUTPUT_BYTES = 4 * 2**20
 _READ_BYTES = 65_536
-_TERM_GRACE_S = 0.5
+_SUPERVISED_S = 1.6
+"""The supervisor needs 1.5 s at most; after that it is no longer trusted to do it."""
+_SWEEP_S = 1.0
 _DRAIN_S = 0.3
+_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 
 
 class ShellRunner:
@@ -66,48 +71,132 @@ class ShellRunner:
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> CommandOutcome:
-        """Run a shell command to its end; kills it with all its children on time-out or cancel."""
-        mark = secrets.token_hex(16)
+        """Run a shell command to its end; kills it with all its children on time-out or cancel.
+
+        Errors: ``OSError`` and ``ValueError`` when it cannot even be started.
+        """
         started_s = time.monotonic()
-        # Our own pipe: asyncio's would make `wait` wait for everybody who holds its other end.
-        read_end, write_end = os.pipe()
-        try:
-            process = await asyncio.create_subprocess_exec(
-                _SHELL,
-                *_SHELL_OPTIONS,
-                "-c",
-                command,
-                cwd=cwd,
-                env=command_environment() | dict(env or {}) | {_MARK: mark},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=write_end,
-                stderr=write_end,
-                start_new_session=True,
-            )
-        except BaseException:
-            os.close(read_end)
-            raise
-        finally:
-            os.close(write_end)
         output = _Output(on_output)
-        reading = asyncio.create_task(_read(read_end, output))
-        end: Literal["exited", "timed_out", "cancelled"] = "exited"
+        end: Literal["exited", "timed_out"] = "exited"
+        running = await _start(command, cwd, dict(env or {}))
+        reading = asyncio.create_task(_read(running.output, output))
         try:
             async with asyncio.timeout(timeout_s):
-                await process.wait()
+                await running.process.wait()
         except TimeoutError:
             end = "timed_out"
         finally:
             # Also after an orderly end: what it left in the background ends with it.
-            await asyncio.shield(asyncio.ensure_future(_end_all(process, mark)))
+            await _settled(running.end())
             await asyncio.wait([reading], timeout=_DRAIN_S)
             reading.cancel()
+        status = running.status()
+        if end == "exited" and status.left:
+            output.note(f"[ended with the command: {', '.join(status.left)}]")
         return CommandOutcome(
-            exit_code=process.returncode if end == "exited" else None,
+            exit_code=status.code if end == "exited" else None,
             output=output.text(),
             end=end,
             duration_ms=int((time.monotonic() - started_s) * 1000),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Status:
+    """What the supervisor said at its end."""
+
+    code: int | None = None
+    """None when it said nothing, because it was killed itself."""
+    left: tuple[str, ...] = ()
+    """Names of the processes that had to be ended."""
+
+
+class _Running:
+    """One command under its supervisor, and the pipes to both."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, mark: str, control: int, output: int, status: int
+    ) -> None:
+        self.process = process
+        self.output = output
+        self._mark = mark
+        self._control = control
+        self._status = status
+
+    async def end(self) -> None:
+        """End everything that belongs to the command; at once when nothing is left of it."""
+        os.close(self._control)
+        try:
+            async with asyncio.timeout(_SUPERVISED_S):
+                await self.process.wait()
+        except TimeoutError:
+            pass
+        if self.process.returncode != 0:
+            # The supervisor was killed or stopped: what carries the mark is looked for instead.
+            await _sweep(self.process, self._mark)
+
+    def status(self) -> _Status:
+        """Return what the supervisor said; called once, after the end."""
+        try:
+            said = os.read(self._status, _READ_BYTES)
+        except BlockingIOError:
+            said = b""
+        finally:
+            os.close(self._status)
+        if not said:
+            return _Status()
+        found = json.loads(said)
+        return _Status(found["code"], tuple(found["left"]))
+
+
+async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
+    """Start the command under a supervisor; every pipe is our own.
+
+    asyncio's pipes would make ``wait`` wait for everybody who holds their other ends.
+    """
+    mark = secrets.token_hex(16)
+    ours: list[int] = []
+    theirs: list[int] = []
+    try:
+        stdin, control = os.pipe()
+        theirs.append(stdin)
+        ours.append(control)
+        for _ in range(2):
+            read_end, write_end = os.pipe()
+            ours.append(read_end)
+            theirs.append(write_end)
+        output, status = theirs[1], theirs[2]
+        os.set_blocking(ours[2], False)
+        # -I and -S: nothing of the folder or the environment is imported by the supervisor.
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", _SUPERVISOR, str(status)),
+            *(_SHELL, *_SHELL_OPTIONS, "-c", command.encode()),
+            cwd=cwd,
+            env=command_environment() | env | {_MARK: mark},
+            stdin=stdin,
+            stdout=output,
+            stderr=output,
+            pass_fds=(status,),
+            start_new_session=True,
+        )
+    except BaseException:
+        for descriptor in ours:
+            os.close(descriptor)
+        raise
+    finally:
+        for descriptor in theirs:
+            os.close(descriptor)
+    return _Running(process, mark, *ours)
+
+
+async def _settled(work: Coroutine[None, None, None]) -> None:
+    """Await work to its end even when cancelled meanwhile; the cancellation comes after it."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def command_environment() -> dict[str, str]:
@@ -117,6 +206,7 @@ def command_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name in _KEPT_VARIABLES or name.startswith(_KEPT_PREFIXES)
     }
+    kept["PATH"] = child_path()
     return kept | {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 
 
@@ -129,6 +219,7 @@ class _Output:
         self._head = bytearray()
         self._tail = bytearray()
         self._dropped = 0
+        self._notes: list[str] = []
 
     def take(self, data: bytes) -> None:
         if self._on_output is not None and (text := self._decoder.decode(data)):
@@ -142,11 +233,18 @@ class _Output:
             self._dropped += excess
             del self._tail[:excess]
 
+    def note(self, text: str) -> None:
+        """Add a line of ours at the end."""
+        self._notes.append(text)
+
     def text(self) -> str:
         head = self._head.decode(errors="replace")
         tail = self._tail.decode(errors="replace")
         gap = f"\n… ({self._dropped} bytes left out) …\n" if self._dropped else ""
-        return (head + gap + tail).replace("\r\n", "\n")
+        text = (head + gap + tail).replace("\r\n", "\n")
+        if self._notes and text and not text.endswith("\n"):
+            text += "\n"
+        return text + "".join(f"{note}\n" for note in self._notes)
 
 
 async def _read(read_end: int, output: _Output) -> None:
@@ -162,20 +260,12 @@ async def _read(read_end: int, output: _Output) -> None:
         transport.close()
 
 
-async def _end_all(process: asyncio.subprocess.Process, mark: str) -> None:
-    """End everything that belongs to the command: first asked, then killed."""
-    left = await asyncio.to_thread(_members, process.pid, mark)
-    if not left and process.returncode is not None:
-        return
-    for one in (signal.SIGTERM, signal.SIGKILL):
-        await asyncio.to_thread(_signal_all, left, one)
-        deadline_s = time.monotonic() + _TERM_GRACE_S
-        while time.monotonic() < deadline_s:
-            left = await asyncio.to_thread(_members, process.pid, mark)
-            if not left:
-                break
-            await asyncio.sleep(0.02)
-        if not left:
+async def _sweep(process: asyncio.subprocess.Process, mark: str) -> None:
+    """Kill everything that carries the mark or stayed in the session, then the supervisor."""
+    deadline_s = time.monotonic() + _SWEEP_S
+    while left := await asyncio.to_thread(_members, process.pid, mark):
+        await asyncio.to_thread(_kill_all, left)
+        if time.monotonic() >= deadline_s:
             break
     await process.wait()
 
@@ -205,9 +295,9 @@ def _has_mark(process: psutil.Process, mark: str) -> bool:
     return process.environ().get(_MARK) == mark
 
 
-def _signal_all(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+def _kill_all(processes: Iterable[psutil.Process]) -> None:
     for one in processes:
         try:
-            one.send_signal(number)
+            one.kill()
         except psutil.Error:
             continue

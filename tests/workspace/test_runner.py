@@ -40,6 +40,9 @@ def _alive(mark: str) -> list[str]:
         pytest.param("cat; echo end", 0, "end\n", id="standard-input-is-closed"),
         pytest.param("echo 'äöü €'", 0, "äöü €\n", id="text-beyond-ascii"),
         pytest.param("nosuchprogram 2>/dev/null", 127, "", id="unknown-program"),
+        pytest.param("kill -9 $$", 137, "", id="killed-by-a-signal"),
+        pytest.param("yes | head -1", 0, "y\n", id="broken-pipes-end-quietly"),
+        pytest.param("trap 'echo t' TERM; kill -TERM $$", 0, "t\n", id="signals-can-be-trapped"),
     ],
 )
 async def test_a_command_gives_its_output_and_exit_code(
@@ -95,6 +98,14 @@ async def test_start_up_files_are_not_read(tmp_path: Path) -> None:
         pytest.param("setsid sleep {mark} & wait", id="a-child-in-its-own-session"),
         pytest.param("trap '' TERM; sleep {mark} & while :; do wait; done", id="term-is-ignored"),
         pytest.param("(setsid nohup sleep {mark} >/dev/null 2>&1 &); sleep {mark}", id="a-daemon"),
+        pytest.param(
+            "(env -i setsid sleep {mark} &); sleep {mark}", id="a-daemon-without-its-mark"
+        ),
+        pytest.param(
+            "(setsid sh -c 'trap \"\" TERM; sleep {mark}' &); sleep {mark}", id="a-deaf-one"
+        ),
+        pytest.param("kill -STOP $PPID; sleep {mark}", id="the-supervisor-is-stopped"),
+        pytest.param("f() {{ sleep {mark} & sleep 0.01; f & }}; f; sleep {mark}", id="it-breeds"),
     ],
 )
 async def test_a_time_out_ends_the_command_with_all_it_started(
@@ -106,11 +117,25 @@ async def test_a_time_out_ends_the_command_with_all_it_started(
     assert _alive(mark) == []
 
 
+async def test_a_command_that_kills_its_supervisor_gains_nothing(tmp_path: Path) -> None:
+    mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
+    outcome = await check(f"setsid sleep {mark} & kill -9 $PPID; sleep {mark}", tmp_path)
+    assert (outcome.end, outcome.exit_code) == ("exited", None)
+    assert _alive(mark) == []
+
+
 async def test_an_orderly_end_takes_what_runs_in_the_background_with_it(tmp_path: Path) -> None:
     mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
     outcome = await check(f"setsid sleep {mark} & echo done", tmp_path)
-    assert (outcome.end, outcome.output) == ("exited", "done\n")
+    assert (outcome.end, outcome.exit_code) == ("exited", 0)
+    assert outcome.output == "done\n[ended with the command: sleep]\n"
     assert _alive(mark) == []
+
+
+async def test_what_ends_by_itself_in_time_is_not_spoken_of(tmp_path: Path) -> None:
+    outcome = await check("(sleep 0.05; touch late) & echo done", tmp_path)
+    assert outcome.output == "done\n"
+    assert (tmp_path / "late").exists()
 
 
 async def test_a_cancelled_command_is_gone_when_the_cancellation_arrives(tmp_path: Path) -> None:

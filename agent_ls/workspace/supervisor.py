@@ -1,0 +1,169 @@
+"""Runs one command as its child and lets nothing of it live on. Started by its path.
+
+Whatever the command starts becomes a child of this process when its own parent dies (Linux), so
+even a process that left its session and its environment is found. It imports nothing of the
+project, and ends everything when its standard input closes: then the server stopped it or died.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+
+_SET_CHILD_SUBREAPER = 36
+_LINGER_S = 0.2
+_TERM_GRACE_S = 0.5
+_KILL_S = 1.0
+_POLL_S = 0.02
+
+
+def main() -> int:
+    """Run ``argv[2:]``; write its exit code and what it left running to descriptor ``argv[1]``."""
+    status, command = int(sys.argv[1]), sys.argv[2:]
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    wake, wakened = os.pipe()
+    os.set_blocking(wakened, False)
+    signal.signal(signal.SIGCHLD, _note)
+    signal.set_wakeup_fd(wakened, warn_on_full_buffer=False)
+    # A whole group is often told to end; this process goes on until the group is gone.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _note)
+    child = _start(command, status)
+    _let_go_of_output()
+    code = _wait(child, wake)
+    if code is not None:
+        _linger(child, wake)
+    left = _names(_descendants())
+    _end_all(child, wake)
+    with suppress(OSError):
+        os.write(status, json.dumps({"code": code, "left": left}).encode())
+    return 0
+
+
+def _note(_number: int, _frame: object) -> None:
+    """Take a signal for what it is: a reason to look again."""
+
+
+def _start(command: list[str], status: int) -> int:
+    """Return the pid of the command, in a session of its own and without input."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setsid()
+        os.close(status)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        signal.set_wakeup_fd(-1)
+        # Python ignores these, and what is ignored stays so in a new program.
+        for name in ("SIGPIPE", "SIGXFSZ", "SIGCHLD", "SIGTERM", "SIGINT", "SIGHUP"):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+        os.execv(command[0], command)
+    except OSError as error:
+        os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def _let_go_of_output() -> None:
+    """Close the output here, so that it ends when the command's processes do."""
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+
+
+def _wait(child: int, wake: int) -> int | None:
+    """Return the child's exit code; None when it was told to stop before."""
+    while True:
+        code = _reap(child)
+        if code is not None:
+            return code
+        ready, _, _ = select.select([0, wake], [], [])
+        if wake in ready:
+            os.read(wake, 4_096)
+        if 0 in ready:
+            return None
+
+
+def _linger(child: int, wake: int) -> None:
+    """Let what is about to end after an orderly end do so by itself."""
+    deadline_s = time.monotonic() + _LINGER_S
+    while _descendants() and time.monotonic() < deadline_s:
+        if 0 in select.select([0, wake], [], [], _POLL_S)[0]:
+            return
+        _reap(child)
+
+
+def _reap(child: int) -> int | None:
+    """Collect everything that has ended; return the child's exit code if it is among them."""
+    found: int | None = None
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == child:
+                code = os.waitstatus_to_exitcode(ended[1])
+                found = code if code >= 0 else 128 - code
+    return found
+
+
+def _end_all(child: int, wake: int) -> None:
+    """Ask everything below to end, then kill it, until nothing is there or time is up."""
+    for number, limit_s in ((signal.SIGTERM, _TERM_GRACE_S), (signal.SIGKILL, _KILL_S)):
+        deadline_s = time.monotonic() + limit_s
+        told: set[int] = set()
+        while True:
+            _reap(child)
+            living = _descendants()
+            if not living or time.monotonic() >= deadline_s:
+                break
+            for pid in living:
+                # What was told to end may take its time; what came since must be told too.
+                if pid not in told or number == signal.SIGKILL:
+                    told.add(pid)
+                    with suppress(OSError):
+                        os.kill(pid, number)
+            if select.select([wake], [], [], _POLL_S)[0]:
+                os.read(wake, 4_096)
+
+
+def _descendants() -> list[int]:
+    """Return the living processes below this one; without /proc only what can be waited for."""
+    children: dict[int, list[int]] = {}
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208 - pathlib would double the start-up
+    except OSError:
+        return []
+    for name in names:
+        if not name.isdigit():
+            continue
+        with suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
+            if state != b"Z":
+                children.setdefault(int(parent), []).append(int(name))
+    found: list[int] = []
+    stack = [os.getpid()]
+    while stack:
+        below = children.get(stack.pop(), [])
+        found += below
+        stack += below
+    return found
+
+
+def _names(pids: list[int]) -> list[str]:
+    names: list[str] = []
+    for pid in pids[:20]:
+        with suppress(OSError), open(f"/proc/{pid}/comm", "rb") as file:  # noqa: PTH123
+            names.append(file.read().decode(errors="replace").strip())
+    return names
+
+
+if __name__ == "__main__":
+    sys.exit(main())
