@@ -21,6 +21,7 @@ from agent_ls.loop.state import SessionState, TurnState
 E = TypeVar("E")
 
 _CHARS_PER_TOKEN = 4
+_KEY_FAILURES = (ProviderFailure.AUTHENTICATION, ProviderFailure.FORBIDDEN)
 _CHARS_PER_MESSAGE = 16
 
 
@@ -123,7 +124,7 @@ class TurnView:
     def is_authentication_failure(self) -> bool:
         """Say whether the last model request failed because of the key."""
         attempts = list(self.each(e.AttemptFinished))
-        return bool(attempts) and attempts[-1].failure == ProviderFailure.AUTHENTICATION
+        return bool(attempts) and attempts[-1].failure in _KEY_FAILURES
 
     def call_arguments(self, call_id: str) -> str:
         """Return the arguments a call really ran with; empty when it never started."""

@@ -5,21 +5,26 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.domain.calls import ToolResult
+from agent_ls.loop.ports import Root
 from agent_ls.loop.sockets import FollowUp, FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import text_tokens
 from agent_ls.policies.followups.mask_secrets import MaskSecrets, MaskSecretsOptions
 from agent_ls.policies.followups.truncate_result import TruncateResult, TruncateResultOptions
+from agent_ls.tools.read_file import ReadFile, ReadFileArguments
 from agent_ls.tools.update_plan import UpdatePlan, UpdatePlanArguments
+from agent_ls.workspace.disk import DiskWorkspace
 from tests.policies.views import call_of, view_of
 
 PLANNED = PlannedCall(call_of("update_plan"), UpdatePlan(), UpdatePlanArguments(items=()))
 FAKE_KEY = "AKIA" + "QWERTYUIOPASDFGH"
 
 
-async def check(policy: FollowUp, result: ToolResult) -> FollowUpOutcome:
+async def check(
+    policy: FollowUp, result: ToolResult, planned: PlannedCall = PLANNED
+) -> FollowUpOutcome:
     """Return what the policy makes of the result; doing it twice must change nothing more."""
-    outcome = await policy.follow(PLANNED, result, view_of())
-    again = await policy.follow(PLANNED, outcome.result, view_of())
+    outcome = await policy.follow(planned, result, view_of())
+    again = await policy.follow(planned, outcome.result, view_of())
     assert again.result == outcome.result
     assert (outcome.result.call_id, outcome.result.error) == (result.call_id, result.error)
     return outcome
@@ -86,6 +91,20 @@ async def test_what_is_too_long_is_cut_and_kept_whole_in_the_store(store, text, 
     assert text_tokens(cut.text) <= max(options.max_tokens, 100)
     kept = await store.get_blob(cut.output_id)
     assert kept == text.encode(errors="replace")
+
+
+@pytest.mark.parametrize(
+    "lines, is_whole",
+    [
+        pytest.param(600, True, id="a-file-of-600-lines-is-read-whole"),
+        pytest.param(3_000, False, id="a-file-of-3000-lines-is-cut"),
+    ],
+)
+async def test_a_file_that_is_read_may_be_longer(store, tmp_path, lines, is_whole) -> None:
+    tool = ReadFile(DiskWorkspace([Root("project", tmp_path, False)]))
+    planned = PlannedCall(call_of("read_file"), tool, ReadFileArguments(path="a.py"))
+    outcome = await check(TruncateResult(store), result_with(numbered(lines)), planned)
+    assert (outcome.result.output_id is None) is is_whole
 
 
 async def test_the_first_forty_and_the_last_twenty_lines_stay(store) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.calls import ToolKind, ToolResult
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports import Store
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
@@ -25,6 +25,8 @@ class TruncateResultOptions(Record):
 
     max_tokens: int = Field(default=2_000, ge=0)
     """Results up to this size stay whole; 0: all do, and less than 100 counts as 100."""
+    max_read_tokens: int = Field(default=10_000, ge=0)
+    """The same for files that are read: whoever asks for a file wants its middle too."""
     head_lines: int = Field(default=40, ge=0)
     """Lines kept from the beginning of a longer one."""
     tail_lines: int = Field(default=20, ge=0)
@@ -47,7 +49,9 @@ class TruncateResult:
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
         """Answer from the size of the result's text."""
-        limit = max(self.options.max_tokens, _MIN_TOKENS) if self.options.max_tokens else 0
+        is_read = planned.tool.kind is ToolKind.READ
+        wanted = self.options.max_read_tokens if is_read else self.options.max_tokens
+        limit = max(wanted, _MIN_TOKENS) if wanted else 0
         if not limit or text_tokens(result.text) <= limit:
             return FollowUpOutcome(result)
         # A result that was cut before keeps its handle: that one names the whole text.
