@@ -7,12 +7,14 @@ some editors apply and never answer, some say yes and skip, some refuse what com
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from lsprotocol import types
+
 from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
-from agent_ls.lsp.convert import sayable
+from agent_ls.lsp.convert import sayable, text_edits
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 
 SHOW_S = 2.0
@@ -28,19 +30,12 @@ class Reply:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TextEdit:
-    """One replacement in the client's lines and columns."""
-
-    start: tuple[int, int]
-    end: tuple[int, int]
-    text: str
-
-
 class EditSender(Protocol):
     """Sends one document's edit to the editor and waits for its answer, within a limit."""
 
-    async def apply_text(self, snapshot: Snapshot, edits: list[TextEdit], label: str) -> Reply:
+    async def apply_text(
+        self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
+    ) -> Reply:
         """Send; ``snapshot`` names the document and the version that the edit was computed on."""
         ...
 
@@ -89,6 +84,7 @@ class BufferEdits:
                 )
             if base_version is not None and self._version_of(snapshot.text) != base_version:
                 return EditOutcome(status="stale", reason="the text changed meanwhile")
+            replacements = sayable(snapshot.text, replacements)
             expected = apply_replacements(snapshot.text, replacements)
             if expected == snapshot.text:
                 version = self._version_of(expected)
@@ -108,9 +104,11 @@ class BufferEdits:
         replacements: tuple[Replacement, ...],
         label: str,
     ) -> EditOutcome:
+        positions = self._documents.positions(snapshot.uri)
+        assert positions is not None, "the document was found open just now"
         shown = asyncio.ensure_future(self._wait_until_shown(snapshot, expected))
         reply = asyncio.ensure_future(
-            self._sender.apply_text(snapshot, self._edits(snapshot, replacements), label)
+            self._sender.apply_text(snapshot, text_edits(positions, replacements), label)
         )
         closed = asyncio.ensure_future(self._closed.wait())
         try:
@@ -121,7 +119,7 @@ class BufferEdits:
         finally:
             shown.cancel()
             closed.cancel()
-        outcome = self._judge(snapshot, expected, reply)
+        outcome = self._judge(snapshot, expected, replacements, reply)
         if not reply.done():
             self._waiting.add(reply)
             reply.add_done_callback(self._waiting.discard)
@@ -129,26 +127,37 @@ class BufferEdits:
                 self._unanswered[snapshot.uri] = reply
         return outcome
 
-    def _judge(self, before: Snapshot, expected: str, reply: asyncio.Future[Reply]) -> EditOutcome:
+    def _judge(
+        self,
+        before: Snapshot,
+        expected: str,
+        replacements: tuple[Replacement, ...],
+        reply: asyncio.Future[Reply],
+    ) -> EditOutcome:
         """Return what the document's text proves, and only then what the editor said."""
         now = self._documents.get(before.uri)
-        if now is not None and now.in_sync and _same(now.text, expected):
-            return EditOutcome(status="applied", version=self._version_of(now.text), text=now.text)
-        answer = reply.result() if reply.done() and not reply.cancelled() else Reply("nothing")
         if now is None:
             return EditOutcome(
                 status="unconfirmed", reason="the document was closed while it was edited."
             )
-        moved = now.text != before.text
+        spans = list(_cores(before.text, replacements))
+        if now.in_sync and (
+            _same(now.text, expected)
+            or _changed_elsewhere(expected, now.text, [(new, end) for _, _, new, end in spans])
+        ):
+            return EditOutcome(status="applied", version=self._version_of(now.text), text=now.text)
+        answer = reply.result() if reply.done() and not reply.cancelled() else Reply("nothing")
+        is_moved = now.text != before.text
+        if is_moved and (
+            answer.said == "no"
+            or _changed_elsewhere(before.text, now.text, [(old, end) for old, end, _, _ in spans])
+        ):
+            return EditOutcome(status="stale", reason="the text changed meanwhile")
         if answer.said == "no":
-            if moved:
-                return EditOutcome(status="stale", reason="the text changed meanwhile")
-            return EditOutcome(
-                status="refused",
-                reason=f"the editor refused the edit{': ' if answer.reason else ''}{answer.reason}",
-            )
+            why = f": {answer.reason}" if answer.reason else ""
+            return EditOutcome(status="refused", reason=f"the editor refused the edit{why}")
         said = "said it applied the edit" if answer.said == "yes" else "never answered"
-        shows = "shows another text" if moved else "still shows the old text"
+        shows = "shows another text" if is_moved else "still shows the old text"
         return EditOutcome(status="unconfirmed", reason=f"the editor {said} but {shows}.")
 
     async def _wait_until_shown(self, before: Snapshot, expected: str) -> None:
@@ -160,13 +169,42 @@ class BufferEdits:
         # The caller ends this by cancelling; the limit is only for a caller that is gone.
         await self._documents.wait_for(before.uri, is_there, timeout_s=3600)
 
-    def _edits(self, snapshot: Snapshot, replacements: tuple[Replacement, ...]) -> list[TextEdit]:
-        positions = self._documents.positions(snapshot.uri)
-        assert positions is not None, "asked right after the document was found open"
-        return [
-            TextEdit(positions.position(one.start), positions.position(one.end), one.text)
-            for one in sayable(snapshot.text, replacements)
-        ]
+
+def _cores(text: str, replacements: tuple[Replacement, ...]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield what each replacement really changes: its span in the old text and in the new one."""
+    shift = 0
+    for one in replacements:
+        old = text[one.start : one.end]
+        head, tail = _shared_ends(old, one.text)
+        start = one.start + head
+        yield start, one.end - tail, start + shift, one.start + shift + len(one.text) - tail
+        shift += len(one.text) - len(old)
+
+
+def _changed_elsewhere(text: str, now: str, spans: Sequence[tuple[int, int]]) -> bool:
+    """Say whether all that differs between two texts lies apart from these spans of the first.
+
+    Then the spans prove themselves: the person typed beside them, and they are as they were.
+    """
+    head, tail = _shared_ends(text, now)
+    return all(end < head or len(text) - tail < start for start, end in spans)
+
+
+def _shared_ends(one: str, other: str) -> tuple[int, int]:
+    """Return how many characters two texts share at the start and, beyond those, at the end."""
+    limit = min(len(one), len(other))
+    head = _longest(limit, lambda size: one[:size] == other[:size])
+    tail = _longest(limit - head, lambda size: one[len(one) - size :] == other[len(other) - size :])
+    return head, tail
+
+
+def _longest(limit: int, is_shared: Callable[[int], bool]) -> int:
+    """Return the greatest size up to ``limit`` that is shared; every smaller one is, too."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if is_shared(middle) else (low, middle - 1)
+    return low
 
 
 async def _first(futures: Sequence[asyncio.Future[Any]], timeout_s: float | None = None) -> None:

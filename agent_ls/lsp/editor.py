@@ -14,7 +14,7 @@ from collections.abc import Callable
 from lsprotocol import types
 
 from agent_ls.lsp.asking import ClientError, ClientRefused
-from agent_ls.lsp.buffer_edits import Reply, TextEdit
+from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import Snapshot
 from agent_ls.lsp.language_server import AgentLanguageServer
 from agent_ls.lsp.notices import Level
@@ -55,7 +55,9 @@ class EditorClient:
         """Note that the person ran a command: from now on for a moment every editor takes edits."""
         self._last_command_s = time.monotonic()
 
-    async def apply_text(self, snapshot: Snapshot, edits: list[TextEdit], label: str) -> Reply:
+    async def apply_text(
+        self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
+    ) -> Reply:
         """Have one document edited; offer the edit where the editor takes none by itself."""
         edit = _workspace_edit(snapshot, edits)
         profile = self._server.profile
@@ -163,12 +165,7 @@ class EditorClient:
         return Reply("yes") if result.applied else Reply("no", result.failure_reason or "")
 
 
-def _workspace_edit(snapshot: Snapshot, edits: list[TextEdit]) -> types.WorkspaceEdit:
+def _workspace_edit(snapshot: Snapshot, edits: list[types.TextEdit]) -> types.WorkspaceEdit:
     document = types.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.version)
-    changes = [
-        types.TextEdit(types.Range(types.Position(*one.start), types.Position(*one.end)), one.text)
-        for one in edits
-    ]
-    return types.WorkspaceEdit(
-        document_changes=[types.TextDocumentEdit(text_document=document, edits=changes)]
-    )
+    change = types.TextDocumentEdit(text_document=document, edits=[*edits])
+    return types.WorkspaceEdit(document_changes=[change])

@@ -12,13 +12,15 @@ import asyncio
 import contextlib
 import importlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from agent_ls import __version__
 from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.structuring import REQUEST_FAILED
 
 if TYPE_CHECKING:
     from agent_ls.lsp.edge import Edge
@@ -177,7 +179,7 @@ def _register_life(server: AgentLanguageServer, life: _Life) -> None:
 def _feature(life: _Life, module: str) -> Any:
     async def handler(params: Any) -> Any:
         handle = importlib.import_module(f"agent_ls.lsp.handlers.{module}").handle
-        return await handle(life.edge, params)
+        return await _told(handle(life.edge, params))
 
     return handler
 
@@ -188,6 +190,18 @@ def _command(life: _Life, place: str) -> Any:
     async def handler(*arguments: Any) -> Any:
         life.edge.editor.command_came()
         function = getattr(importlib.import_module(f"agent_ls.lsp.handlers.{module}"), name)
-        return await function(life.edge, *arguments)
+        return await _told(function(life.edge, *arguments))
 
     return handler
+
+
+async def _told(work: Awaitable[Any]) -> Any:
+    """Answer what a person can do something about with its words; it is no defect of ours."""
+    from agent_ls.domain.errors import AgentLsError, BugError
+
+    try:
+        return await work
+    except BugError:
+        raise
+    except AgentLsError as error:
+        raise JsonRpcException(str(error), REQUEST_FAILED) from error

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
+from lsprotocol import types
 
 from agent_ls.domain.edits import EditOutcome, Replacement
-from agent_ls.lsp.buffer_edits import BufferEdits, Reply, TextEdit
+from agent_ls.lsp.buffer_edits import BufferEdits, Reply
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
 from agent_ls.lsp.editor_workspace import version_of
 
@@ -26,16 +27,22 @@ class ScriptedEditor:
     before: Callable[[], None] | None = None
     """What the person does before the editor gets to the edit."""
     line_end: str = "\n"
-    sent: list[list[TextEdit]] = field(default_factory=list)
+    sent: list[list[types.TextEdit]] = field(default_factory=list)
 
-    async def apply_text(self, snapshot: Snapshot, edits: list[TextEdit], label: str) -> Reply:
+    async def apply_text(
+        self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
+    ) -> Reply:
         self.sent.append(edits)
         await asyncio.sleep(0)
         if self.before is not None:
             self.before()
         if self.applies:
             changes = [
-                Change(one.text.replace("\n", self.line_end), one.start, one.end)
+                Change(
+                    one.new_text.replace("\n", self.line_end),
+                    (one.range.start.line, one.range.start.character),
+                    (one.range.end.line, one.range.end.character),
+                )
                 for one in reversed(edits)
             ]
             self.documents.change(URI, (snapshot.version or 0) + 1, changes)
@@ -109,6 +116,30 @@ async def test_typing_before_a_refusal_makes_the_edit_stale() -> None:
     assert outcome.status == "stale"
 
 
+@pytest.mark.parametrize(
+    "applies, at, status",
+    [
+        pytest.param(False, (2, 0), "stale", id="typed-beside-a-skipped-edit"),
+        pytest.param(False, (0, 0), "stale", id="typed-before-a-skipped-edit"),
+        pytest.param(True, (2, 0), "applied", id="typed-beside-an-applied-edit"),
+        pytest.param(False, (0, 4), "unconfirmed", id="typed-where-the-edit-is"),
+    ],
+)
+async def test_typing_apart_from_the_edit_hides_nothing(
+    applies: bool, at: tuple[int, int], status: str
+) -> None:
+    documents = opened("a = 1\nb = 2\n")
+
+    def type_first() -> None:
+        documents.change(URI, 1, [Change("# typed\n", at, at)])
+
+    editor = ScriptedEditor(documents, applies, Reply("yes"), before=type_first)
+    outcome = await check(editor, base="a = 1\nb = 2\n", start=0, end=5, text="a = 7")
+    assert outcome.status == status
+    if applies:
+        assert outcome.text == "a = 7\nb = 2\n# typed\n"
+
+
 async def test_an_editor_that_makes_line_ends_uniform_has_applied_the_edit() -> None:
     editor = ScriptedEditor(opened("a\r\nb\r\n"), line_end="\r\n")
     outcome = await check(editor, base="a\r\nb\r\n", start=3, end=3, text="new\n")
@@ -120,7 +151,7 @@ async def test_places_are_sent_in_the_clients_columns() -> None:
     editor = ScriptedEditor(opened("s = '😀'\n"))
     outcome = await check(editor, base="s = '😀'\n", start=6, end=7, text='"')
     assert outcome.status == "applied"
-    assert editor.sent[0][0].start == (0, 7)
+    assert editor.sent[0][0].range.start.character == 7
 
 
 async def test_a_document_closed_while_it_is_edited_is_unconfirmed() -> None:

@@ -1,7 +1,6 @@
 """Editors for tests: real LSP clients with real buffers that answer as named editors do.
 
-What an editor declares is captured from it (pytest-lsp's collection) or, where none was captured,
-written down from what the editor was seen to send.
+What an editor declares was captured from a real one (tests/clients).
 """
 
 from __future__ import annotations
@@ -13,54 +12,46 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest_lsp
-
 from agent_ls.lsp.demo_client import DemoClient
 
-_CAPTURED = Path(pytest_lsp.__file__).parent / "clients"
+_CAPTURED = Path(__file__).parent.parent / "clients"
 
 
 @dataclass(frozen=True)
 class EditorKind:
     """One editor: what it says, and how it treats edits."""
 
-    name: str | None
-    version: str | None
-    capabilities: Mapping[str, Any]
+    hello: Mapping[str, Any]
+    """The parameters of ``initialize`` that a real one sent."""
     stale: str = "refuse"
-    """What it does with an edit for another version: ``refuse``, ``skip`` and say yes, ``apply``."""
+    """What it does with an edit for another version: ``refuse``, ``skip`` (says yes), ``apply``."""
     knows_message_requests: bool = True
 
 
-def _captured(file: str) -> Any:
-    return json.loads((_CAPTURED / file).read_text())["capabilities"]
+def _kind(file: str, stale: str = "refuse", *, knows_message_requests: bool = True) -> EditorKind:
+    """Return an editor as it was captured, but without our extension, if it had that."""
+    hello = json.loads((_CAPTURED / file).read_text())
+    hello["capabilities"].pop("experimental", None)
+    (hello.get("initializationOptions") or {}).pop("agent", None)
+    return EditorKind(hello, stale, knows_message_requests)
+
+
+def _panel() -> EditorKind:
+    """VS Code with our extension, which opts in."""
+    return EditorKind(json.loads((_CAPTURED / "vscode_1.139.json").read_text()))
 
 
 def _kinds() -> dict[str, EditorKind]:
-    bare = {
-        "workspace": {"applyEdit": False, "workspaceFolders": True},
-        "textDocument": {
-            "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}},
-            "publishDiagnostics": {"relatedInformation": True},
-        },
-        "window": {"workDoneProgress": True},
-    }
-    vscode = _captured("visual_studio_code_v1.65.2.json")
     return {
-        "vscode": EditorKind("Visual Studio Code", "1.65.2", vscode),
-        "neovim": EditorKind("Neovim", "0.7.2", _captured("neovim_v0.7.0.json"), stale="skip"),
-        "neovim11": EditorKind("Neovim", "0.11.0", _captured("neovim_v0.11.0.json"), stale="skip"),
-        "panel": EditorKind(
-            "Visual Studio Code", "1.100.0", {**vscode, "experimental": {"agent": {"version": 1}}}
-        ),
-        "kate": EditorKind(None, None, bare, stale="apply", knows_message_requests=False),
-        "ale": EditorKind(
-            None,
-            None,
-            {"workspace": {"applyEdit": False, "configuration": False}, "textDocument": {}},
-            stale="apply",
-            knows_message_requests=False,
-        ),
+        "vscode": _kind("vscode_1.139.json"),
+        "panel": _panel(),
+        "neovim": _kind("neovim_0.7.json", "skip"),
+        "neovim11": _kind("neovim_0.11.json", "skip"),
+        "helix": _kind("helix_25.01.json", knows_message_requests=False),
+        "eglot": _kind("eglot_1.17.json"),
+        "lsp_mode": _kind("lsp_mode_8.0.json"),
+        "kate": _kind("kate_22.12.json", "apply", knows_message_requests=False),
+        "ale": _kind("ale_3.3.json", "apply", knows_message_requests=False),
     }
 
 
@@ -79,15 +70,15 @@ class ClientEditor(DemoClient):
         has_folder: bool = True,
         encodings: list[str] | None = None,
     ) -> None:
-        capabilities = dict(kind.capabilities)
+        capabilities = dict(kind.hello["capabilities"])
         if encodings:
             general = capabilities.get("general") or {}
             capabilities["general"] = {**general, "positionEncodings": encodings}
         super().__init__(
             root,
             capabilities=capabilities,
-            name=kind.name or "",
-            initialization_options=options,
+            name=(kind.hello.get("clientInfo") or {}).get("name", ""),
+            initialization_options={**(kind.hello.get("initializationOptions") or {}), **options},
             has_folder=has_folder,
         )
         self.kind = kind
@@ -103,9 +94,8 @@ class ClientEditor(DemoClient):
         self.save_works = True
 
     def client_info(self) -> dict[str, Any] | None:
-        if self.kind.name is None:
-            return None
-        return {"name": self.kind.name, "version": self.kind.version}
+        info: dict[str, Any] | None = self.kind.hello.get("clientInfo")
+        return info
 
     async def answer(self, method: str, params: Any) -> Any:
         if method == "window/showMessageRequest":

@@ -19,13 +19,7 @@ from tests.support.client_editors import KINDS, ClientEditor
 from tests.support.markers import Place, Step, Story
 
 _WAIT_S = 60
-SERVER = (
-    sys.executable,
-    "-W",
-    "error::ResourceWarning",
-    "-c",
-    "import sys; from agent_ls.cli.main import main; sys.exit(main(['serve']))",
-)
+SERVER = (sys.executable, "-m", "agent_ls", "serve")
 
 
 class StoryFailed(AssertionError):
