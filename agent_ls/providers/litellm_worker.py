@@ -56,8 +56,12 @@ class Library:
         self._httpx = httpx
         self._routes: dict[tuple[str, str | None], Route] = {}
         litellm.suppress_debug_info = True
+        # It would load 40 MB of word pieces to estimate a cost that nobody reads: we use usage.
+        litellm.disable_token_counter = True
         self._litellm.disable_aiohttp_transport = True
         http = self._litellm.llms.custom_httpx.http_handler
+        # One for all clients, because reading the certificates takes time and memory.
+        self._certificates = http.get_ssl_configuration()
         self._unredirected = http.AsyncHTTPHandler(follow_redirects=False)
 
     async def warm(self) -> None:
@@ -68,7 +72,7 @@ class Library:
             return httpx.Response(200, content=done)
 
         transport = httpx.MockTransport(answer)
-        async with httpx.AsyncClient(transport=transport) as nobody:
+        async with httpx.AsyncClient(transport=transport, verify=self._certificates) as nobody:
             self._litellm.aclient_session = nobody
             stream = await self.complete(
                 model="openai/warm",
@@ -81,7 +85,9 @@ class Library:
                 pass
         # A redirect could carry the conversation, and the key, to another host.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-        self._litellm.aclient_session = httpx.AsyncClient(follow_redirects=False, limits=limits)
+        self._litellm.aclient_session = httpx.AsyncClient(
+            follow_redirects=False, limits=limits, verify=self._certificates
+        )
 
     async def complete(self, **arguments: Any) -> Any:
         """Begin a streamed completion."""
