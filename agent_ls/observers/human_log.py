@@ -1,18 +1,40 @@
 """The log for a person: one short line per thing that happened, as it happens.
 
-Source: seed 002, human log (level 25). Deltas are not its business.
+Source: seed 002, "Human logging". Streamed text is shown elsewhere.
 """
 
 from __future__ import annotations
 
-import json
-from typing import TextIO, cast
+from dataclasses import dataclass, field
+from typing import TextIO
 
-from agent_ls.domain import events as e
-from agent_ls.safety.text import visible_line
+from agent_ls.domain import events as ev
+from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import TurnStatus
+from agent_ls.observers.call_summary import short, summary_of
 
-_MAX_CHARS = 120
-_MAIN_ARGUMENTS = ("path", "command", "pattern", "query", "question", "handle")
+_MAX_FINDINGS = 5
+_SIGNS = {
+    TurnStatus.SUCCESS: "✅ Done",
+    TurnStatus.PARTIAL: "⚠️  Stopped before it was done",
+    TurnStatus.ESCALATED: "⚠️  Stopped for a person to decide",
+    TurnStatus.FAILED: "❌ Failed",
+    TurnStatus.CANCELLED: "⏹️  Cancelled",
+}
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the last line of a turn adds up, and what later lines refer to."""
+
+    steps: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+    last_started: str = ""
+    asked: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
 
 
 class HumanLog:
@@ -22,96 +44,178 @@ class HumanLog:
         """Take where to write; without answers where these are shown as they stream."""
         self._stream = stream
         self._with_answers = with_answers
-        self._tools: dict[str, str] = {}
+        self._turn = _Turn()
 
-    def on_event(self, stored: e.StoredEvent) -> None:
-        """Write the event's line, if it has one."""
-        if line := self._line(stored.event):
-            self._stream.write(line + "\n")
-            self._stream.flush()
+    def on_event(self, stored: ev.StoredEvent) -> None:
+        """Write the event's lines, if it has any."""
+        lines: list[str] = []
+        for part in (self._of_step, self._of_call, self._of_turn, _of_policies):
+            lines = lines or part(stored.event)
+        if not lines:
+            return
+        text = "".join(f"{line}\n" for line in lines)
+        try:
+            self._stream.write(text)
+        except UnicodeEncodeError as error:
+            # A terminal that cannot show the signs still gets the words.
+            self._stream.write(text.encode(error.encoding, "replace").decode(error.encoding))
+        self._stream.flush()
 
-    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+    def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
         """Streamed pieces are shown elsewhere."""
 
-    def _line(self, event: e.Event) -> str:
+    def _of_step(self, event: ev.Event) -> list[str]:
+        """Return the lines of asking the model."""
         match event:
-            case e.RequestPrepared():
-                return f"→ step {event.number}: asking the model ({event.estimated_tokens} tokens)"
-            case e.AttemptFinished():
-                return _attempt(event)
-            case e.RecoveryChosen():
-                return f"↻ {event.origin}: {event.action} {_short(event.text)}"
-            case e.Answered():
-                self._tools |= {call.id: call.tool for call in event.message.calls}
-                is_shown = self._with_answers and event.message.text
-                return f"← {_short(event.message.text)}" if is_shown else ""
-            case e.ToolCallStarted():
-                return f"  {event.tool} {_summary(event.arguments_json)}"
-            case e.ToolCallFinished():
-                return self._result(event)
-            case e.CallDecided(decision="deny"):
-                return f"  denied by {event.origin}: {_short(event.reason)}"
+            case ev.RequestPrepared():
+                self._turn.steps = event.number
+                without = ", text only" if event.text_only else ""
+                tokens = f"about {event.estimated_tokens:,} tokens"
+                return ["", f"🔄 Step {event.number} → asking the model ({tokens}{without})"]
+            case ev.AttemptFinished():
+                self._turn.tokens += event.usage.total_tokens
+                self._turn.cost_usd += event.usage.cost_usd
+                return [_attempt(event)]
+            case ev.RecoveryChosen():
+                wait = f" in {event.wait_s:g} s" if event.wait_s else ""
+                words = f": {short(event.text)}" if event.text else ""
+                return [f"   ↻ {event.origin}: {event.action}{wait}{words}"]
+            case ev.Answered():
+                return self._answered(event)
             case _:
-                return _rarer(event)
+                return []
 
-    def _result(self, event: e.ToolCallFinished) -> str:
+    def _answered(self, event: ev.Answered) -> list[str]:
+        calls = event.message.calls
+        self._turn.asked |= {call.id: call for call in calls}
+        lines: list[str] = []
+        if self._with_answers and event.message.text.strip():
+            lines.append(f"   💬 {short(event.message.text)}")
+        many = "" if len(calls) == 1 else "s"
+        what = f"{len(calls)} tool call{many}" if calls else "a final text"
+        return [*lines, f"   ✓ The model answered with {what}"]
+
+    def _of_call(self, event: ev.Event) -> list[str]:
+        """Return the lines of one tool call."""
+        match event:
+            case ev.ToolCallStarted():
+                self._turn.calls += 1
+                self._turn.last_started = event.call_id
+                return [f"   {_named(event.tool, event.arguments_json)}"]
+            case ev.CallDecided(decision="deny"):
+                call = self._turn.asked.get(event.call_id)
+                named = _named(call.tool, call.arguments_json) if call else "🔧 a call"
+                return [f"   {named}", f"      ⛔ {event.origin}: {short(event.reason)}"]
+            case ev.EditApplied():
+                return [f"      {_edit(event)}"]
+            case ev.ToolCallFinished():
+                return [f"      {self._result(event)}"]
+            case ev.ApprovalRequested(request=request):
+                return [f"   ❓ May it? {short(request.preview.title)} ({short(request.reason)})"]
+            case ev.ApprovalResolved(answer=answer):
+                note = f": {short(answer.note)}" if answer.note else ""
+                return [f"      ↳ {answer.choice} ({answer.by}){note}"]
+            case ev.FindingsReported():
+                return _checked(event)
+            case _:
+                return []
+
+    def _result(self, event: ev.ToolCallFinished) -> str:
         result = event.result
-        sign = "✗" if result.error else "✓"
-        name = self._tools.get(result.call_id, "call")
-        return f"  {sign} {name} ({result.duration_ms} ms) {_short(result.text)}"
+        call = self._turn.asked.get(result.call_id)
+        # Calls that run at the same time end in any order.
+        is_next = result.call_id == self._turn.last_started
+        which = "" if is_next or call is None else f"{call.tool}: "
+        seconds = f" ({result.duration_ms / 1000:.1f} s)" if result.duration_ms >= 100 else ""
+        if result.error is None:
+            return f"✓ {which}OK{seconds}"
+        return f"✗ {which}{result.error.upper()}{seconds}: {short(result.text)}"
+
+    def _of_turn(self, event: ev.Event) -> list[str]:
+        """Return the lines of a turn's beginning, its end and what a person does to it."""
+        match event:
+            case ev.TurnStarted(prompt=prompt):
+                self._turn = _Turn()
+                return [f"▶ {short(prompt)}"]
+            case ev.SessionResumed(interrupted_calls=calls):
+                return [f"▶ Resumed; interrupted calls: {len(calls)}"]
+            case ev.PromptQueued(text=text, kind=kind):
+                return [f"▶ {'While it works' if kind == 'steer' else 'Next'}: {short(text)}"]
+            case ev.CancelRequested(by=by):
+                return [f"⏹️  Stopping ({short(by)})"]
+            case ev.Moved(to=Phase.CLOSE, stop=stop):
+                return [f"🔄 Closing ({stop or 'asked to'}, {self._counted_steps()})"]
+            case ev.TurnEnded():
+                return self._ended(event)
+            case _:
+                return []
+
+    def _ended(self, event: ev.TurnEnded) -> list[str]:
+        turn = self._turn
+        calls = f"{turn.calls} tool call{'' if turn.calls == 1 else 's'}"
+        cost = f", ${turn.cost_usd:.4f}" if turn.cost_usd else ""
+        reason = f": {short(event.failure_reason)}" if event.failure_reason else ""
+        sign = _SIGNS.get(event.status, event.status.value)
+        return [
+            "",
+            f"{sign} ({event.stop}){reason}",
+            f"   {self._counted_steps()}, {calls}, {turn.tokens:,} tokens{cost}",
+        ]
+
+    def _counted_steps(self) -> str:
+        return f"{self._turn.steps} step{'' if self._turn.steps == 1 else 's'}"
 
 
-def _rarer(event: e.Event) -> str:
-    """Return the line of what happens less than once a step."""
+def _of_policies(event: ev.Event) -> list[str]:
+    """Return the lines of what checks, gates and compactors have to say."""
     match event:
-        case e.TurnStarted():
-            return f"● {_short(event.prompt)}"
-        case e.SessionResumed():
-            return f"● resumed; {len(event.interrupted_calls)} calls had been interrupted"
-        case e.GateFailed():
-            return f"! {event.origin}: {_short(event.text)}"
-        case e.AdvisoryRaised():
-            return f"! {event.origin}: {_short(event.text)}"
-        case e.Compacted():
-            return f"! compacted: {event.before_tokens} → {event.after_tokens} tokens"
-        case e.FindingsReported():
-            return "".join(f"! not checked: {_short(problem)}" for problem in event.problems)
-        case e.CancelRequested():
-            return f"■ stopping ({event.by})"
-        case e.Moved(to="close"):
-            return f"■ closing: {_short(event.why)}"
-        case e.TurnEnded():
-            return f"■ {event.status}: {event.stop}"
+        case ev.AdvisoryRaised(origin=origin, text=text):
+            return [f"   ⚠️  {origin}: {short(text)}"]
+        case ev.GateFailed(origin=origin, text=text):
+            return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
+        case ev.QuestionAsked(question=question):
+            return [f"   ❓ {short(question.text)} ({question.origin})"]
+        case ev.QuestionResolved(answer=answer):
+            return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
+        case ev.Compacted():
+            size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
+            return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]
         case _:
-            return ""
+            return []
 
 
-def _attempt(event: e.AttemptFinished) -> str:
+def _named(tool: str, arguments_json: str) -> str:
+    # The name of a tool from elsewhere begins with its server's.
+    server, slash, _ = tool.partition("/")
+    about = summary_of(tool, arguments_json)
+    line = f"{'🌐' if slash else '🔧'} {short(tool)}"
+    line += f" → {about}" if about else ""
+    return f"{line} (MCP: {short(server)})" if slash else line
+
+
+def _attempt(event: ev.AttemptFinished) -> str:
     if event.failure:
-        return f"✗ model: {event.failure}: {_short(event.message)}"
+        return f"   ❌ Model: {event.failure}: {short(event.message)}"
     usage = event.usage
-    return (
-        f"  model: {event.finish}, {usage.input_tokens} in ({usage.cache_read_tokens} cached), "
-        f"{usage.output_tokens} out, ${usage.cost_usd:.4f}, {event.duration_ms} ms"
-    )
+    cached = f", {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
+    cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
+    tokens = f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
+    return f"   · {event.finish}: {tokens}{cost}, {event.duration_ms / 1000:.1f} s"
 
 
-def _summary(arguments_json: str) -> str:
-    """Return the argument that says most of a call."""
-    try:
-        arguments = json.loads(arguments_json)
-    except ValueError:
-        return _short(arguments_json)
-    if not isinstance(arguments, dict):
-        return _short(arguments_json)
-    known = cast("dict[str, object]", arguments)
-    for name in _MAIN_ARGUMENTS:
-        if name in known:
-            return _short(str(known[name]))
-    return ""
+def _edit(event: ev.EditApplied) -> str:
+    if event.status == "applied":
+        return f"✎ {short(event.path)} (+{event.added_lines} -{event.removed_lines})"
+    return f"✎ {short(event.path)}: {event.status}: {short(event.reason)}"
 
 
-def _short(text: str) -> str:
-    """Return a text's first line with everything odd in it made visible, cut to fit."""
-    line = visible_line(text.strip().partition("\n")[0])
-    return line if len(line) <= _MAX_CHARS else line[:_MAX_CHARS] + "…"
+def _checked(event: ev.FindingsReported) -> list[str]:
+    count = len(event.findings)
+    sign = f"⚠️  {count} new finding{'' if count == 1 else 's'}" if count else "✓"
+    lines = [f"      🔍 Checks: {sign}", *map(_finding, event.findings[:_MAX_FINDINGS])]
+    return [*lines, *(f"      🔍 {short(problem, 200)}" for problem in event.problems)]
+
+
+def _finding(finding: Finding) -> str:
+    place = f"{finding.path}:{finding.start_line + 1}"
+    return f"         {short(f'{place}: {finding.checker} {finding.code} {finding.message}')}"

@@ -1,98 +1,402 @@
-"""What the logs say of a turn."""
+"""What the logs say of a turn, to a person and to a program."""
 
 from __future__ import annotations
 
 import io
 import json
+import logging
 import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from agent_ls.domain import events as e
+from agent_ls.domain import events as ev
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    Preview,
+    Question,
+    QuestionAnswer,
+)
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.findings import Finding
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
+from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
 
-_CALL = ToolCall(id="cal_1", provider_id="p", tool="read_file", arguments_json='{"path": "a.py"}')
+SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
 
-def stored(*events: e.Event) -> Sequence[e.StoredEvent]:
+def stored(*events: ev.Event) -> Sequence[ev.StoredEvent]:
     return [
-        e.StoredEvent(session_id="ses_1", seq=number, at_ms=number, event=event)
+        ev.StoredEvent(session_id="ses_1", seq=number, at_ms=number, event=event)
         for number, event in enumerate(events, 1)
     ]
 
 
-def check(*events: e.Event) -> str:
+def check(*events: ev.Event, with_answers: bool = True) -> list[str]:
+    """Return the lines that a person reads of these events."""
     stream = io.StringIO()
-    log = HumanLog(stream)
+    log = HumanLog(stream, with_answers=with_answers)
     for one in stored(*events):
         log.on_event(one)
-    return stream.getvalue()
+        log.on_ephemeral("ses_1", ev.TextStreamed("stp_1", "streamed"))
+    return stream.getvalue().splitlines()
+
+
+def call(number: int, tool: str, **arguments: object) -> ToolCall:
+    text = json.dumps(arguments)
+    return ToolCall(id=f"cal_{number}", provider_id="p", tool=tool, arguments_json=text)
+
+
+def started(call: ToolCall, effect: Effect = Effect.READ) -> ev.ToolCallStarted:
+    return ev.ToolCallStarted(
+        call_id=call.id, tool=call.tool, effect=effect, arguments_json=call.arguments_json
+    )
+
+
+def finished(call: ToolCall, text: str = "", **more: object) -> ev.ToolCallFinished:
+    return ev.ToolCallFinished(
+        result=ToolResult.model_validate({"call_id": call.id, "text": text, **more})
+    )
+
+
+READ, EDIT = (
+    call(1, "read_file", path="src/a.py"),
+    call(2, "edit_file", path="src/a.py", edits=[{"old_string": "a\nb\n", "new_string": "c"}]),
+)
 
 
 def test_a_turn_reads_like_a_story() -> None:
-    usage = Usage(input_tokens=100, output_tokens=7, cache_read_tokens=80, cost_usd=0.0012)
-    text = check(
-        e.TurnStarted(turn_id="trn_1", prompt="Fix it\nplease"),
-        e.RequestPrepared(step_id="stp_1", number=1, estimated_tokens=90),
-        e.AttemptFinished(
-            step_id="stp_1", finish=FinishReason.TOOL_CALLS, usage=usage, duration_ms=12
+    usage = Usage(input_tokens=1_100, output_tokens=7, cache_read_tokens=80, cost_usd=0.0012)
+    assert check(
+        ev.TurnStarted(turn_id="trn_1", prompt="Fix it\nplease"),
+        ev.RequestPrepared(step_id="stp_1", number=1, estimated_tokens=1_090),
+        ev.AttemptFinished(
+            step_id="stp_1", finish=FinishReason.TOOL_CALLS, usage=usage, duration_ms=1_240
         ),
-        e.Answered(step_id="stp_1", message=AssistantMessage(text="Looking.", calls=(_CALL,))),
-        e.ToolCallStarted(
-            call_id="cal_1", tool="read_file", effect=Effect.READ, arguments_json='{"path": "a.py"}'
+        ev.Answered(step_id="stp_1", message=AssistantMessage(text="Looking.", calls=(READ, EDIT))),
+        started(READ),
+        finished(READ, "1 x", duration_ms=3),
+        ev.CallDecided(call_id="cal_2", decision="ask", origin="approval", reason="it edits"),
+        ev.ApprovalRequested(
+            request=ApprovalRequest(
+                id="apr_1", call_id="cal_2", turn_id="trn_1", tool="edit_file", reason="it edits",
+                preview=Preview(title="Edit src/a.py", payload="-a"), digest="d", choices=(),
+            )
         ),
-        e.ToolCallFinished(result=ToolResult(call_id="cal_1", text="1 x", duration_ms=3)),
-        e.TurnEnded(
+        ev.ApprovalResolved(
+            approval_id="apr_1",
+            answer=ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="code_action"),
+        ),
+        started(EDIT, Effect.WRITE),
+        ev.EditApplied(
+            call_id="cal_2", path="src/a.py", status="applied", added_lines=1, removed_lines=2
+        ),
+        finished(EDIT, "Edited", duration_ms=1_500),
+        ev.FindingsReported(paths=("src/a.py",)),
+        ev.RequestPrepared(step_id="stp_2", number=2, estimated_tokens=1_200, text_only=True),
+        ev.AttemptFinished(step_id="stp_2", finish=FinishReason.STOP, usage=Usage(input_tokens=5)),
+        ev.Answered(step_id="stp_2", message=AssistantMessage(text="Done.\nReally.")),
+        ev.TurnEnded(
             turn_id="trn_1", stop=StopReason.COMPLETED, status=TurnStatus.SUCCESS, output="Done."
         ),
+    ) == [
+        "▶ Fix it…",
+        "",
+        "🔄 Step 1 → asking the model (about 1,090 tokens)",
+        "   · tool_calls: 1,100 tokens in, 80 cached, 7 out, $0.0012, 1.2 s",
+        "   💬 Looking.",
+        "   ✓ The model answered with 2 tool calls",
+        "   🔧 read_file → src/a.py",
+        "      ✓ OK",
+        "   ❓ May it? Edit src/a.py (it edits)",
+        "      ↳ allow_once (code_action)",
+        "   🔧 edit_file → src/a.py (2→1 lines)",
+        "      ✎ src/a.py (+1 -2)",
+        "      ✓ OK (1.5 s)",
+        "      🔍 Checks: ✓",
+        "",
+        "🔄 Step 2 → asking the model (about 1,200 tokens, text only)",
+        "   · stop: 5 tokens in, 0 out, 0.0 s",
+        "   💬 Done.…",
+        "   ✓ The model answered with a final text",
+        "",
+        "✅ Done (completed)",
+        "   2 steps, 2 tool calls, 1,112 tokens, $0.0012",
+    ]  # fmt: skip
+
+
+def test_where_answers_stream_they_are_not_said_twice() -> None:
+    answered = ev.Answered(step_id="stp_1", message=AssistantMessage(text="Hello."))
+    assert check(answered, with_answers=False) == ["   ✓ The model answered with a final text"]
+
+
+@pytest.mark.parametrize(
+    ("event", "lines"),
+    [
+        (
+            ev.AttemptFinished(step_id="s", failure="overloaded", message="503\nbusy"),
+            ["   ❌ Model: overloaded: 503…"],
+        ),
+        (
+            ev.RecoveryChosen(step_id="s", origin="transport", action="retry", wait_s=2.5),
+            ["   ↻ transport: retry in 2.5 s"],
+        ),
+        (
+            ev.RecoveryChosen(step_id="s", origin="empty", action="reask", text="Say it."),
+            ["   ↻ empty: reask: Say it."],
+        ),
+        (ev.SessionResumed(interrupted_calls=("cal_1",)), ["▶ Resumed; interrupted calls: 1"]),
+        (ev.PromptQueued(text="And b", kind="steer"), ["▶ While it works: And b"]),
+        (ev.PromptQueued(text="And c", kind="follow_up"), ["▶ Next: And c"]),
+        (
+            ev.AdvisoryRaised(origin="budget", text="75 % spent", priority=0),
+            ["   ⚠️  budget: 75 % spent"],
+        ),
+        (
+            ev.GateFailed(origin="compile", text="2 problems:\na"),
+            ["   ⚠️  Not accepted by compile: 2 problems:…"],
+        ),
+        (
+            ev.QuestionAsked(question=Question(id="q", turn_id="t", origin="loop", text="On?")),
+            ["   ❓ On? (loop)"],
+        ),
+        (
+            ev.QuestionResolved(question_id="q", answer=QuestionAnswer(text="", by="nobody")),
+            ["      ↳ no answer (nobody)"],
+        ),
+        (
+            ev.Compacted(
+                origin="window", why="full", drop_before=3, summary="…", before_tokens=12_000,
+                after_tokens=4_000,
+            ),
+            ["   🗜️  Shortened the conversation: 12,000 → 4,000 tokens (full)"],
+        ),
+        (ev.CancelRequested(by="SIGINT"), ["⏹️  Stopping (SIGINT)"]),
+        (
+            ev.Moved(to=Phase.CLOSE, stop=StopReason.MAX_STEPS),
+            ["🔄 Closing (max_steps, 0 steps)"],
+        ),
+        (ev.Moved(to=Phase.CHECK), []),
+        (ev.PrefixSet(system="", tools=(), reason="first"), []),
+        (ev.CallDecided(call_id="c", decision="allow", origin="guards"), []),
+        (
+            ev.CallDecided(call_id="c", decision="deny", origin="path_guard", reason="outside"),
+            ["   🔧 a call", "      ⛔ path_guard: outside"],
+        ),
+        (
+            ev.EditApplied(call_id="c", path="a", status="stale", reason="it changed"),
+            ["      ✎ a: stale: it changed"],
+        ),
+        (
+            ev.ApprovalResolved(
+                approval_id="a",
+                answer=ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note="not now"),
+            ),
+            ["      ↳ reject_once (user): not now"],
+        ),
+        (
+            ev.FindingsReported(
+                paths=("a",), problems=("tsc did not run: no node", "ruff: odd"),
+                findings=(
+                    Finding(path="a", checker="ruff", code="F1", message="who\nelse", start_line=2),
+                ) * 7,
+            ),
+            ["      🔍 Checks: ⚠️  7 new findings", *["         a:3: ruff F1 who…"] * 5,
+             "      🔍 tsc did not run: no node", "      🔍 ruff: odd"],
+        ),
+        (
+            ev.TurnEnded(
+                turn_id="t", stop=StopReason.ERROR, status=TurnStatus.FAILED, output="",
+                failure_reason="No key. Set one.",
+            ),
+            ["", "❌ Failed (error): No key. Set one.", "   0 steps, 0 tool calls, 0 tokens"],
+        ),
+    ],
+    ids=lambda value: value.type if isinstance(value, ev.SessionResumed) else None,
+)  # fmt: skip
+def test_everything_that_a_person_should_see_has_its_line(
+    event: ev.Event, lines: list[str]
+) -> None:
+    assert check(event) == lines
+
+
+@pytest.mark.parametrize("status", [status for status in TurnStatus if status not in
+                                    (TurnStatus.RUNNING, TurnStatus.WAITING)])  # fmt: skip
+def test_every_way_to_end_has_words(status: TurnStatus) -> None:
+    event = ev.TurnEnded(turn_id="t", stop=StopReason.MAX_STEPS, status=status, output="")
+    _, line, _ = check(event)
+    assert line.endswith("(max_steps)")
+    assert status.value not in line.split()[0]
+
+
+def test_calls_that_run_at_the_same_time_are_told_apart() -> None:
+    other = call(2, "grep", pattern="x", path="src")
+    answered = ev.Answered(step_id="s", message=AssistantMessage(calls=(READ, other)))
+    lines = check(
+        answered, started(READ), started(other), finished(READ), finished(other, "", duration_ms=99)
     )
-    assert text.splitlines() == [
-        "● Fix it",
-        "→ step 1: asking the model (90 tokens)",
-        "  model: tool_calls, 100 in (80 cached), 7 out, $0.0012, 12 ms",
-        "← Looking.",
-        "  read_file a.py",
-        "  ✓ read_file (3 ms) 1 x",
-        "■ success: completed",
+    assert lines[1:] == [
+        "   🔧 read_file → src/a.py",
+        '   🔧 grep → "x" in src',
+        "      ✓ read_file: OK",
+        "      ✓ OK",
     ]
 
 
-def test_terminal_control_in_a_result_is_shown_and_not_sent() -> None:
-    result = ToolResult(call_id="cal_1", text="\x1b[2J\x1b]0;x\x07gone", error=ErrorKind.RUNTIME)
-    text = check(e.ToolCallFinished(result=result))
-    assert "\x1b" not in text
-    assert "\x07" not in text
-    assert text.startswith("  ✗ call")
+def test_a_denied_call_is_named_though_it_never_started() -> None:
+    wish = call(1, "run_command", command="rm -rf /")
+    denied = ev.CallDecided(call_id="cal_1", decision="deny", origin="commands", reason="deletes")
+    answered = ev.Answered(step_id="s", message=AssistantMessage(calls=(wish,)))
+    result = finished(wish, "Denied: deletes", error=ErrorKind.DENIED)
+    assert check(answered, denied, result)[1:] == [
+        "   🔧 run_command → rm -rf /",
+        "      ⛔ commands: deletes",
+        "      ✗ run_command: DENIED: Denied: deletes",
+    ]
 
 
-def test_arguments_that_are_no_object_do_not_break_the_log() -> None:
-    for arguments in ("[1]", "{", "", '"x"'):
-        started = e.ToolCallStarted(
-            call_id="cal_1", tool="odd", effect=Effect.READ, arguments_json=arguments
-        )
-        assert check(started).startswith("  odd")
+def test_a_tool_of_a_server_says_which() -> None:
+    assert check(started(call(1, "git/log", ref="main"))) == ["   🌐 git/log → main (MCP: git)"]
+
+
+def test_terminal_control_and_secrets_are_not_sent_to_the_terminal() -> None:
+    nasty = f"\x1b[2J\x1b]0;x\x07 {SECRET}"
+    wish = call(1, "run_command", command=nasty)
+    answered = ev.Answered(step_id="s", message=AssistantMessage(text=nasty, calls=(wish,)))
+    failed = finished(wish, nasty, error=ErrorKind.RUNTIME)
+    text = "\n".join(check(answered, started(wish), failed))
+    assert not set(text) & {"\x1b", "\x07"}
+    assert SECRET not in text
+    assert text.count("[masked") == 3
+
+
+def test_a_terminal_that_cannot_show_the_signs_gets_the_words() -> None:
+    raw = io.BytesIO()
+    log = HumanLog(io.TextIOWrapper(raw, encoding="ascii"))
+    log.on_event(stored(ev.CancelRequested(by="SIGINT"))[0])
+    assert raw.getvalue().decode("ascii").strip("? \n") == "Stopping (SIGINT)"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("read_file", '{"path": "a.py"}', "a.py"),
+        ("write_file", '{"path": "a.py", "content": "1\\n2\\n"}', "a.py (2 lines)"),
+        ("move_file", '{"path": "a", "new_path": "b"}', "a → b"),
+        ("run_command", '{"command": "pytest -x\\nls"}', "pytest -x…"),
+        ("grep", '{"pattern": "import jwt"}', '"import jwt" in .'),
+        ("glob", '{"pattern": "**/*.py", "path": "src"}', '"**/*.py" in src'),
+        ("list_dir", "{}", "."),
+        ("update_plan", '{"items": [{"status": "completed"}, {"text": "b"}]}', "1 of 2 done"),
+        ("ask_user", '{"question": "Which?"}', "Which?"),
+        ("other", '{"number": 1, "words": "first text"}', "first text"),
+        ("other", '{"number": 1}', ""),
+        ("other", "", ""),
+        ("write_file", '{"path": "a.py"}', '{"path": "a.py"}'),
+        ("edit_file", '{"path": "a", "edits": 1}', '{"path": "a", "edits": 1}'),
+        ("edit_file", '{"path": "a", "edits": ["x"]}', '{"path": "a", "edits": ["x"]}'),
+        ("list_dir", '{"path": 5}', '{"path": 5}'),
+        ("odd", "[1]", "[1]"),
+        ("odd", "{", "{"),
+        ("odd", '"x"', '"x"'),
+        ("odd", '{"a": "' + "x" * 500 + '"}', "x" * 100 + "…"),
+    ],
+)
+def test_a_call_is_summed_up_by_what_says_most(tool: str, arguments: str, expected: str) -> None:
+    assert summary_of(tool, arguments) == expected
+
+
+# The log for programs.
+
+
+def lines_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_the_json_log_holds_every_event_and_is_private(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     log = JsonLog(path)
-    for one in stored(e.TurnStarted(turn_id="trn_1", prompt="ä\nb"), e.CancelRequested(by="x")):
+    for one in stored(
+        ev.TurnStarted(turn_id="trn_1", prompt="ä\nb"),
+        ev.AttemptFinished(step_id="s", failure="server", message="500"),
+        ev.AttemptFinished(step_id="s", finish=FinishReason.STOP),
+        ev.TurnEnded(
+            turn_id="trn_1", stop=StopReason.ERROR, status=TurnStatus.FAILED, output=""
+        ),
+        ev.CancelRequested(by="x"),
+    ):  # fmt: skip
         log.on_event(one)
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [line["event"]["type"] for line in lines] == ["turn_started", "cancel_requested"]
-    assert lines[0]["event"]["prompt"] == "ä\nb"
+        log.on_ephemeral("ses_1", ev.TextStreamed("stp_1", "streamed"))
+    lines = lines_of(path)
+    assert list(lines[0]) == ["at", "level", "event", "session_id", "seq", "data"]
+    assert lines[0]["at"] == "1970-01-01T00:00:00.001+00:00"
+    assert lines[0]["data"] == {"v": 1, "turn_id": "trn_1", "prompt": "ä\nb", "anchor": None}
+    assert [(line["event"], line["level"], line["seq"]) for line in lines] == [
+        ("turn_started", "info", 1),
+        ("attempt_finished", "warning", 2),
+        ("attempt_finished", "info", 3),
+        ("turn_ended", "warning", 4),
+        ("cancel_requested", "info", 5),
+    ]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_the_programs_own_records_go_into_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = JsonLog(path)
+    logger = logging.getLogger("agent_ls.test_logs")
+    logger.addHandler(handler := log.handler())
+    try:
+        logger.warning("the key %s is odd", SECRET)
+        try:
+            raise ValueError("what?")
+        except ValueError:
+            logger.exception("it failed")
+    finally:
+        logger.removeHandler(handler)
+    first, second = lines_of(path)
+    assert list(first) == ["at", "level", "logger", "event"]
+    assert (first["level"], first["logger"]) == ("warning", "agent_ls.test_logs")
+    assert str(first["event"]).startswith("the key [masked")
+    assert second["event"] == "it failed"
+    assert "ValueError: what?" in str(second["exception"])
+
+
+def test_secrets_and_broken_characters_do_not_reach_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    result = ToolResult(call_id="c", text=f"key {SECRET}", data={"list": [SECRET, 1]})
+    log = JsonLog(path)
+    for event in (
+        ev.ToolCallFinished(result=result),
+        ev.Answered(step_id="s", message=AssistantMessage(text="a\ud800b")),
+    ):
+        log.on_event(stored(event)[0])
+    assert SECRET not in path.read_text()
+    finished, answered = lines_of(path)
+    assert str(finished["data"]).count("[masked") == 2
+    assert answered["data"]["message"]["text"] == "a?b"  # type: ignore[index]
+
+
+def test_a_log_that_was_moved_away_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    log = JsonLog(path)
+    first, second = stored(ev.CancelRequested(by="x"), ev.CancelRequested(by="y"))
+    log.on_event(first)
+    path.rename(tmp_path / "old.jsonl")
+    log.on_event(second)
+    assert [line["seq"] for line in lines_of(path)] == [2]
+
+
 def test_a_log_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot be written"):
+    with pytest.raises(SettingsError, match=r"cannot be written.*another place"):
         JsonLog(tmp_path / "no" / "such" / "folder")

@@ -1,0 +1,77 @@
+"""One short line that says what a call is about, for logs.
+
+Source: seed 002, argument summarizer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from agent_ls.safety.secrets import mask
+from agent_ls.safety.text import visible_line
+
+_MAX_CHARACTERS = 100
+_Arguments = Mapping[str, Any]
+
+
+def summary_of(tool: str, arguments_json: str) -> str:
+    """Return the argument that says most of a call, and how much it changes.
+
+    Never raises: arguments that are no JSON object are shown as they are.
+    """
+    try:
+        arguments: object = json.loads(arguments_json or "{}")
+        if isinstance(arguments, dict):
+            known = cast("_Arguments", arguments)
+            return short(_SUMMARIES.get(tool, _first_text)(known))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        pass
+    return short(arguments_json)
+
+
+def short(text: str, limit: int = _MAX_CHARACTERS) -> str:
+    """Return a text's first line, cut to fit: secrets masked, what would hide made visible."""
+    lines = text.strip().split("\n", 1)
+    line = visible_line(mask(lines[0]).strip())
+    is_cut = len(line) > limit or len(lines) > 1
+    return f"{line[:limit]}…" if is_cut else line
+
+
+def _first_text(arguments: _Arguments) -> str:
+    texts = [value for value in arguments.values() if isinstance(value, str)]
+    return texts[0] if texts else ""
+
+
+def _edit(arguments: _Arguments) -> str:
+    edits: list[_Arguments] = arguments["edits"]
+    old = sum(_lines(edit["old_string"]) for edit in edits)
+    new = sum(_lines(edit["new_string"]) for edit in edits)
+    return f"{arguments['path']} ({old}→{new} lines)"
+
+
+def _search(arguments: _Arguments) -> str:
+    return f'"{arguments["pattern"]}" in {arguments.get("path", ".")}'
+
+
+def _plan(arguments: _Arguments) -> str:
+    items: list[_Arguments] = arguments["items"]
+    done = sum(item.get("status") == "completed" for item in items)
+    return f"{done} of {len(items)} done"
+
+
+def _lines(text: str) -> int:
+    return len(text.splitlines())
+
+
+_SUMMARIES: Mapping[str, Callable[[_Arguments], str]] = {
+    "write_file": lambda given: f"{given['path']} ({_lines(given['content'])} lines)",
+    "edit_file": _edit,
+    "move_file": lambda given: f"{given['path']} → {given['new_path']}",
+    "grep": _search,
+    "glob": _search,
+    "list_dir": lambda given: given.get("path", "."),
+    "update_plan": _plan,
+}
+"""Tools whose first text does not say enough."""
