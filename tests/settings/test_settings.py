@@ -1,0 +1,153 @@
+"""Where settings come from, in which order, and what a repository may not set."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.domain.modes import Mode
+from agent_ls.safety.trust import TrustedFolders, trust_file
+from agent_ls.settings import LoadedSettings, load_settings, user_file
+
+
+@pytest.fixture(autouse=True)
+def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+
+
+def check(
+    folder: Path,
+    *,
+    user: str = "",
+    repository: str = "",
+    editor: dict[str, Any] | None = None,
+    environment: dict[str, str] | None = None,
+    command_line: dict[str, Any] | None = None,
+    is_trusted: bool = False,
+) -> LoadedSettings:
+    project = folder / "project"
+    (project / ".agent-ls").mkdir(parents=True)
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text(user)
+    (project / ".agent-ls" / "config.toml").write_text(repository)
+    if is_trusted:
+        TrustedFolders(trust_file()).trust(project)
+    return load_settings(
+        folders=[project],
+        editor=editor,
+        environment=environment or {"HOME": os.environ["HOME"]},
+        command_line=command_line,
+    )
+
+
+def test_later_sources_win(tmp_path: Path) -> None:
+    loaded = check(
+        tmp_path,
+        user='model = "user"\nmode = "plan"\nmarker = "user:"\n[loop]\nmax_parallel_calls = 2\n',
+        environment={"AGENT_LS_MODE": "ask", "AGENT_LS_MARKER": "env:"},
+        repository='marker = "repo:"\n',
+        command_line={"marker": "line:"},
+        is_trusted=True,
+    )
+    settings = loaded.settings
+    assert loaded.problems == ()
+    assert (settings.model, settings.mode, settings.marker) == ("user", Mode.ASK, "line:")
+    assert settings.loop.max_parallel_calls == 2
+
+
+def test_the_environment_reaches_nested_keys(tmp_path: Path) -> None:
+    loaded = check(
+        tmp_path,
+        environment={
+            "AGENT_LS_POLICIES__STEP_LIMIT__MAX_STEPS": "7",
+            "AGENT_LS_LOOP__PARALLEL": "false",
+            "AGENT_LS_API_BASE": "http://127.0.0.1:1/v1",
+            "AGENT_LS_API_KEY": "not a setting",
+        },
+    )
+    assert loaded.problems == ()
+    assert loaded.settings.model_dump()["policies"]["step_limit"]["max_steps"] == 7
+    assert loaded.settings.loop.parallel is False
+    assert loaded.settings.provider.api_base == "http://127.0.0.1:1/v1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('[provider]\napi_base = "http://evil.example"\n', id="an-endpoint"),
+        pytest.param('[provider]\npython = "./evil"\n', id="an-interpreter"),
+        pytest.param('[checkers.ruff]\ncommand = "./evil"\n', id="a-checker"),
+        pytest.param('[checkers.tsc]\nnode = "./evil"\n', id="a-node"),
+        pytest.param('store_url = "postgresql://evil.example/x"\n', id="where-history-goes"),
+    ],
+)
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_a_repository_never_names_what_runs_or_where_things_go(
+    tmp_path: Path, text: str, is_trusted: bool
+) -> None:
+    loaded = check(tmp_path, repository=text, is_trusted=is_trusted)
+    assert loaded.settings == load_settings(environment={"A": "b"}).settings
+    assert len(loaded.problems) == 1
+    assert "can only be set in the user file" in loaded.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "is_taken"),
+    [
+        pytest.param({"mode": "plan"}, True, id="a-stricter-mode"),
+        pytest.param({"mode": "auto"}, False, id="a-freer-mode"),
+        pytest.param({"mode": "accept-edits"}, False, id="a-slightly-freer-mode"),
+        pytest.param({"model": "other/model"}, False, id="another-model"),
+        pytest.param({"policies": {"step_limit": {"max_steps": 5}}}, True, id="fewer-steps"),
+        pytest.param({"policies": {"step_limit": {"max_steps": 500}}}, False, id="more-steps"),
+        pytest.param({"policies": {"step_limit": {"max_steps": 0}}}, False, id="no-step-limit"),
+        pytest.param({"policies": {"mask_secrets": {"enabled": False}}}, False, id="no-masking"),
+        pytest.param({"loop": {"tool_timeout_s": 1}}, False, id="something-else"),
+    ],
+)
+@pytest.mark.parametrize("source", ["editor", "repository"])
+def test_before_trust_a_folder_may_only_tighten(
+    tmp_path: Path, values: dict[str, Any], is_taken: bool, source: str
+) -> None:
+    if source == "editor":
+        loaded = check(tmp_path, editor=values)
+    else:
+        loaded = check(tmp_path, repository=_toml(values))
+    assert (loaded.problems == ()) is is_taken
+    assert (loaded.settings == load_settings(environment={"A": "b"}).settings) is not is_taken
+
+
+def _toml(values: dict[str, Any], above: str = "") -> str:
+    lines = ""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            lines += _toml(value, f"{above}{key}.")
+        else:
+            shown = str(value).lower() if isinstance(value, bool | int) else f'"{value}"'
+            lines += f"{above}{key} = {shown}\n"
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("user", "words"),
+    [
+        pytest.param('modell = "x"\n', "modell: is not a setting", id="an-unknown-key"),
+        pytest.param("[loop]\nspeed = 3\n", "loop.speed: is not a setting", id="an-inner-one"),
+        pytest.param('mode = "yolo"\n', "mode: Input should be", id="a-bad-value"),
+        pytest.param("mode = \n", "could not be read", id="broken-toml"),
+        pytest.param("[mode]\nx = 1\n", "mode.x is not a setting", id="a-table-for-a-value"),
+        pytest.param('loop = "fast"\n', "loop: ", id="a-value-for-a-table"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_key_and_the_rest_counts(
+    tmp_path: Path, user: str, words: str
+) -> None:
+    loaded = check(tmp_path, user=user, environment={"AGENT_LS_MARKER": "mine:"})
+    assert len(loaded.problems) == 1
+    assert str(user_file()) in loaded.problems[0]
+    assert words in loaded.problems[0]
+    assert loaded.settings.marker == "mine:"
