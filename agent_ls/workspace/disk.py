@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ from agent_ls.workspace.tree import tree_of
 T = TypeVar("T")
 
 _BOM = "\ufeff"
-_BINARY_LOOK_BYTES = 8_192
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _THREADS = 4
 _TREE_S = 300.0
 
@@ -48,6 +48,7 @@ class DiskWorkspace:
         """Take the folders; their paths must be absolute and without links."""
         self._roots = tuple(roots)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
+        self._writing = threading.Lock()
         self._tree: tuple[float, str] | None = None
 
     @property
@@ -90,7 +91,7 @@ class DiskWorkspace:
         """Return a folder's entries, folders first, each group by name."""
         if len(self._roots) > 1 and path in (".", "./", ""):
             return [DirEntry(root.name, True, 0) for root in self._roots]
-        return await self._do(lambda: _entries(paths.locate(path, self._roots).absolute, path))
+        return await self._do(lambda: disk_files.entries(paths.locate(path, self._roots), path))
 
     async def files(self, path: str = ".") -> list[str]:
         """Return all files below, ignore rules honoured, sorted."""
@@ -126,6 +127,11 @@ class DiskWorkspace:
             return EditOutcome(status="refused", reason=str(error))
 
     def _apply(self, edit: FileEdit) -> EditOutcome:
+        # One write at a time: between checking a version and the rename nobody of ours may write.
+        with self._writing:
+            return self._apply_alone(edit)
+
+    def _apply_alone(self, edit: FileEdit) -> EditOutcome:
         place = paths.locate_file(edit.path, self._roots)
         match edit:
             case ChangeText():
@@ -160,7 +166,7 @@ class DiskWorkspace:
         return [front + name for name in walk(place.root.path, "" if below == "." else below)]
 
     async def _do(self, work: Callable[[], T]) -> T:
-        """Run blocking work in a thread; it is waited for even when the caller is cancelled."""
+        """Run blocking work in a thread; it comes to its end even if the caller is cancelled."""
         future = asyncio.get_running_loop().run_in_executor(self._threads, work)
         return await asyncio.shield(future)
 
@@ -170,7 +176,9 @@ def decoded(data: bytes, shown: str) -> str:
 
     Errors: ``WorkspaceError`` for bytes that are no UTF-8 text.
     """
-    if b"\0" in data[:_BINARY_LOOK_BYTES]:
+    if data.startswith(_UTF_16):
+        raise WorkspaceError(f"{shown} is UTF-16. Convert it to UTF-8 first, or leave it alone.")
+    if b"\0" in data:
         raise WorkspaceError(f"{shown} is a binary file, so there is no text to read or edit.")
     try:
         return data.decode("utf-8").removeprefix(_BOM)
@@ -190,24 +198,3 @@ def encoded(text: str, shown: str) -> bytes:
 
 def _applied(data: bytes, text: str) -> EditOutcome:
     return EditOutcome(status="applied", version=disk_files.digest(data), text=text)
-
-
-def _entries(folder: Path, shown: str) -> list[DirEntry]:
-    try:
-        found = list(os.scandir(folder))
-    except FileNotFoundError:
-        raise WorkspaceError(f"{shown} does not exist.") from None
-    except NotADirectoryError:
-        raise WorkspaceError(f"{shown} is a file; read_file shows it.") from None
-    except OSError as error:
-        raise WorkspaceError(f"{shown}: {error.strerror}.") from None
-    entries = [DirEntry(one.name, one.is_dir(), _size(one)) for one in found]
-    return sorted(entries, key=lambda entry: (not entry.is_dir, entry.name))
-
-
-def _size(entry: os.DirEntry[str]) -> int:
-    try:
-        status = entry.stat(follow_symlinks=False)
-    except OSError:
-        return 0
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0

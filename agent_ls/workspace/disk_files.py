@@ -13,9 +13,11 @@ import secrets
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.loop.ports import DirEntry
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 from agent_ls.safety.paths import Place
 
@@ -26,6 +28,15 @@ _BLOCK = 2**20
 
 class Stale(Exception):
     """The file is not the one that was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a file keeps when its content is replaced."""
+
+    mode: int
+    owner: int
+    group: int
 
 
 def read_bytes(place: Place, shown: str, *, limit: int | None = MAX_BYTES) -> bytes:
@@ -49,6 +60,37 @@ def read_bytes(place: Place, shown: str, *, limit: int | None = MAX_BYTES) -> by
         return b"".join(parts)
 
 
+def entries(place: Place, shown: str) -> list[DirEntry]:
+    """Return what is in a folder, folders first, each group by name.
+
+    Errors: ``WorkspaceError`` for anything but a folder.
+    """
+    if place.absolute.is_file():
+        raise WorkspaceError(f"{shown} is a file; read_file shows it.")
+    with (
+        _in_words(shown),
+        folder_beneath(place.root.path, place.below) as folder,
+        os.scandir(folder) as found,
+    ):
+        listed = [DirEntry(one.name, _is_dir(one), _size(one)) for one in found]
+    return sorted(listed, key=lambda entry: (not entry.is_dir, entry.name))
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
 def digest(data: bytes) -> str:
     """Return the version that content has."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
@@ -57,11 +99,16 @@ def digest(data: bytes) -> str:
 def replace(place: Place, shown: str, data: bytes, *, version: str) -> None:
     """Give an existing file new content, if it still has ``version``.
 
-    Its permissions stay. Errors: ``Stale``, ``WorkspaceError``.
+    Its permissions and its owner stay. Errors: ``Stale``, ``WorkspaceError``.
     """
     with _in_words(shown), folder_beneath(place.root.path, place.below.parent) as folder:
-        mode = _check_version(place, shown, version)
-        temporary = _written(folder, data, mode)
+        kept = _check_version(place, shown, version)
+        if not kept.mode & 0o222:
+            raise WorkspaceError(
+                f"{shown} is write-protected, so it was not changed. Ask the user, or make it "
+                "writable first."
+            )
+        temporary = _written(folder, data, kept)
         try:
             # Once more, as late as can be: somebody may have written meanwhile.
             _check_version(place, shown, version)
@@ -115,8 +162,8 @@ def move(place: Place, shown: str, goal: Place, *, version: str) -> None:
         _sync(to_folder)
 
 
-def _check_version(place: Place, shown: str, version: str) -> int:
-    """Return the file's permissions; it must have this version."""
+def _check_version(place: Place, shown: str, version: str) -> _Facts:
+    """Return what the file keeps; it must have this version."""
     with _opened(place) as descriptor:
         _regular_size(descriptor, shown)
         hasher = hashlib.sha256()
@@ -124,23 +171,27 @@ def _check_version(place: Place, shown: str, version: str) -> int:
             hasher.update(part)
         if "sha256:" + hasher.hexdigest() != version:
             raise Stale
-        return stat.S_IMODE(os.fstat(descriptor).st_mode)
+        found = os.fstat(descriptor)
+        return _Facts(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid)
 
 
-def _written(folder: int, data: bytes, mode: int | None) -> str:
+def _written(folder: int, data: bytes, kept: _Facts | None) -> str:
     """Return the name of a new, synced file in ``folder`` that holds ``data``.
 
-    Without a ``mode`` it gets the permissions that any new file gets.
+    With nothing ``kept`` it gets the permissions that any new file gets.
     """
     name = f".agent-ls-{secrets.token_hex(8)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(name, flags, 0o600 if mode is not None else _NEW_MODE, dir_fd=folder)
+    descriptor = os.open(name, flags, 0o600 if kept else _NEW_MODE, dir_fd=folder)
     try:
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
-        if mode is not None:
-            os.fchmod(descriptor, mode)
+        if kept:
+            with suppress(OSError):
+                # Only a privileged process can, and only there it matters.
+                os.fchown(descriptor, kept.owner, kept.group)
+            os.fchmod(descriptor, kept.mode)
         os.fsync(descriptor)
     except BaseException:
         with suppress(OSError):
@@ -192,6 +243,9 @@ _WORDS = {
     errno.EACCES: "permission denied",
     errno.EPERM: "the system does not allow it",
     errno.ENOSPC: "the disk is full; nothing was changed",
+    errno.EDQUOT: "the disk quota is used up; nothing was changed",
+    errno.EFBIG: "it would be larger than the system allows; nothing was changed",
+    errno.EIO: "the disk reports an error; nothing was changed",
     errno.EROFS: "the file system is read-only",
     errno.ELOOP: "a link stands where none may be",
     errno.EXDEV: "it leads to another place than a moment ago",

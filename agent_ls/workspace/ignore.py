@@ -1,11 +1,13 @@
 """Which files of a folder count: everything that no ``.gitignore`` on the way leaves out.
 
-Links to folders are not followed, so a walk ends. Blocking.
+Links to folders are not followed, so a walk ends; links to files count while they stay inside.
+Blocking.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +23,10 @@ Rules = tuple[tuple[str, pathspec.GitIgnoreSpec], ...]
 
 
 def walk(root: Path, start: str = "") -> Iterator[str]:
-    """Yield the files below ``root/start``, relative to ``root``, sorted; at most ``MAX_FILES``."""
+    """Yield the files below ``root/start``, relative to ``root``, sorted; at most ``MAX_FILES``.
+
+    Shape: names that are no text are left out, because nobody could name them.
+    """
     rules: Rules = ()
     above = ""
     for part in [part for part in start.split("/") if part]:
@@ -33,22 +38,40 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
         yield path
 
 
-def _walk(root: Path, folder: str, rules: Rules) -> Iterator[str]:
+def _walk(root: Path, start: str, rules: Rules) -> Iterator[str]:
+    """Walk with a stack of our own, because folders may be nested deeper than calls may."""
+    open_folders = [iter(_entries(root, start, rules))]
+    while open_folders:
+        found = next(open_folders[-1], None)
+        if found is None:
+            open_folders.pop()
+            continue
+        path, inner_rules = found
+        if inner_rules is None:
+            yield path
+        else:
+            open_folders.append(iter(_entries(root, path, inner_rules)))
+
+
+def _entries(root: Path, folder: str, rules: Rules) -> list[tuple[str, Rules | None]]:
+    """Return what counts in a folder, sorted: files with None, folders with the rules there."""
     rules = _with_rules(root, folder, rules)
     try:
         with os.scandir(root / folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError:
-        return
+        return []
+    kept: list[tuple[str, Rules | None]] = []
     for entry in entries:
-        if entry.name in _ALWAYS:
-            continue
         path = folder + entry.name
+        if entry.name in _ALWAYS or not _is_text(entry.name):
+            continue
         if entry.is_dir(follow_symlinks=False):
             if not is_ignored(path + "/", rules):
-                yield from _walk(root, path + "/", rules)
-        elif entry.is_file() and not is_ignored(path, rules):
-            yield path
+                kept.append((path + "/", rules))
+        elif _is_inner_file(entry, root) and not is_ignored(path, rules):
+            kept.append((path, None))
+    return kept
 
 
 def is_ignored(path: str, rules: Rules) -> bool:
@@ -60,11 +83,27 @@ def is_ignored(path: str, rules: Rules) -> bool:
     return False
 
 
+def _is_text(name: str) -> bool:
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+def _is_inner_file(entry: os.DirEntry[str], root: Path) -> bool:
+    """Say whether the entry is an ordinary file, or a link to one below the root."""
+    if not entry.is_symlink():
+        return entry.is_file(follow_symlinks=False)
+    try:
+        return entry.is_file() and Path(entry.path).resolve().is_relative_to(root)
+    except (OSError, RuntimeError):
+        return False
+
+
 def _with_rules(root: Path, folder: str, rules: Rules) -> Rules:
     """Return the rules with those that stand in ``folder`` itself."""
     place = root / folder / _RULES
     try:
-        if place.is_symlink() or place.stat().st_size > _MAX_RULES_BYTES:
+        facts = place.lstat()
+        # A pipe of that name would be waited for, a link could lead anywhere.
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_RULES_BYTES:
             return rules
         lines = place.read_text(encoding="utf-8", errors="replace").splitlines()
         return (*rules, (folder, pathspec.GitIgnoreSpec.from_lines(lines)))

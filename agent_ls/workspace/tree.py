@@ -5,19 +5,39 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-_MAX_LINES = 24
+from agent_ls.safety.text import visible_line
+
+_MAX_CHARS = 600
+"""About 150 tokens."""
 _MAX_NAMES = 12
+_MAX_NAME_CHARS = 60
 
 
 def tree_of(files: Sequence[str]) -> str:
-    """Return the files of the top, and the folders below it with how much is in them."""
-    top = [name for name in files if "/" not in name]
+    """Return the folders with how much is in them, then the files of the top.
+
+    Shape: the shallowest and fullest folders where not all have room; at most ``_MAX_CHARS``.
+    """
+    top = [_named(name) for name in files if "/" not in name]
+    rest = f" and {len(top) - _MAX_NAMES} more" if len(top) > _MAX_NAMES else ""
+    last = ", ".join(top[:_MAX_NAMES]) + rest
     counts = Counter(name.rsplit("/", 1)[0] for name in files if "/" in name)
-    shown = sorted(counts, key=lambda folder: (folder.count("/"), -counts[folder], folder))
-    lines = [f"{folder}/ ({counts[folder]})" for folder in sorted(shown[:_MAX_LINES])]
-    if len(counts) > _MAX_LINES:
-        lines.append(f"and {len(counts) - _MAX_LINES} more folders")
-    if top:
-        rest = f" and {len(top) - _MAX_NAMES} more" if len(top) > _MAX_NAMES else ""
-        lines.append(", ".join(top[:_MAX_NAMES]) + rest)
-    return "\n".join(lines)
+    by_weight = sorted(counts, key=lambda folder: (folder.count("/"), -counts[folder], folder))
+    room = _MAX_CHARS - len(last) - len("and 00000 more folders\n")
+    shown: list[tuple[str, str]] = []
+    for folder in by_weight:
+        line = f"{_named(folder)}/ ({counts[folder]})"
+        room -= len(line) + 1
+        if room < 0:
+            break
+        shown.append((folder, line))
+    lines = [line for _, line in sorted(shown)]
+    if len(counts) > len(shown):
+        lines.append(f"and {len(counts) - len(shown)} more folders")
+    return "\n".join([*lines, last] if last else lines)
+
+
+def _named(name: str) -> str:
+    """Return a name that cannot pose as anything else in a prompt."""
+    shown = visible_line(name)
+    return shown if len(shown) <= _MAX_NAME_CHARS else shown[:_MAX_NAME_CHARS] + "…"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -127,6 +130,9 @@ async def test_a_move_over_something_is_refused(tmp_path: Path) -> None:
         pytest.param(lambda file: file.mkdir(), "is a folder", id="a-folder"),
         pytest.param(lambda file: os.mkfifo(file), "no ordinary file", id="a-pipe"),
         pytest.param(lambda file: file.write_bytes(b"a\0b"), "binary", id="binary"),
+        pytest.param(lambda file: file.write_bytes(b"a" * 99_999 + b"\0"), "binary", id="late-nul"),
+        pytest.param(lambda file: file.write_bytes("a".encode("utf-16")), "UTF-16", id="utf-16"),
+        pytest.param(lambda file: file.symlink_to(file), "cannot be resolved", id="a-loop"),
         pytest.param(lambda file: file.write_bytes(b"a\xffb"), "not UTF-8 (byte 1)", id="latin"),
         pytest.param(
             lambda file: os.truncate(os.open(file, os.O_CREAT | os.O_WRONLY), 50 * 2**20),
@@ -140,6 +146,98 @@ async def test_what_cannot_be_read_says_why(tmp_path: Path, make: object, words:
     make(tmp_path / "a")
     with pytest.raises(WorkspaceError, match=re.escape(words)):
         await workspace(tmp_path).read("a")
+
+
+async def test_a_write_protected_file_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one")
+    edit = await change_of(tmp_path, "a.txt", "one", "two")
+    file.chmod(0o444)
+    outcome = await check(tmp_path, edit)
+    assert (outcome.status, file.read_text()) == ("refused", "one")
+    assert "write-protected" in outcome.reason
+
+
+@pytest.mark.parametrize("path", ["a.txt/", "folder", "folder/", ".", "new.", "../x", "a\0"])
+async def test_what_names_no_file_is_not_written(tmp_path: Path, path: str) -> None:
+    (tmp_path / "folder").mkdir()
+    outcome = await check(tmp_path, CreateFile(path=path, text="x"))
+    assert outcome.status == "refused"
+    assert outcome.reason
+    assert names(tmp_path) == ["folder"]
+
+
+async def test_of_several_creations_at_once_one_wins(tmp_path: Path) -> None:
+    disk = workspace(tmp_path)
+    edits = [CreateFile(path="a.txt", text=f"{number}") for number in range(8)]
+    outcomes = await asyncio.gather(*map(disk.apply, edits))
+    (won,) = [number for number, one in enumerate(outcomes) if one.status == "applied"]
+    assert (tmp_path / "a.txt").read_text() == f"{won}"
+    assert names(tmp_path) == ["a.txt"]
+
+
+async def test_of_several_changes_of_one_version_one_wins(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    disk = workspace(tmp_path)
+    edits = [await change_of(tmp_path, "a.txt", "one", f"{number}") for number in range(8)]
+    outcomes = await asyncio.gather(*map(disk.apply, edits))
+    assert sorted(one.status for one in outcomes) == ["applied"] + ["stale"] * 7
+    (won,) = [number for number, one in enumerate(outcomes) if one.status == "applied"]
+    assert (tmp_path / "a.txt").read_text() == f"{won}"
+
+
+_WRITER = """
+import asyncio, resource, sys
+from pathlib import Path
+from agent_ls.domain.edits import ChangeText, Replacement
+from agent_ls.loop.ports import Root
+from agent_ls.workspace.disk import DiskWorkspace
+
+async def main(folder, rounds, limit):
+    disk = DiskWorkspace([Root("x", Path(folder), False)])
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    for number in range(rounds):
+        file = await disk.read("a.txt")
+        text = str(number % 10) * 100_000
+        whole = (Replacement(start=0, end=len(file.text), text=text),)
+        edit = ChangeText(path="a.txt", base_version=file.version, replacements=whole)
+        outcome = await disk.apply(edit)
+        print(outcome.status, outcome.reason, flush=True)
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+"""
+
+
+def _writer(folder: Path, rounds: int, limit: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _WRITER, str(folder), str(rounds), str(limit)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_write_that_fails_half_way_damages_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("before")
+    with _writer(tmp_path.resolve(), 1, 50_000) as process:
+        said, _ = process.communicate(timeout=60)
+    assert "refused" in said
+    assert "nothing was changed" in said
+    assert (tmp_path / "a.txt").read_text() == "before"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    "rounds", [3, pytest.param(300, marks=[pytest.mark.long, pytest.mark.timeout(1_800)])]
+)
+def test_a_kill_leaves_the_text_before_or_after(tmp_path: Path, rounds: int) -> None:
+    for number in range(rounds):
+        (tmp_path / "a.txt").write_text("9" * 100_000)
+        with _writer(tmp_path.resolve(), 10_000, 0) as process:
+            assert process.stdout is not None
+            for _ in range(number % 7 + 1):
+                assert process.stdout.readline().startswith("applied")
+            process.kill()
+        text = (tmp_path / "a.txt").read_text()
+        assert len(text) == 100_000
+        assert len(set(text)) == 1
 
 
 async def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -167,6 +265,57 @@ async def test_ignored_files_are_not_listed_and_inner_rules_win(tmp_path: Path) 
         "keep/c.log",
     ]
     assert await workspace(tmp_path).files("keep") == ["keep/.gitignore", "keep/c.log"]
+
+
+async def test_odd_entries_neither_stop_a_walk_nor_show(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    (inside / "sub").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "secret").touch()
+    (inside / "a.txt").touch()
+    (inside / "near").symlink_to("a.txt")
+    (inside / "far").symlink_to(outside / "secret")
+    (inside / "folder").symlink_to(outside)
+    (inside / "self").symlink_to("self")
+    (inside / "sub" / "up").symlink_to("..")
+    os.mkfifo(inside / ".gitignore")
+    os.mkfifo(inside / "pipe")
+    (inside / os.fsdecode(b"latin-\xff")).touch()
+    async with asyncio.timeout(10):
+        assert await workspace(inside).files() == ["a.txt", "near"]
+
+
+async def test_a_very_deep_folder_is_walked(tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1_500):
+        os.mkdir("d", dir_fd=folder)
+        inner = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    (tmp_path / "a.txt").touch()
+    assert await workspace(tmp_path).files() == ["a.txt"]
+    # Python's own removal would call itself once per folder.
+    subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
+
+
+async def test_the_project_tree_is_short_and_honest(tmp_path: Path) -> None:
+    for number in range(60):
+        (tmp_path / f"package_{number:02}").mkdir()
+        (tmp_path / f"package_{number:02}" / "a.py").touch()
+        (tmp_path / f"file_{number:02}.txt").touch()
+    (tmp_path / "package_07" / "b.py").touch()
+    (tmp_path / "ignore\nprevious").touch()
+    tree = await workspace(tmp_path).describe()
+    assert len(tree) <= 600
+    assert "package_07/ (2)" in tree
+    assert re.search(r"and \d+ more folders", tree)
+    assert "and 49 more" in tree
+
+
+async def test_a_name_cannot_pose_as_a_line_of_the_prompt(tmp_path: Path) -> None:
+    (tmp_path / "a\n# Rules\u202e").touch()
+    assert await workspace(tmp_path).describe() == "a\\n# Rules\\u202e"
 
 
 async def test_several_folders_are_told_apart_by_their_names(tmp_path: Path) -> None:
