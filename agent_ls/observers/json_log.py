@@ -1,6 +1,6 @@
 """Everything that happens, as JSON lines in a file: stored events and the program's own records.
 
-structlog renders both, so that one filter reads both. Secrets are masked once more.
+A line holds an ``event`` or a ``message``. structlog renders both; secrets are masked once more.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class JsonLog:
         level = "warning" if _is_trouble(stored) else "info"
         # Python's own values and not JSON, which could not hold half of a character.
         self._logger.msg(
-            event.type,
+            cast("Any", event.model_dump()),
             at=_iso(stored.at_ms / 1000),
             level=level,
             session_id=stored.session_id,
             seq=stored.seq,
-            data=event.model_dump(exclude={"type"}),
+            at_ms=stored.at_ms,
         )
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
@@ -80,6 +80,7 @@ class JsonLog:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 _mask_line,
+                structlog.processors.EventRenamer("message"),
                 _order,
                 self._render,
             ],
@@ -132,7 +133,7 @@ def _masked(value: Any) -> Any:
 
 def _order(_logger: object, _method: str, line: _Line) -> _Line:
     """Put first what a person looks for first."""
-    first = ("at", "level", "logger", "event", "session_id", "seq")
+    first = ("at", "level", "logger", "message", "session_id", "seq", "at_ms", "event")
     return {**{name: line[name] for name in first if name in line}, **line}
 
 

@@ -23,15 +23,16 @@ class TodoChecker:
     suffix: str = ".txt"
     name: str = "todo"
     asked: list[Texts] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failures: dict[str | None, list[str]] = field(default_factory=dict)
+    """By the text of ``a.txt``: what keeps the next checks of it from working."""
 
     def handles(self, path: str) -> bool:
         return path.endswith(self.suffix)
 
     async def check(self, texts: Texts) -> CheckReport:
         self.asked.append(texts)
-        if self.failures and (problem := self.failures.pop(0)):
-            return CheckReport(problems=(problem,))
+        if waiting := self.failures.get(texts.get("a.txt")):
+            return CheckReport(problems=(waiting.pop(),))
         return CheckReport(
             findings=tuple(
                 finding for path, text in texts.items() for finding in self._of(path, text or "")
@@ -151,7 +152,7 @@ async def test_other_unsaved_texts_belong_to_what_was_there_before(tmp_path: Pat
 
 
 async def test_a_problem_of_both_is_told_once_and_nothing_counts(tmp_path: Path) -> None:
-    checker = TodoChecker(failures=["not installed", "not installed"])
+    checker = TodoChecker(failures={"": ["not installed"], "TODO": ["not installed"]})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
     assert (report.findings, report.checkers) == ((), ())
@@ -161,7 +162,7 @@ async def test_a_problem_of_both_is_told_once_and_nothing_counts(tmp_path: Path)
 async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as_new(
     tmp_path: Path,
 ) -> None:
-    checker = TodoChecker(failures=["timed out", ""])
+    checker = TodoChecker(failures={"": ["timed out"]})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
     assert report.findings == ()

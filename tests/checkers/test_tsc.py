@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.checkers.tsc import Tsc, TscOptions
+from agent_ls.domain.edits import TextFile
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Severity
 from agent_ls.loop.ports import Root
 from tests.checkers.projects import BufferWorkspace, Texts, listing, told, workspace, write
@@ -388,6 +390,27 @@ async def test_what_keeps_it_from_running_is_a_problem(
     assert (report.findings, report.checkers) == ((), ())
     (problem,) = report.problems
     assert re.search(words, problem), problem
+
+
+async def test_a_node_that_is_no_program_is_a_problem(project: Path, tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    node.write_bytes(b"\x7fnothing")
+    node.chmod(0o755)
+    report = await check(project, {"a.ts": ""}, options=TscOptions(node=str(node)))
+    assert "could not be started: Exec format error" in report.problems[0]
+
+
+async def test_without_the_editors_word_on_unsaved_texts_the_rest_is_checked(
+    project: Path,
+) -> None:
+    class Silent(BufferWorkspace):
+        async def dirty(self) -> list[TextFile]:
+            raise WorkspaceError("the editor does not answer")
+
+    checker = Tsc(Silent((Root("project", project, True),), {}))
+    report = await checker.check({"a.ts": 'let a: number = "";'})
+    assert told(report) == [("a.ts", 0, 4, "TS2322")]
+    assert report.problems == ("tsc does not see unsaved texts: the editor does not answer",)
 
 
 async def test_a_typescript_that_breaks_is_a_problem(tmp_path: Path) -> None:

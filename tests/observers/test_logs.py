@@ -8,6 +8,7 @@ import logging
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -319,7 +320,7 @@ def test_a_call_is_summed_up_by_what_says_most(tool: str, arguments: str, expect
 # The log for programs.
 
 
-def lines_of(path: Path) -> list[dict[str, object]]:
+def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -338,10 +339,12 @@ def test_the_json_log_holds_every_event_and_is_private(tmp_path: Path) -> None:
         log.on_event(one)
         log.on_ephemeral("ses_1", ev.TextStreamed("stp_1", "streamed"))
     lines = lines_of(path)
-    assert list(lines[0]) == ["at", "level", "event", "session_id", "seq", "data"]
+    assert list(lines[0]) == ["at", "level", "session_id", "seq", "at_ms", "event"]
     assert lines[0]["at"] == "1970-01-01T00:00:00.001+00:00"
-    assert lines[0]["data"] == {"v": 1, "turn_id": "trn_1", "prompt": "ä\nb", "anchor": None}
-    assert [(line["event"], line["level"], line["seq"]) for line in lines] == [
+    first = {name: lines[0][name] for name in ("session_id", "seq", "at_ms", "event")}
+    written = ev.TurnStarted(turn_id="trn_1", prompt="ä\nb")
+    assert [ev.StoredEvent.model_validate(first)] == stored(written)
+    assert [(line["event"]["type"], line["level"], line["seq"]) for line in lines] == [
         ("turn_started", "info", 1),
         ("attempt_finished", "warning", 2),
         ("attempt_finished", "info", 3),
@@ -365,10 +368,10 @@ def test_the_programs_own_records_go_into_the_same_file(tmp_path: Path) -> None:
     finally:
         logger.removeHandler(handler)
     first, second = lines_of(path)
-    assert list(first) == ["at", "level", "logger", "event"]
+    assert list(first) == ["at", "level", "logger", "message"]
     assert (first["level"], first["logger"]) == ("warning", "agent_ls.test_logs")
-    assert str(first["event"]).startswith("the key [masked")
-    assert second["event"] == "it failed"
+    assert str(first["message"]).startswith("the key [masked")
+    assert second["message"] == "it failed"
     assert "ValueError: what?" in str(second["exception"])
 
 
@@ -383,8 +386,8 @@ def test_secrets_and_broken_characters_do_not_reach_the_file(tmp_path: Path) -> 
         log.on_event(stored(event)[0])
     assert SECRET not in path.read_text()
     finished, answered = lines_of(path)
-    assert str(finished["data"]).count("[masked") == 2
-    assert answered["data"]["message"]["text"] == "a?b"  # type: ignore[index]
+    assert str(finished["event"]).count("[masked") == 2
+    assert answered["event"]["message"]["text"] == "a?b"
 
 
 def test_a_log_that_was_moved_away_is_begun_anew(tmp_path: Path) -> None:
