@@ -175,10 +175,14 @@ class StoredCredentials:
         stored = await asyncio.to_thread(self._stored, provider)
         base = api_base or self._first(variables.base) or stored.get("api_base") or None
         key = self._first(("AGENT_LS_API_KEY", *variables.key)) or stored.get("api_key")
+        if not key and base and is_loopback(base):
+            # The clients insist on a key; servers on this machine seldom do.
+            key = _DUMMY_KEY
         if not key and variables.key:
             key = await _keyring_key(provider)
-        if not key:
-            key = self._without_key(model, base, variables)
+        if not key and variables.is_key_needed and provider:
+            text = f"There is no key for {model}: {self.hint(model)}"
+            raise ProviderError(ProviderFailure.AUTHENTICATION, text)
         return Access(api_key=key, api_base=base, extra=self._extra(variables, stored))
 
     def hint(self, model: str) -> str:
@@ -191,17 +195,6 @@ class StoredCredentials:
             f"[{section}] in {self.config_dir / FILE_NAME} (readable by you alone), or store it "
             f"in the keyring: keyring set {KEYRING_SERVICE} {section}."
         )
-
-    def _without_key(
-        self, model: str, base: str | None, variables: ProviderVariables
-    ) -> str | None:
-        if base and is_loopback(base):
-            # The clients insist on a key; servers on this machine seldom do.
-            return _DUMMY_KEY
-        if variables.is_key_needed and provider_of(model):
-            text = f"There is no key for {model}: {self.hint(model)}"
-            raise ProviderError(ProviderFailure.AUTHENTICATION, text)
-        return None
 
     def _first(self, names: tuple[str, ...]) -> str | None:
         return next((value for name in names if (value := self.env.get(name, "").strip())), None)

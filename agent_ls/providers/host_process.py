@@ -35,8 +35,6 @@ _log = logging.getLogger(__name__)
 
 _STOP_S: Final = 0.2
 _KILL_S: Final = 0.1
-_SILENCE_S: Final = 90.0
-_PING_S: Final = 15.0
 _LAST_WORDS: Final = 20
 
 
@@ -48,8 +46,9 @@ def host_died(text: str) -> ProviderError:
 class HostProcess:
     """One child process and the requests in it."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        """Take a process that was just started."""
+    def __init__(self, process: asyncio.subprocess.Process, unresponsive_s: float) -> None:
+        """Take a process that was just started, and how long it may show no sign of life."""
+        self._unresponsive_s = unresponsive_s
         self._process = process
         self._inboxes: dict[int, asyncio.Queue[Report]] = {}
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
@@ -62,7 +61,9 @@ class HostProcess:
         self._watch: asyncio.Task[None] | None = None
 
     @classmethod
-    async def spawn(cls, command: Sequence[str], env: Mapping[str, str]) -> HostProcess:
+    async def spawn(
+        cls, command: Sequence[str], env: Mapping[str, str], unresponsive_s: float
+    ) -> HostProcess:
         """Start the process; errors: ``ProviderError`` when it cannot be started."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -79,7 +80,7 @@ class HostProcess:
         except OSError as error:
             text = f"The model host cannot be started with {command[0]}: {error}."
             raise host_died(text) from error
-        return cls(process)
+        return cls(process, unresponsive_s)
 
     @property
     def pid(self) -> int:
@@ -94,7 +95,7 @@ class HostProcess:
             waiting.cancel()
             raise host_died(self._epitaph())
 
-    async def ask(self, order: Order, payload: bytes = b"") -> AsyncGenerator[Report]:
+    async def ask(self, order: Order, payload: bytes = b"") -> AsyncGenerator[Report, None]:
         """Send an order and yield its reports; closing the iterator cancels it."""
         inbox: asyncio.Queue[Report] = asyncio.Queue()
         self._inboxes[order.number] = inbox
@@ -133,9 +134,9 @@ class HostProcess:
         clock = asyncio.get_running_loop().time
         self._heard_s = clock()
         while self._inboxes and self.is_alive:
-            await asyncio.sleep(_PING_S)
-            if clock() - self._heard_s > _SILENCE_S:
-                self._last_words.append(f"it did not react for {_SILENCE_S:g} s")
+            await asyncio.sleep(self._unresponsive_s / 4)
+            if clock() - self._heard_s > self._unresponsive_s:
+                self._last_words.append(f"it did not react for {self._unresponsive_s:g} s")
                 self._kill()
             elif self._process.stdin and not self._process.stdin.is_closing():
                 self._process.stdin.write(encode_order(Order(op="ping")))

@@ -12,7 +12,7 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final
@@ -21,7 +21,7 @@ from pydantic import Field
 from pydantic_core import PydanticSerializationError
 
 import agent_ls
-from agent_ls.domain.errors import ProviderError
+from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports import ModelFacts
@@ -43,6 +43,11 @@ ALLOWED_ENVIRONMENT: Final = frozenset(
 """What the child sees of the server's environment: enough to run and to connect, and no keys."""
 
 _LOOPBACK = "localhost,127.0.0.1,::1"
+_NO_MODEL = (
+    "No model is set. Set `model` in the settings, or AGENT_LS_MODEL, to a name such as "
+    "anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible server, "
+    "openai/NAME together with AGENT_LS_API_BASE."
+)
 _MODULE = "agent_ls.providers.litellm_worker"
 
 
@@ -57,6 +62,8 @@ class ModelHostOptions(Record):
     """How long a model may think before the first piece of its answer."""
     idle_s: float = Field(default=60.0, gt=0)
     """How long an answer may fall silent."""
+    unresponsive_s: float = Field(default=90.0, gt=0)
+    """How long the child process may show no sign of life, while asked, before it is replaced."""
     models: Mapping[str, ModelCard] = Field(default_factory=dict[str, ModelCard])
     """Size and prices of models, by name, for those litellm does not know or knows wrongly."""
     python: str = ""
@@ -110,8 +117,10 @@ class ModelHost:
         if self._child is not None:
             await self._child.stop()
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Send the request and yield what comes back; see ``Provider``."""
+        if not request.model:
+            raise ProviderError(ProviderFailure.UNKNOWN_MODEL, _NO_MODEL)
         access = await self._credentials.access(request.model, self.options.api_base)
         child = await self._running()
         slot, kept = child.histories.place(request.messages)
@@ -164,7 +173,12 @@ class ModelHost:
             if self._is_closed:
                 raise host_died("The model host is closed.")
             if self._child is None or not self._child.is_alive:
-                self._child = await HostProcess.spawn(self._command(), self._child_environment())
+                self._child = await HostProcess.spawn(
+                    self._command(), self._child_environment(), self.options.unresponsive_s
+                )
+            if self._is_closed:
+                await self._child.stop()
+                raise host_died("The model host is closed.")
             return self._child
 
     def _command(self) -> list[str]:

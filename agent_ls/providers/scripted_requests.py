@@ -19,6 +19,8 @@ class RecordedRequest:
     """Names in lower case."""
     raw: bytes
     body: Object
+    serial: int = 0
+    """Counts the model's requests from 1."""
     answer: int | None = None
     """Index of the answer it got in the scenario; None when none fitted."""
     problem: str = ""

@@ -25,6 +25,7 @@ class Asking:
     """A model host whose endpoint a test chooses, through the variables a person would set."""
 
     def __init__(self, config_dir: Path, options: ModelHostOptions | None = None) -> None:
+        self.config_dir = config_dir
         self.env = {
             name: value for name in ("PATH", "HOME") if (value := os.environ.get(name)) is not None
         }

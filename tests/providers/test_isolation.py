@@ -99,32 +99,43 @@ async def test_it_writes_nothing_but_frames_even_when_everything_is_logged(
 async def test_it_inherits_neither_keys_nor_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "litellm.py").write_text("raise SystemExit('imported from the workspace')", "utf-8")
-    (tmp_path / ".env").write_text("OPENAI_API_BASE=http://127.0.0.1:9/v1\n", "utf-8")
+    workspace, notes = tmp_path / "workspace", tmp_path / "notes"
+    workspace.mkdir()
+    monkeypatch.chdir(workspace)
+    (workspace / "litellm.py").write_text("raise SystemExit('from the workspace')", "utf-8")
+    (workspace / ".env").write_text("OPENAI_API_BASE=http://127.0.0.1:9/v1\n", "utf-8")
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n(pwd; env) > {notes}\nexec {sys.executable} "$@"\n', "utf-8")
+    python.chmod(0o755)
     env = {**os.environ, "OPENAI_API_KEY": "sk-secret", "AWS_SECRET_ACCESS_KEY": "secret"}
-    env |= {"PYTHONPATH": str(tmp_path), "PYTHONSTARTUP": "x", "LD_PRELOAD_X": "x"}
-    host = ModelHost(credentials=StoredCredentials(tmp_path, env), env=env)
+    env |= {"PYTHONPATH": str(workspace), "PYTHONSTARTUP": "x", "OPENAI_BASE_URL": "http://x"}
+    options = ModelHostOptions(python=str(python))
+    host = ModelHost(options, credentials=StoredCredentials(tmp_path, env), env=env)
     await host.ready()
-    process = psutil.Process(host.pid)
-    seen = process.environ()
-    assert process.cwd() == "/"
     await host.close()
-    assert "secret" not in str(seen)
-    assert not {"OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "PYTHONSTARTUP"} & set(seen)
-    assert str(tmp_path) not in seen["PYTHONPATH"]
+    place, *variables = notes.read_text("utf-8").splitlines()
+    names = {variable.partition("=")[0] for variable in variables}
+    assert place == "/"
+    assert "PATH" in names
+    assert not {"OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "PYTHONSTARTUP"} & names
+    assert "OPENAI_BASE_URL" not in names
+    assert str(workspace) not in str(variables)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
-async def test_its_memory_is_closed_to_other_processes(config_dir: Path) -> None:
-    asking = Asking(config_dir)
-    await asking.host.ready()
-    # The kernel gives the files of a process that may not be dumped to root.
-    owner = Path(f"/proc/{asking.host.pid}/mem").stat().st_uid
-    dumpable = Path(f"/proc/{asking.host.pid}/coredump_filter").exists()
-    await asking.host.close()
-    assert owner == 0
-    assert dumpable
+SEALED = """
+import ctypes
+from agent_ls.providers.worker_pipes import seal_process
+
+seal_process()
+PR_GET_DUMPABLE = 3
+raise SystemExit(ctypes.CDLL(None).prctl(PR_GET_DUMPABLE, 0, 0, 0, 0))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone has this")
+async def test_its_memory_is_closed_to_other_processes() -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", SEALED)
+    assert await process.wait() == 0
 
 
 async def test_closing_ends_it_also_while_it_is_still_loading(config_dir: Path) -> None:

@@ -491,6 +491,29 @@ async def test_a_host_killed_in_mid_stream_raises_and_the_next_request_starts_an
     assert asking.host.pid != before
 
 
+async def test_a_host_that_hangs_is_replaced(asking: Asking) -> None:
+    options = ModelHostOptions(unresponsive_s=1)
+    other = Asking(asking.config_dir, options)
+    scenario = f"[[answer]]\ntext = '{'x' * 64}'\nhang = 'middle'\n[[answer]]\ntext = 'again'"
+    async with scripted(scenario) as model:
+        await other.host.ready()
+        events = _stream(other, model)
+        await anext(events)
+        psutil.Process(other.host.pid).suspend()
+        with pytest.raises(ProviderError, match="did not react") as caught:
+            async for _ in events:
+                pass
+        assert caught.value.failure is ProviderFailure.HOST_DIED
+        await other.host.ready()
+        assert joined(await other.ask(request()))[0] == TextDelta("again")
+    await other.host.close()
+
+
+async def test_no_model_at_all_is_told_how_to_set_one(asking: Asking) -> None:
+    with pytest.raises(ProviderError, match="AGENT_LS_MODEL"):
+        await asking.ask(request(model=""))
+
+
 async def test_the_tools_and_their_choice_are_sent(asking: Asking) -> None:
     scenario = "[[answer]]\ntext = 'x'\nexpect = { tools = ['read_file'], tool_choice = 'none' }"
     asked = request().model_copy(update={"tool_choice": "none"})

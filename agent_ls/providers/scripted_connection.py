@@ -1,0 +1,240 @@
+"""One connection to a scripted model: HTTP in, answers out, and faults where wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from agent_ls.providers.scenario import Answer, RawBody, ScriptedError, ScriptedUsage
+from agent_ls.providers.scripted_dialects import (
+    AnthropicMessages,
+    ChatCompletions,
+    Dialect,
+    Reply,
+    StreamEvent,
+    dumps,
+)
+from agent_ls.providers.scripted_requests import RecordedRequest
+from agent_ls.providers.shapes import as_object
+
+_DIALECTS: dict[str, Dialect] = {
+    "/chat/completions": ChatCompletions(),
+    "/messages": AnthropicMessages(),
+}
+_MAX_BODY_BYTES = 256 * 2**20
+
+
+class Stage(Protocol):
+    """Who knows the scenario."""
+
+    @property
+    def model_name(self) -> str:
+        """Return the model to list."""
+        ...
+
+    async def take(self, request: RecordedRequest) -> Answer | None:
+        """Record a request and choose its answer; None when it breaks the scenario."""
+        ...
+
+
+class WatchedConnection(asyncio.StreamReaderProtocol):
+    """Tells when the client goes away, which a stream reader alone does not."""
+
+    def __init__(
+        self,
+        left: asyncio.Event,
+        connected: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None],
+    ) -> None:
+        super().__init__(asyncio.StreamReader(), connected)
+        self._left = left
+
+    def eof_received(self) -> bool | None:
+        """See the client close its side."""
+        self._left.set()
+        return super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See the connection end."""
+        self._left.set()
+        super().connection_lost(exc)
+
+
+class _ClientLeft(Exception):
+    """The client closed the connection."""
+
+
+class Conversation:
+    """One connection: reads requests and writes answers, one after the other."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        left: asyncio.Event,
+    ) -> None:
+        self._stage = stage
+        self._reader = reader
+        self._writer = writer
+        self._left = left
+        # Nagle's algorithm would hold small pieces back.
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    async def run(self) -> None:
+        """Serve until the connection ends; never raises."""
+        try:
+            while await self._serve_one():
+                pass
+        except (asyncio.IncompleteReadError, ConnectionError, _ClientLeft):
+            pass
+        finally:
+            self._writer.close()
+
+    async def _serve_one(self) -> bool:
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin1").split("\r\n")
+        method, path, _ = head[0].split(" ", 2)
+        pairs = (line.partition(":") for line in head[1:] if line)
+        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        length = int(headers.get("content-length") or 0)
+        if length > _MAX_BODY_BYTES:
+            return await self._send(413, {"error": {"message": "the request is too large"}})
+        raw = await self._reader.readexactly(length)
+        route = path.split("?")[0].rstrip("/")
+        dialect = next((d for end, d in _DIALECTS.items() if route.endswith(end)), None)
+        if method == "GET" and route.endswith("/models"):
+            return await self._send(200, self._models())
+        if method != "POST" or dialect is None:
+            return await self._send(404, {"error": {"message": f"no such path: {path}"}})
+        try:
+            body = json.loads(raw)
+        except ValueError as error:
+            return await self._send(400, {"error": {"message": f"not JSON: {error}"}})
+        request = RecordedRequest(path, headers, raw, as_object(body))
+        return await self._answer(request, dialect)
+
+    def _models(self) -> Mapping[str, object]:
+        entry = {"id": self._stage.model_name, "object": "model", "owned_by": "agent-ls"}
+        return {"object": "list", "data": [entry]}
+
+    async def _answer(self, request: RecordedRequest, dialect: Dialect) -> bool:
+        answer = await self._stage.take(request)
+        try:
+            if answer is None:
+                problem = ScriptedError(status=400, message=f"scripted model: {request.problem}")
+                return await self._send(400, dialect.error(problem))
+            await self._pause(answer.delay_ms or 0)
+            if answer.hang == "before":
+                await self._silence()
+            if answer.raw:
+                return await self._send_raw(answer.raw)
+            if answer.error and (answer.error.status != 200 or not request.body.get("stream")):
+                return await self._send_error(answer.error, dialect)
+            return await self._send_answer(answer, request, dialect)
+        except (_ClientLeft, ConnectionError):
+            request.left.set()
+            raise
+
+    async def _send_answer(
+        self, answer: Answer, request: RecordedRequest, dialect: Dialect
+    ) -> bool:
+        serial = request.serial
+        ids = [call.id or f"call_{serial}_{n}" for n, call in enumerate(answer.call)]
+        options = as_object(request.body.get("stream_options"))
+        reply = Reply(
+            answer=answer,
+            call_ids=tuple(ids),
+            usage=answer.usage or _estimate(answer, request),
+            serial=serial,
+            model=str(request.body.get("model") or self._stage.model_name),
+            wants_usage=bool(options.get("include_usage")),
+        )
+        if answer.is_unstreamed or not request.body.get("stream"):
+            return await self._send(200, dialect.whole(reply))
+        return await self._stream(list(dialect.stream(reply)), answer)
+
+    async def _stream(self, events: list[StreamEvent], answer: Answer) -> bool:
+        self._writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+            b"cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
+        )
+        for count, event in enumerate(events):
+            if answer.cut and answer.cut.after_events == count:
+                return await self._break(answer.cut.how)
+            if answer.hang == "middle" and count == len(events) // 2:
+                await self._silence()
+            data = event.encode()
+            self._writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+            await self._pause(answer.between_ms or 0)
+            if answer.cut and answer.cut.after_events == event.mark == "finish":
+                return await self._break(answer.cut.how)
+        self._writer.write(b"0\r\n\r\n")
+        await self._writer.drain()
+        return True
+
+    async def _break(self, how: str) -> bool:
+        await self._writer.drain()
+        match how:
+            case "end":
+                self._writer.write(b"0\r\n\r\n")
+                await self._writer.drain()
+                return True
+            case "reset":
+                linger = struct.pack("ii", 1, 0)
+                sock = self._writer.get_extra_info("socket")
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                self._writer.transport.abort()
+                return False
+            case _:
+                return False
+
+    async def _send_error(self, error: ScriptedError, dialect: Dialect) -> bool:
+        headers: dict[str, str] = {}
+        if error.retry_after_s is not None:
+            headers["retry-after"] = f"{error.retry_after_s:g}"
+        if error.location:
+            headers["location"] = error.location
+        if error.is_html:
+            page = f"<!DOCTYPE html><html><title>{error.message}</title><body>Sorry.</body></html>"
+            return await self._write(error.status, "text/html", page.encode(), headers)
+        body = dumps(dialect.error(error)).encode()
+        return await self._write(error.status, "application/json", body, headers)
+
+    async def _send(self, status: int, body: Mapping[str, object]) -> bool:
+        return await self._write(status, "application/json", dumps(body).encode(), {})
+
+    async def _send_raw(self, raw: RawBody) -> bool:
+        return await self._write(raw.status, raw.content_type, raw.body.encode(), {})
+
+    async def _write(
+        self, status: int, content_type: str, body: bytes, headers: dict[str, str]
+    ) -> bool:
+        lines = [f"HTTP/1.1 {status} Scripted", f"content-type: {content_type}"]
+        lines += [f"content-length: {len(body)}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        self._writer.write("\r\n".join(lines).encode("latin1") + b"\r\n\r\n" + body)
+        await self._writer.drain()
+        return True
+
+    async def _pause(self, duration_ms: int) -> None:
+        if self._left.is_set():
+            raise _ClientLeft
+        if duration_ms:
+            await self._writer.drain()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._left.wait(), duration_ms / 1000)
+                raise _ClientLeft
+
+    async def _silence(self) -> None:
+        await self._writer.drain()
+        await self._left.wait()
+        raise _ClientLeft
+
+
+def _estimate(answer: Answer, request: RecordedRequest) -> ScriptedUsage:
+    said = len(answer.text) + len(answer.reasoning) + sum(len(call.text) for call in answer.call)
+    return ScriptedUsage(input=max(1, len(request.raw) // 4), output=max(1, said // 4))
