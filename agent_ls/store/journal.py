@@ -20,7 +20,8 @@ from sqlalchemy.exc import IntegrityError
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import EVENT, Event, StoredEvent
 from agent_ls.store import schema
-from agent_ls.store.projections import AbandonCalls, Change, Cursor, Table, Write, project
+from agent_ls.store.changes import AbandonCalls, Change, Cursor, Table, Write
+from agent_ls.store.projections import project
 from agent_ls.store.upcasts import read_event
 
 _TABLES: dict[Table, tuple[sa.Table, str]] = {

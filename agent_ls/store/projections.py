@@ -8,65 +8,20 @@ Source: seed 004, "Step Structure", "Tool Execution" and "Database Schema".
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, assert_never
+from typing import assert_never
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
-
-Table = Literal["sessions", "executions", "steps", "calls", "approvals"]
+from agent_ls.store import call_projections as of_calls
+from agent_ls.store.changes import AbandonCalls, Change, Cursor, Projected, Write, cut, of_turn
 
 _TITLE_CHARACTERS = 80
-_TEXT_CHARACTERS = 4_000
-_SUMMARY_CHARACTERS = 500
 
 
-class Cursor(BaseModel):
-    """Where a session stands; stored with its row."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    turns: int = 0
-    execution_id: str = ""
-    step_id: str = ""
-    step_started_ms: int = 0
-    results: tuple[dict[str, JsonValue], ...] = ()
-    """Of the current step's calls so far."""
-    validation: tuple[dict[str, JsonValue], ...] = ()
-    """What gates and checkers said of the current step so far."""
-    files: tuple[str, ...] = ()
-    """Changed in the current turn, each once."""
-    plan: tuple[dict[str, JsonValue], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """Set some columns of one row, and add to others; the row comes to be when it is not there."""
-
-    table: Table
-    row: str
-    """Its id within the session; empty for the session's own row."""
-    values: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    add: Mapping[str, int | float] = field(default_factory=dict[str, "int | float"])
-
-
-@dataclass(frozen=True, slots=True)
-class AbandonCalls:
-    """Mark the calls of an execution that never got a result."""
-
-    execution_id: str
-    at_ms: int
-
-
-Change = Write | AbandonCalls
-_Projected = tuple[Cursor, tuple[Change, ...]]
-
-
-def project(cursor: Cursor, stored: ev.StoredEvent) -> _Projected:  # noqa: C901 - one arm a kind
+def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 - one arm a kind
     """Return the cursor after the event, and the changes it makes."""
     at_ms = stored.at_ms
     match stored.event:
@@ -89,25 +44,25 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> _Projected:  # noqa: C901
         case ev.RecoveryChosen() as event:
             return _recovery_chosen(cursor, event)
         case ev.GateFailed(origin=origin, text=text):
-            return _validated(cursor, {"gate": origin, "passed": False, "text": _cut(text)})
+            return _validated(cursor, {"gate": origin, "passed": False, "text": cut(text)})
         case ev.FindingsReported() as event:
             return _validated(cursor, _findings(event))
         case ev.CallDecided() as event:
-            return cursor, (_call_decided(cursor, event),)
+            return cursor, (of_calls.call_decided(cursor, event),)
         case ev.ToolCallStarted() as event:
-            return cursor, (_call_started(cursor, event, at_ms),)
+            return cursor, (of_calls.call_started(cursor, event, at_ms),)
         case ev.EditApplied() as event:
-            return _edit_applied(cursor, event)
+            return of_calls.edit_applied(cursor, event)
         case ev.ToolCallFinished() as event:
-            return _call_finished(cursor, event, at_ms)
+            return of_calls.call_finished(cursor, event, at_ms)
         case ev.ApprovalRequested() as event:
-            return cursor, _approval_requested(cursor, event, at_ms)
+            return cursor, of_calls.approval_requested(cursor, event, at_ms)
         case ev.ApprovalResolved() as event:
-            return cursor, _approval_resolved(cursor, event, at_ms)
+            return cursor, of_calls.approval_resolved(cursor, event, at_ms)
         case ev.QuestionAsked() as event:
-            return cursor, _question_asked(cursor, event, at_ms)
+            return cursor, of_calls.question_asked(cursor, event, at_ms)
         case ev.QuestionResolved() as event:
-            return cursor, _question_resolved(cursor, event, at_ms)
+            return cursor, of_calls.question_resolved(cursor, event, at_ms)
         case ev.PlanUpdated(items=items):
             plan = tuple(item.model_dump(mode="json") for item in items)
             return cursor.model_copy(update={"plan": plan}), ()
@@ -146,12 +101,12 @@ def _session_created(event: ev.SessionCreated, at_ms: int) -> Change:
     )
 
 
-def _turn_started(cursor: Cursor, event: ev.TurnStarted, at_ms: int) -> _Projected:
+def _turn_started(cursor: Cursor, event: ev.TurnStarted, at_ms: int) -> Projected:
     session: dict[str, JsonValue] = {"status": TurnStatus.RUNNING.value}
     if cursor.turns == 0:
         session["title"] = _title(event.prompt)
     execution: dict[str, JsonValue] = {
-        "task": _cut(event.prompt),
+        "task": cut(event.prompt),
         "status": TurnStatus.RUNNING.value,
         "started_ms": at_ms,
     }
@@ -162,16 +117,16 @@ def _turn_started(cursor: Cursor, event: ev.TurnStarted, at_ms: int) -> _Project
     )
 
 
-def _turn_ended(cursor: Cursor, event: ev.TurnEnded, at_ms: int) -> _Projected:
+def _turn_ended(cursor: Cursor, event: ev.TurnEnded, at_ms: int) -> Projected:
     is_escalated = event.status is TurnStatus.ESCALATED
     execution: dict[str, JsonValue] = {
         "completed_ms": at_ms,
         "status": event.status.value,
         "stop_reason": event.stop.value,
-        "failure_reason": _cut(event.failure_reason),
-        "escalation_reason": _cut(event.failure_reason) if is_escalated else "",
+        "failure_reason": cut(event.failure_reason),
+        "escalation_reason": cut(event.failure_reason) if is_escalated else "",
         "state_snapshot": {
-            "output": _cut(event.output),
+            "output": cut(event.output),
             "open_tasks": list(event.open_tasks),
             "plan": list(cursor.plan),
             "files": list(cursor.files),
@@ -186,7 +141,7 @@ def _turn_ended(cursor: Cursor, event: ev.TurnEnded, at_ms: int) -> _Projected:
     )
 
 
-def _request_prepared(cursor: Cursor, event: ev.RequestPrepared, at_ms: int) -> _Projected:
+def _request_prepared(cursor: Cursor, event: ev.RequestPrepared, at_ms: int) -> Projected:
     if cursor.step_id == event.step_id:
         return cursor, ()  # The same step asks once more.
     after = cursor.model_copy(
@@ -203,10 +158,10 @@ def _request_prepared(cursor: Cursor, event: ev.RequestPrepared, at_ms: int) -> 
         "at_ms": at_ms,
     }
     execution = Write("executions", cursor.execution_id, {"total_steps": event.number})
-    return after, (Write("steps", event.step_id, step), *_of_turn(cursor, execution))
+    return after, (Write("steps", event.step_id, step), *of_turn(cursor, execution))
 
 
-def _attempt_finished(cursor: Cursor, event: ev.AttemptFinished, at_ms: int) -> _Projected:
+def _attempt_finished(cursor: Cursor, event: ev.AttemptFinished, at_ms: int) -> Projected:
     spent = _spent(event.usage)
     step: dict[str, JsonValue] = {
         "model": event.model,
@@ -214,26 +169,26 @@ def _attempt_finished(cursor: Cursor, event: ev.AttemptFinished, at_ms: int) -> 
         "duration_ms": max(0, at_ms - cursor.step_started_ms),
     }
     if event.failure:
-        step |= {"success": False, "error": _cut(f"{event.failure}: {event.message}")}
+        step |= {"success": False, "error": cut(f"{event.failure}: {event.message}")}
     execution = Write("executions", cursor.execution_id, add=spent)
     return cursor, (
         Write("steps", event.step_id, step, {"attempts": 1, **spent}),
-        *_of_turn(cursor, execution),
+        *of_turn(cursor, execution),
         Write("sessions", "", add=spent),
     )
 
 
-def _answered(cursor: Cursor, event: ev.Answered, at_ms: int) -> _Projected:
+def _answered(cursor: Cursor, event: ev.Answered, at_ms: int) -> Projected:
     message = event.message
     planned: list[JsonValue] = [
-        {"call_id": call.id, "tool": call.tool, "arguments": _cut(call.arguments_json)}
+        {"call_id": call.id, "tool": call.tool, "arguments": cut(call.arguments_json)}
         for call in message.calls
     ]
     step: dict[str, JsonValue] = {
-        "reasoning": _cut(message.reasoning or (message.text if message.calls else "")),
-        "action": {"text": _cut(message.text), "calls": planned},
+        "reasoning": cut(message.reasoning or (message.text if message.calls else "")),
+        "action": {"text": cut(message.text), "calls": planned},
         "success": not any(result["error"] for result in cursor.results),
-        "error": _first_error(cursor),
+        "error": of_calls.first_error(cursor),
         "duration_ms": max(0, at_ms - cursor.step_started_ms),
     }
     calls = tuple(
@@ -244,18 +199,18 @@ def _answered(cursor: Cursor, event: ev.Answered, at_ms: int) -> _Projected:
                 "execution_id": cursor.execution_id,
                 "step_id": event.step_id,
                 "tool": call.tool,
-                "arguments": _cut(call.arguments_json),
+                "arguments": cut(call.arguments_json),
             },
         )
         for call in message.calls
     )
     execution = Write("executions", cursor.execution_id, add={"total_calls": len(calls)})
-    return cursor, (Write("steps", event.step_id, step), *calls, *_of_turn(cursor, execution))
+    return cursor, (Write("steps", event.step_id, step), *calls, *of_turn(cursor, execution))
 
 
-def _recovery_chosen(cursor: Cursor, event: ev.RecoveryChosen) -> _Projected:
+def _recovery_chosen(cursor: Cursor, event: ev.RecoveryChosen) -> Projected:
     return _validated(
-        cursor, {"recovery": event.origin, "action": event.action, "text": _cut(event.text)}
+        cursor, {"recovery": event.origin, "action": event.action, "text": cut(event.text)}
     )
 
 
@@ -272,156 +227,13 @@ def _findings(event: ev.FindingsReported) -> dict[str, JsonValue]:
     }
 
 
-def _validated(cursor: Cursor, item: dict[str, JsonValue]) -> _Projected:
+def _validated(cursor: Cursor, item: dict[str, JsonValue]) -> Projected:
     """Add one item to what was said of the current step."""
     if not cursor.step_id:
         return cursor, ()
     validation = (*cursor.validation, item)
     after = cursor.model_copy(update={"validation": validation})
     return after, (Write("steps", cursor.step_id, {"validation": list(validation)}),)
-
-
-def _call_decided(cursor: Cursor, event: ev.CallDecided) -> Change:
-    values: dict[str, JsonValue] = {
-        **_place(cursor),
-        "decision": event.decision,
-        "decided_by": event.origin,
-        "reason": _cut(event.reason),
-    }
-    return Write("calls", event.call_id, values)
-
-
-def _call_started(cursor: Cursor, event: ev.ToolCallStarted, at_ms: int) -> Change:
-    values: dict[str, JsonValue] = {
-        **_place(cursor),
-        "tool": event.tool,
-        "effect": event.effect.value,
-        "paths": list(event.paths),
-        "status": "in_progress",
-        "started_ms": at_ms,
-    }
-    if event.arguments_json:
-        values["arguments"] = _cut(event.arguments_json)
-    return Write("calls", event.call_id, values)
-
-
-def _edit_applied(cursor: Cursor, event: ev.EditApplied) -> _Projected:
-    if event.status != "applied":
-        return cursor, ()
-    lines = {"added_lines": event.added_lines, "removed_lines": event.removed_lines}
-    files = cursor.files if event.path in cursor.files else (*cursor.files, event.path)
-    return cursor.model_copy(update={"files": files}), (
-        Write("calls", event.call_id, _place(cursor), lines),
-    )
-
-
-def _call_finished(cursor: Cursor, event: ev.ToolCallFinished, at_ms: int) -> _Projected:
-    result = event.result
-    error = result.error.value if result.error else None
-    call: dict[str, JsonValue] = {
-        **_place(cursor),
-        "status": "failed" if error else "completed",
-        "error": error,
-        "result": _cut(result.text, _SUMMARY_CHARACTERS),
-        "output_id": result.output_id,
-        "finished_ms": at_ms,
-        "duration_ms": result.duration_ms,
-    }
-    summary: dict[str, JsonValue] = {
-        "call_id": result.call_id,
-        "error": error,
-        "text": _cut(result.text, _SUMMARY_CHARACTERS),
-    }
-    after = cursor.model_copy(update={"results": (*cursor.results, summary)})
-    changes: list[Change] = [Write("calls", result.call_id, call)]
-    if cursor.step_id:
-        step: dict[str, JsonValue] = {
-            "result": list(after.results),
-            "duration_ms": max(0, at_ms - cursor.step_started_ms),
-        }
-        if error:
-            step |= {"success": False, "error": _first_error(after)}
-        changes.append(Write("steps", cursor.step_id, step))
-    return after, tuple(changes)
-
-
-def _approval_requested(
-    cursor: Cursor, event: ev.ApprovalRequested, at_ms: int
-) -> tuple[Change, ...]:
-    request = event.request
-    values: dict[str, JsonValue] = {
-        "execution_id": request.turn_id,
-        "kind": "call",
-        "call_id": request.call_id,
-        "asked_by": request.tool,
-        "title": _cut(request.preview.title),
-        "reason": _cut(request.reason),
-        "payload": _cut(request.preview.payload),
-        "digest": request.digest,
-        "requested_ms": at_ms,
-    }
-    return (Write("approvals", request.id, values), *_status(cursor, TurnStatus.WAITING))
-
-
-def _approval_resolved(
-    cursor: Cursor, event: ev.ApprovalResolved, at_ms: int
-) -> tuple[Change, ...]:
-    values: dict[str, JsonValue] = {
-        "choice": event.answer.choice.value,
-        "note": _cut(event.answer.note),
-        "answered_by": event.answer.by,
-        "rule": event.grant,
-        "resolved_ms": at_ms,
-    }
-    return (Write("approvals", event.approval_id, values), *_status(cursor, TurnStatus.RUNNING))
-
-
-def _question_asked(cursor: Cursor, event: ev.QuestionAsked, at_ms: int) -> tuple[Change, ...]:
-    question = event.question
-    values: dict[str, JsonValue] = {
-        "execution_id": question.turn_id,
-        "kind": "question",
-        "asked_by": question.origin,
-        "title": _cut(question.text),
-        "requested_ms": at_ms,
-    }
-    return (Write("approvals", question.id, values), *_status(cursor, TurnStatus.WAITING))
-
-
-def _question_resolved(
-    cursor: Cursor, event: ev.QuestionResolved, at_ms: int
-) -> tuple[Change, ...]:
-    values: dict[str, JsonValue] = {
-        "choice": _cut(event.answer.text),
-        "answered_by": event.answer.by,
-        "resolved_ms": at_ms,
-    }
-    return (Write("approvals", event.question_id, values), *_status(cursor, TurnStatus.RUNNING))
-
-
-def _status(cursor: Cursor, status: TurnStatus) -> tuple[Change, ...]:
-    """Say that the running turn waits, or goes on; nothing once it ended."""
-    values: dict[str, JsonValue] = {"status": status.value}
-    execution = Write("executions", cursor.execution_id, values)
-    return _of_turn(cursor, execution, Write("sessions", "", values))
-
-
-def _of_turn(cursor: Cursor, *changes: Change) -> tuple[Change, ...]:
-    return changes if cursor.execution_id else ()
-
-
-def _place(cursor: Cursor) -> dict[str, JsonValue]:
-    """Return what ties a call to its turn and step, where both are known."""
-    if not cursor.execution_id:
-        return {}
-    return {"execution_id": cursor.execution_id, "step_id": cursor.step_id}
-
-
-def _first_error(cursor: Cursor) -> str:
-    for result in cursor.results:
-        if result["error"]:
-            return f"{result['error']}: {result['text']}"
-    return ""
 
 
 def _spent(usage: Usage) -> dict[str, int | float]:
@@ -431,7 +243,3 @@ def _spent(usage: Usage) -> dict[str, int | float]:
 def _title(prompt: str) -> str:
     words = " ".join(prompt.split())
     return words if len(words) <= _TITLE_CHARACTERS else f"{words[: _TITLE_CHARACTERS - 1]}…"
-
-
-def _cut(text: str, limit: int = _TEXT_CHARACTERS) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

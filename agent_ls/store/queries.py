@@ -82,6 +82,13 @@ def take_lease(connection: sa.Connection, session_id: str, owner: str, ttl_s: fl
     return taken.one_or_none() is not None
 
 
+def lease_owner(connection: sa.Connection, session_id: str) -> str | None:
+    """Return who holds a session now; None when nobody does."""
+    now_ms = connection.execute(_NOW_MS[connection.dialect.name]).scalar_one()
+    held = (leases.c.session_id == session_id, leases.c.expires_ms > now_ms)
+    return connection.scalar(sa.select(leases.c.owner).where(*held))
+
+
 def drop_lease(connection: sa.Connection, session_id: str, owner: str) -> None:
     """Give a session back; nothing happens when another owner has it."""
     connection.execute(

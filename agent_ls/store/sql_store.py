@@ -118,6 +118,16 @@ class SqlStore:
 
         return await self._do(run)
 
+    async def lease_owner(self, session_id: str) -> str | None:
+        """Return who may write a session now; None when its lease is free or over."""
+
+        def run(connection: sa.Connection) -> str | None:
+            from agent_ls.store import queries
+
+            return queries.lease_owner(connection, session_id)
+
+        return await self._do(run, is_write=False)
+
     async def release(self, session_id: str, owner: str) -> None:
         """Give the right back; nothing happens when another owner has it."""
 

@@ -10,7 +10,8 @@ from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.store.projections import AbandonCalls, Change, Cursor, Write, project, roots_key
+from agent_ls.store.changes import AbandonCalls, Change, Cursor, Write
+from agent_ls.store.projections import project, roots_key
 from tests.store.stories import TURN, Journal, noise
 
 IN_STEP = Cursor(turns=1, execution_id="trn_1", step_id="stp_1", step_started_ms=1_000)
