@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import subprocess
 import sys
@@ -24,36 +23,6 @@ def discounted(price: Decimal, percent: Decimal) -> Decimal:
     return round(price * (100 - percent) / 100, 2)
 """
 
-_TURN = """\
-chunk = 8
-
-[[answer]]
-when = { first = "Round prices properly." }
-text = "The rounding is binary. Money is rounded once, at the end."
-[[answer.call]]
-tool = "edit_file"
-[answer.call.arguments]
-path = "prices.py"
-edits = [{ old_string = "return round(price * (100 - percent) / 100, 2)", new_string = "return (price * (100 - percent) / 100).quantize(CENT)" }]
-
-[[answer]]
-when = { first = "Round prices properly." }
-text = "The constant is missing."
-[[answer.call]]
-tool = "edit_file"
-[answer.call.arguments]
-path = "prices.py"
-edits = [{ old_string = "from decimal import Decimal\\n", new_string = "from decimal import Decimal\\n\\nCENT = Decimal(\\"0.01\\")\\n" }]
-
-[[answer]]
-when = { first = "Round prices properly." }
-text = "Prices are rounded once, to the cent."
-
-[[answer]]
-hang = "middle"
-text = "This answer never ends."
-"""
-
 
 @pytest.fixture(scope="module")
 def extension(repository: Path) -> Path:
@@ -68,36 +37,46 @@ def extension(repository: Path) -> Path:
     return folder
 
 
-def _setup(model: str, workspace: Path) -> VsCodeSetup:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+def _setup(model: str, python: str) -> VsCodeSetup:
     return VsCodeSetup(
-        settings={"agent-ls.python": sys.executable, "agent-ls.model": "openai/scripted"},
-        variables={"AGENT_LS_API_BASE": model, "PATH": path},
+        settings={"agent-ls.python": python, "agent-ls.model": "openai/scripted"},
+        variables={"AGENT_LS_API_BASE": model, "RIGHT_PYTHON": sys.executable},
     )
 
 
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A small workspace."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "prices.py").write_text(_PRICES)
+    return folder
+
+
 async def check(
-    vscode: VsCode, extension: Path, suite: str, workspace: Path, scenario: str
+    vscode: VsCode, extension: Path, workspace: Path, suite: str, *, python: str = sys.executable
 ) -> HostReport:
-    """Run a suite with a scripted model and assert that every step of it was proved."""
-    async with scripted(scenario, is_strict=False) as model:
+    """Run a suite with its scripted model and assert that every step of it was proved."""
+    async with scripted((_SUITE / f"{suite}.toml").read_text("utf-8")) as model:
         report = await asyncio.to_thread(
             vscode.run,
-            _SUITE / suite,
+            _SUITE / f"{suite}.cjs",
             extension=extension,
             workspace=workspace,
-            setup=_setup(model.base_url, workspace),
+            setup=_setup(model.base_url, python),
         )
-    report.check()
+        report.check()
+    # The workbench serves a webview's own files under such a name, by its service worker.
+    assert [host for host in report.outside if not host.endswith(".vscode-cdn.net")] == []
     return report
 
 
-async def test_a_turn_is_led_from_the_panel(
-    vscode: VsCode, extension: Path, tmp_path: Path
+async def test_a_turn_is_led_from_the_panel(vscode: VsCode, extension: Path, shop: Path) -> None:
+    await check(vscode, extension, shop, "turn")
+
+
+async def test_the_client_keeps_its_manners_when_things_go_wrong(
+    vscode: VsCode, extension: Path, shop: Path
 ) -> None:
-    workspace = tmp_path / "shop"
-    workspace.mkdir()
-    (workspace / "prices.py").write_text(_PRICES)
-    report = await check(vscode, extension, "turn.cjs", workspace, _TURN)
-    # The webview's own resources are served under this name by the workbench's service worker.
-    assert [host for host in report.outside if not host.endswith(".vscode-cdn.net")] == []
+    report = await check(vscode, extension, shop, "manners", python="/nowhere/python")
+    assert any("Open this link from the agent's answer?" in line for line in report.console)

@@ -167,10 +167,12 @@ class VsCode:
             shutil.rmtree(home, ignore_errors=True)
 
     def _prepare(self, home: Path, setup: VsCodeSetup) -> dict[str, Any]:
-        for name in ("user/User", "extensions", "browser", "tmp", "run"):
+        for name in ("user/User", "user/Machine", "extensions", "browser", "tmp", "run"):
             (home / name).mkdir(parents=True, mode=0o700)
         settings = {**_CALM, "security.workspace.trust.enabled": setup.trust_asked}
-        (home / "user/User/settings.json").write_text(json.dumps({**settings, **setup.settings}))
+        # A remote window, which this is, takes settings of the scope `machine` from elsewhere.
+        for file in ("user/User/settings.json", "user/Machine/settings.json"):
+            (home / file).write_text(json.dumps({**settings, **setup.settings}))
         (home / "code-server.yaml").write_text("auth: none\n")
         return {
             "places": {

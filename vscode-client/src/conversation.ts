@@ -34,6 +34,8 @@ export class Conversation implements vscode.Disposable {
   /** Counts the snapshots that were asked for: only the newest one is taken. */
   #asked = 0;
   #isAsking = false;
+  /** Somebody looks at the session; until then the server need not have one. */
+  #isWanted = false;
   /** The server had no session to show; it may have one when something has been opened. */
   #isRefused = false;
 
@@ -64,6 +66,7 @@ export class Conversation implements vscode.Disposable {
 
   /** Ask for everything of the current session anew; never rejects. */
   async refresh(): Promise<void> {
+    this.#isWanted = true;
     if (this.#agent.state.is !== "running") return;
     const mine = ++this.#asked;
     this.#isAsking = true;
@@ -107,15 +110,14 @@ export class Conversation implements vscode.Disposable {
   /** A server that came up again goes on with the session that was shown. */
   async #reopen(): Promise<void> {
     const { sessionId, items } = this.#state;
-    if (!sessionId) return;
-    if (items.length) {
+    if (sessionId && items.length) {
       try {
         await this.#agent.request("agent/sessions/resume", { sessionId, continueTurn: true });
       } catch (error) {
         void vscode.window.showWarningMessage(`The session cannot go on: ${message(error)}`);
       }
     }
-    await this.refresh();
+    if (this.#isWanted) await this.refresh();
   }
 
   #take(params: UpdateParams): void {

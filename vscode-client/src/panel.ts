@@ -43,7 +43,9 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.#isLoaded = false;
     const dist = vscode.Uri.joinPath(this.#extension, "dist");
     view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
-    view.webview.onDidReceiveMessage((said: FromPanel) => this.#do(said));
+    view.webview.onDidReceiveMessage((said: FromPanel) =>
+      this.#do(said).catch((error) => vscode.window.showErrorMessage(message(error))),
+    );
     view.onDidDispose(() => {
       if (this.#view === view) this.#view = null;
     });

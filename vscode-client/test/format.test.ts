@@ -28,7 +28,7 @@ test.each([
 ])("%d milliseconds are %s", (value, expected) => expect(format.duration(value)).toBe(expected));
 
 test.each([
-  ["read_file", "read_file a.py", ["Read file", "a.py"]],
+  ["read_file", "read_file a.py", ["Read", "a.py"]],
   ["update_plan", "update_plan", ["Update plan", ""]],
   ["mcp_x", "Something else", ["Something else", ""]],
 ])("the call %s titled %s is told in words", (tool, title, expected) =>

@@ -11,6 +11,7 @@ import { snapshot, story, until } from "./golden";
 
 let root: HTMLElement;
 let known: Known;
+let kept: string;
 let draft: string;
 let said: FromPanel[];
 
@@ -18,6 +19,7 @@ beforeEach(() => {
   document.body.innerHTML = '<div id="root"></div>';
   root = document.getElementById("root") as HTMLElement;
   known = UNKNOWN;
+  kept = "";
   draft = "";
   said = [];
 });
@@ -28,10 +30,9 @@ async function draw(): Promise<void> {
       <App
         known={known}
         post={(one) => said.push(one)}
-        draft={draft}
+        draft={kept}
         onDraft={(text) => {
           draft = text;
-          queueMicrotask(() => void draw());
         }}
       />,
       root,
@@ -45,8 +46,6 @@ async function check(...messages: ToPanel[]): Promise<void> {
     known = learn(known, one);
     await draw();
   }
-  // What effects asked for is drawn too.
-  await draw();
 }
 
 const running: ToPanel = { type: "server", server: { is: "running" } };
@@ -109,16 +108,16 @@ test("a turn reads from top to bottom", async () => {
   await check(...told(story("fix_prices")));
   expect(texts(".user")[0]).toContain("Prices are off by a cent");
   expect(texts(".call .verb")).toEqual([
-    "Read file",
+    "Read",
     "Grep",
-    "Read file",
-    "Edit file",
-    "Edit file",
-    "Run command",
-    "Edit file",
-    "Edit file",
-    "Read file",
-    "Run command",
+    "Read",
+    "Edit",
+    "Edit",
+    "Run",
+    "Edit",
+    "Edit",
+    "Read",
+    "Run",
   ]);
   expect(texts(".end .verb")).toEqual(["Done"]);
   expect(texts(".end .file")).toEqual([
@@ -218,6 +217,27 @@ test("Enter sends, Shift+Enter does not", async () => {
   await press(composer(), "Enter");
   expect(said).toEqual([{ type: "prompt", text: "fix it", whenBusy: "steer" }]);
   expect(draft).toBe("");
+});
+
+test("what was typed just before Enter is sent with it", async () => {
+  await check(...told([]), { type: "snapshot", snapshot: snapshot([]) });
+  const area = composer() as HTMLTextAreaElement;
+  await act(() => {
+    area.value = "fix it!";
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+    const enter = new KeyboardEvent("keydown", { key: "Enter", bubbles: true });
+    area.dispatchEvent(enter);
+  });
+  expect(said).toEqual([{ type: "prompt", text: "fix it!", whenBusy: "steer" }]);
+  expect(area.value).toBe("");
+});
+
+test("a draft survives a reload of the panel", async () => {
+  kept = "half a thou";
+  await check(...told([]), { type: "snapshot", snapshot: snapshot([]) });
+  expect((composer() as HTMLTextAreaElement).value).toBe("half a thou");
+  await type(composer(), "half a thought");
+  expect(draft).toBe("half a thought");
 });
 
 test("Alt+Enter says it after the turn", async () => {

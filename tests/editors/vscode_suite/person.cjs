@@ -1,6 +1,14 @@
 // What a person does with the agent's panel, in words.
 exports.agent = ({ screen }) => {
-  const panel = (what, words) => screen[what]({ panel: true, ...words });
+  /** Does something to the panel; a failure says what the panel showed. */
+  const panel = async (what, words) => {
+    try {
+      return await screen[what]({ panel: true, ...words });
+    } catch (error) {
+      const shown = await screen.texts({ panel: true }).catch((one) => [String(one)]);
+      throw new Error(`${error.message}\nThe panel showed:\n${shown.join('\n')}`);
+    }
+  };
   return {
     panel,
     /** Waits until the panel shows a text. */
@@ -9,6 +17,7 @@ exports.agent = ({ screen }) => {
     say: async (words) => {
       await panel('fill', { selector: '.composer textarea', words });
       await screen.press({ keys: 'Enter' });
+      await panel('wait', { selector: '.user', text: words });
     },
   };
 };

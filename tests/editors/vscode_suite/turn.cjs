@@ -69,6 +69,7 @@ exports.run = async ({ step, until, screen }) => {
   });
   await step('a running turn is stopped from the panel', async () => {
     await say('Wait for ever.');
+    await shows('This answer', '.answer');
     await panel('click', { selector: 'button.stop' });
     await panel('wait', { selector: '.end.cancelled', text: 'Stopped' });
   });

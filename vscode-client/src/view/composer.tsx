@@ -14,23 +14,31 @@ interface Props {
   config: ConfigResult | null;
   unsent: Known["unsent"];
   compose: Known["compose"];
+  /** What was typed before the panel was reloaded. */
   draft: string;
+  /** Keeps what is typed over a reload. */
   onDraft: (text: string) => void;
 }
 
-export function Composer({ session, config, unsent, compose, draft, onDraft }: Props) {
+export function Composer({ session, config, unsent, compose, draft: kept, onDraft }: Props) {
   const post = usePost();
   const box = useRef<HTMLTextAreaElement>(null);
+  const [draft, setDraft] = useState(kept);
+  const write = (text: string) => {
+    setDraft(text);
+    setProblem("");
+    onDraft(text);
+  };
   const [problem, setProblem] = useState("");
   const isBusy = session.turn !== null;
   useEffect(() => {
     if (!unsent) return;
+    if (!draft) write(unsent.text);
     setProblem(unsent.problem);
-    if (!draft) onDraft(unsent.text);
   }, [unsent]);
   useEffect(() => {
     if (!compose.times) return;
-    if (compose.text) onDraft(compose.text + draft);
+    if (compose.text) write(compose.text + draft);
     box.current?.focus();
   }, [compose]);
   useLayoutEffect(() => {
@@ -40,10 +48,12 @@ export function Composer({ session, config, unsent, compose, draft, onDraft }: P
     area.style.height = `${Math.min(area.scrollHeight, MAX_HEIGHT_PX)}px`;
   }, [draft]);
   const send = (whenBusy: "steer" | "follow_up") => {
-    const text = draft.trim();
-    if (!text) return;
-    setProblem("");
-    onDraft("");
+    // The field knows what was typed a moment ago, when it has not been drawn yet.
+    const area = box.current;
+    const text = area?.value.trim();
+    if (!area || !text) return;
+    area.value = "";
+    write("");
     post({ type: "prompt", text, whenBusy });
   };
   return (
@@ -63,7 +73,7 @@ export function Composer({ session, config, unsent, compose, draft, onDraft }: P
           placeholder={
             isBusy ? "Steer it, or Alt+Enter for afterwards" : "Ask, or say what to change"
           }
-          onInput={(event) => onDraft(event.currentTarget.value)}
+          onInput={(event) => write(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
             event.preventDefault();

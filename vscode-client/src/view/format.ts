@@ -29,10 +29,12 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
-/** What a call does and to what: `Read file` and `src/app.py`. */
+/** What a call does and to what: `Read` and `src/app.py`. */
 export function callWords({ tool, title }: Pick<CallItem, "tool" | "title">): [string, string] {
-  if (title === tool) return [words(tool), ""];
-  if (tool && title.startsWith(`${tool} `)) return [words(tool), title.slice(tool.length + 1)];
+  // The panel is narrow, and what follows shows that it is a file or a command.
+  const verb = words(tool.replace(/_(file|command|dir)$/, ""));
+  if (title === tool) return [verb, ""];
+  if (tool && title.startsWith(`${tool} `)) return [verb, title.slice(tool.length + 1)];
   return [title, ""];
 }
 

@@ -18,7 +18,7 @@ const root = document.getElementById("root");
 const post = (said: FromPanel) => editor.postMessage(said);
 
 let known: Known = UNKNOWN;
-let draft = editor.getState()?.draft ?? "";
+const draft = editor.getState()?.draft ?? "";
 let isDue = false;
 
 function draw(): void {
@@ -26,14 +26,12 @@ function draw(): void {
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    render(<App known={known} post={post} draft={draft} onDraft={setDraft} />, root);
+    render(<App known={known} post={post} draft={draft} onDraft={keepDraft} />, root);
   });
 }
 
-function setDraft(text: string): void {
-  draft = text;
-  editor.setState({ draft });
-  draw();
+function keepDraft(text: string): void {
+  editor.setState({ draft: text });
 }
 
 window.addEventListener("message", ({ data }: MessageEvent<ToPanel>) => {
