@@ -263,6 +263,10 @@ class Store(Protocol):
         """Take or renew the right to write a session; False when another owner holds it."""
         ...
 
+    async def lease_owner(self, session_id: str) -> str | None:
+        """Return who may write a session now; None when its lease is free or over."""
+        ...
+
     async def release(self, session_id: str, owner: str) -> None:
         """Give the right back."""
         ...

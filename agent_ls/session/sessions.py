@@ -8,6 +8,8 @@ import os
 import socket
 from collections.abc import Awaitable, Callable
 
+import psutil
+
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import SessionCreated
 from agent_ls.domain.ids import Ids
@@ -110,11 +112,13 @@ class Sessions:
 
     async def interrupted(self) -> list[SessionSummary]:
         """Return the sessions of these folders whose turn was cut off, newest first."""
-        return [
-            one
-            for one in await self.list()
-            if one.status in ("running", "waiting") and one.session_id not in self._open
-        ]
+        found: list[SessionSummary] = []
+        for one in await self.list():
+            if one.status in ("running", "waiting") and one.session_id not in self._open:
+                holder = await self._store.lease_owner(one.session_id)
+                if holder is None or _is_dead(holder):
+                    found.append(one)
+        return found
 
     def get(self, session_id: str) -> Session | None:
         """Return an open session."""
@@ -138,6 +142,9 @@ class Sessions:
         return session
 
     async def _take_lease(self, session_id: str) -> None:
+        holder = await self._store.lease_owner(session_id)
+        if holder is not None and _is_dead(holder):
+            await self._store.release(session_id, holder)
         if not await self._store.lease(session_id, self._owner, _LEASE_S):
             raise StoreError(
                 f"another agent-ls writes session {session_id}; close it there, or wait "
@@ -153,3 +160,10 @@ class Sessions:
                         _log.error("lost the lease on session %s", session_id)
                 except StoreError as error:
                     _log.warning("could not renew the lease on %s: %s", session_id, error)
+
+
+def _is_dead(owner: str) -> bool:
+    """Say whether the process behind a lease is known to be gone; elsewhere it never is."""
+    host, _, rest = owner.partition(":")
+    pid = rest.partition(":")[0]
+    return host == socket.gethostname() and pid.isdigit() and not psutil.pid_exists(int(pid))
