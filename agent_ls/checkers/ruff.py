@@ -69,11 +69,11 @@ class Ruff:
         )
         if program is None:
             return CheckReport(problems=(self._missing(),))
-        few = asyncio.Semaphore(_AT_ONCE)
+        few, env_path = asyncio.Semaphore(_AT_ONCE), safe_path(avoid)
 
         async def check_one(path: str, text: str) -> CheckReport:
             async with few:
-                return await self._check_file(program, path, text, safe_path(avoid))
+                return await self._check_file(program, path, text, env_path)
 
         reports = await asyncio.gather(*(check_one(*item) for item in present.items()))
         return CheckReport(
