@@ -60,7 +60,7 @@ class Library:
         litellm.disable_token_counter = True
         self._litellm.disable_aiohttp_transport = True
         http = self._litellm.llms.custom_httpx.http_handler
-        # One for all clients, because reading the certificates takes time and memory.
+        # One for all clients, because reading the certificates takes time.
         self._certificates = http.get_ssl_configuration()
         self._unredirected = http.AsyncHTTPHandler(follow_redirects=False)
 
