@@ -24,6 +24,9 @@ _LINKED_STORES = frozenset({"node_modules", ".venv", "venv", "site-packages", ".
 
 def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
     """Say whether a file or folder may be read: secrets ask, what leads out is denied."""
+    if path == "." and len(roots) > 1:
+        # The top of several folders is the list of their names.
+        return Allow()
     try:
         place = locate(path, roots)
     except WorkspaceError as error:

@@ -1,10 +1,18 @@
-"""The shape all tools' arguments share."""
+"""The shape all tools' arguments share, and what of a model's slips is forgiven.
+
+Forgiven is only what can mean one thing: another common name for an argument, a list written as
+JSON text or as its single element, null for "not given", and ``./`` in a path.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, cast, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+_PATH_NAMES = ("file_path", "filepath", "filename", "file")
 
 
 class Arguments(BaseModel):
@@ -12,6 +20,50 @@ class Arguments(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"path": _PATH_NAMES}
+    """What models also call an argument; counts only where the real name is not given."""
 
-FilePath = Annotated[str, Field(min_length=1, max_length=4_096)]
+    @model_validator(mode="before")
+    @classmethod
+    def _forgive(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        given = dict(cast("dict[str, Any]", data))
+        for name in cls.model_fields.keys() - given.keys():
+            for other in cls.other_names.get(name, ()):
+                if other in given and other not in cls.model_fields:
+                    given[name] = given.pop(other)
+                    break
+        for name, facts in cls.model_fields.items():
+            if name not in given:
+                continue
+            if given[name] is None and not facts.is_required():
+                del given[name]
+            elif get_origin(facts.annotation) is tuple:
+                given[name] = _listed(given[name])
+        return given
+
+
+def _listed(value: Any) -> Any:
+    """Return a list that was written as JSON text or as its only element; else the value."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return value
+    return [value] if isinstance(value, dict) else value
+
+
+def _tidied(path: str) -> str:
+    """Return the path without empty and dot components, so that a file has one name."""
+    if path.startswith("/") or "\\" in path:
+        return path
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts:
+        return "." if path.strip("./ ") == "" and path.strip() else path
+    # A final slash says that a folder is meant.
+    return "/".join(parts) + ("/" if path.endswith(("/", "/.")) else "")
+
+
+FilePath = Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(_tidied)]
 """A path as the model writes it."""

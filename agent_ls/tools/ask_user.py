@@ -12,6 +12,7 @@ from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.ids import Ids
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
+from agent_ls.tools.showing import preview
 
 
 class AskUserArguments(Arguments):
@@ -39,7 +40,7 @@ class AskUser:
 
     async def preview(self, arguments: AskUserArguments) -> Preview:
         """Return the question."""
-        return Preview(title="Ask you a question", payload=arguments.question, kind=self.kind)
+        return preview("Ask you a question", arguments.question, self.kind)
 
     async def run(self, arguments: AskUserArguments, context: ToolContext) -> ToolOutput:
         """Hand the question over; ACT asks it, without a time limit."""

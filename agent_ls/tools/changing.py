@@ -6,8 +6,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.edits import FileEdit, apply_replacements
 from agent_ls.edits.diff import unified
-
-_MAX_PAYLOAD_CHARS = 20_000
+from agent_ls.tools.showing import preview
 
 
 def preview_of(
@@ -26,7 +25,4 @@ def preview_of(
             diff = unified(before, None, edit.path)
         case "move":
             diff = f"rename {edit.path}\n    to {edit.new_path}\n"
-    if len(diff) > _MAX_PAYLOAD_CHARS:
-        left = len(diff) - _MAX_PAYLOAD_CHARS
-        diff = f"{diff[:_MAX_PAYLOAD_CHARS]}\n… ({left} characters more)\n"
-    return Preview(title=title, payload=diff, kind=kind, path=edit.path, line=line, grant=grant)
+    return preview(title, diff, kind, path=edit.path, line=line, grant=grant)

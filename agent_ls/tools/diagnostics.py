@@ -13,6 +13,7 @@ from agent_ls.domain.findings import Finding
 from agent_ls.loop.ports import CompileChecks, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.showing import preview
 
 _MAX_SHOWN = 100
 
@@ -45,7 +46,7 @@ class Diagnostics:
     async def preview(self, arguments: DiagnosticsArguments) -> Preview:
         """Return which files would be checked."""
         files = "\n".join(arguments.paths) or "the files changed in this turn"
-        return Preview(title="Check files", payload=files, kind=self.kind)
+        return preview("Check files", files, self.kind)
 
     async def run(self, arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutput:
         """Return all findings, old ones too, one a line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -21,6 +22,11 @@ from agent_ls.tools.changing import preview_of
 
 class Edit(Arguments):
     """One replacement."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "old_string": ("old_str", "old_text", "old"),
+        "new_string": ("new_str", "new_text", "new"),
+    }
 
     old_string: str
     new_string: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,9 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.text import visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.showing import preview
 
 _MAX_FILES = 300
 
@@ -44,30 +47,35 @@ class Glob:
 
     async def preview(self, arguments: GlobArguments) -> Preview:
         """Return what would be searched."""
-        return Preview(
-            title=f"Find {arguments.pattern} in {arguments.path}",
-            payload=f"{arguments.pattern}\nin {arguments.path}",
-            kind=self.kind,
-        )
+        title = f"Find {arguments.pattern} in {arguments.path}"
+        return preview(title, f"{arguments.pattern}\nin {arguments.path}", self.kind)
 
     async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolOutput:
         """Return the matching files, sorted, one a line."""
-        files = matching(await self.workspace.files(arguments.path), arguments.pattern)
-        lines = files[:_MAX_FILES]
+        found = await self.workspace.files(arguments.path)
+        # Thousands of names against a pattern take their time.
+        files = await asyncio.to_thread(matching, found, arguments.pattern, arguments.path)
+        lines = [visible_line(name) for name in files[:_MAX_FILES]]
         if len(files) > _MAX_FILES:
             lines.append(f"({len(files) - _MAX_FILES} more; narrow the pattern)")
         return ToolOutput("\n".join(lines) or "No file matches.", data={"files": len(files)})
 
 
-def matching(files: list[str], pattern: str | None) -> list[str]:
-    """Return the files whose path fits a pattern of the kind ignore files use; all without one.
+def matching(files: list[str], pattern: str | None, path: str = ".") -> list[str]:
+    """Return the files that fit a pattern of the kind ignore files use; all without one.
 
+    Shape: a pattern with a folder in it counts from ``path`` or from the top, both can be meant.
     Errors: ``ToolError`` for a pattern that is none.
     """
     if pattern is None:
         return files
+    if pattern.startswith(("!", "#")):
+        raise ToolError(f"{pattern!r} is no pattern for names.", ErrorKind.STRUCTURAL)
     try:
         spec = pathspec.GitIgnoreSpec.from_lines([pattern.removeprefix("./")])
     except ValueError as error:
         raise ToolError(f"The pattern cannot be read: {error}.", ErrorKind.STRUCTURAL) from None
-    return [path for path in files if spec.match_file(path)]
+    front = "" if path == "." else path.rstrip("/") + "/"
+    return [
+        name for name in files if spec.match_file(name) or spec.match_file(name.removeprefix(front))
+    ]

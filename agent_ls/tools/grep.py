@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -13,16 +13,33 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports import Root, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name
+from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.glob import matching
-from agent_ls.tools.searching import BadPattern, Hit, Query, search_below, search_texts
+from agent_ls.tools.searching import (
+    BadPattern,
+    Found,
+    Hit,
+    Query,
+    find_ripgrep,
+    search_below,
+    search_files,
+    search_texts,
+)
+from agent_ls.tools.showing import preview
 
 
 class GrepArguments(Arguments):
     """What to look for, and where."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **Arguments.other_names,
+        "pattern": ("regex", "query"),
+        "glob": ("include",),
+    }
 
     pattern: Annotated[str, Field(min_length=1, max_length=2_000)]
     path: FilePath = "."
@@ -62,14 +79,13 @@ class Grep:
 
     async def preview(self, arguments: GrepArguments) -> Preview:
         """Return what would be searched."""
-        return Preview(
-            title=f"Search {arguments.path}",
-            payload=f"{arguments.pattern}\nin {arguments.path}",
-            kind=self.kind,
-        )
+        payload = f"{arguments.pattern}\nin {arguments.path}"
+        return preview(f"Search {arguments.path}", payload, self.kind)
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutput:
         """Return the lines that match: buffers where there are any, the disk elsewhere."""
+        if arguments.glob and arguments.glob.startswith(("!", "#")):
+            raise ToolError(f"{arguments.glob!r} is no pattern for names.", ErrorKind.STRUCTURAL)
         query = Query(
             pattern=arguments.pattern,
             glob=arguments.glob,
@@ -88,30 +104,64 @@ class Grep:
         lines += [f"({note})" for note in notes]
         return ToolOutput("\n".join(lines) or "Nothing matches.", data={"hits": len(hits)})
 
-    async def _search(self, query: Query, path: str) -> tuple[list[Hit], tuple[str, ...]]:
+    async def _search(self, query: Query, path: str) -> tuple[list[Hit], list[str]]:
         """Search the disk, then put what the buffers say in the place of their files."""
-        _, place = self.workspace.locate(path)
-        is_file = await asyncio.to_thread(place.is_file)
-        names = [path] if is_file else await self._searched(path, query)
-        places = {self.workspace.locate(name)[1]: name for name in names}
-        dirty = {file.path: file.text for file in await self.workspace.dirty()}
-        texts = {name: dirty[name] for name in names if name in dirty}
-        on_disk = await search_below(query, place, places)
-        hits = [
-            Hit(name, hit.line, hit.text)
-            for hit in on_disk.hits
-            if (name := places.get(Path(hit.path))) is not None and name not in texts
-        ]
-        in_buffers = await search_texts(query, texts)
-        return hits + in_buffers.hits, (*on_disk.notes, *in_buffers.notes)
+        roots = self.workspace.roots
+        program = await asyncio.to_thread(find_ripgrep, [root.path for root in roots])
+        buffers = {file.path: file.text for file in await self.workspace.dirty()}
+        hits: list[Hit] = []
+        notes: dict[str, None] = {}
+        # With several folders the top is all of them.
+        for top in [root.name for root in roots] if path == "." and len(roots) > 1 else [path]:
+            on_disk = await self._search_disk(query, program, top)
+            texts = self._buffers_below(query, top, buffers)
+            in_buffers = await search_texts(query, program, texts)
+            hits += [hit for hit in on_disk.hits if hit.path not in buffers]
+            hits += in_buffers.hits
+            notes |= dict.fromkeys((*on_disk.notes, *in_buffers.notes))
+        return hits, list(notes)
 
-    async def _searched(self, path: str, query: Query) -> list[str]:
-        """Return the files of a folder that a search may show: reading secrets asks first."""
-        found = matching(await self.workspace.files(path), query.glob)
-        return [name for name in found if not has_secret_name(name.split("/"))]
+    async def _search_disk(self, query: Query, program: str | None, top: str) -> Found:
+        """Return the hits on disk by the names that the model knows; secrets are left out."""
+        root, place = self.workspace.locate(top)
+        if not await asyncio.to_thread(place.exists):
+            raise ToolError(f"{top} does not exist.")
+        is_file = await asyncio.to_thread(place.is_file)
+        below = place.relative_to(root.path).as_posix()
+        if program is not None:
+            found = await search_below(query, program, root.path, below)
+        else:
+            files = [below] if is_file else await self._files(query, root, top)
+            found = await search_files(query, root.path, files)
+        hits: list[Hit] = []
+        for hit in found.hits:
+            name = self.workspace.shown(root.path / hit.path)
+            # Reading one file of secrets asks; a search over many must not read it in passing.
+            if name is not None and (is_file or not has_secret_name(hit.path.split("/"))):
+                hits.append(Hit(name, hit.line, hit.text))
+        return Found(hits, found.notes)
+
+    async def _files(self, query: Query, root: Root, top: str) -> list[str]:
+        """Return the files to search, relative to their root."""
+        names = await self.workspace.files(top)
+        fitting = await asyncio.to_thread(matching, names, query.glob, top)
+        if len(self.workspace.roots) == 1:
+            return fitting
+        return [name.removeprefix(f"{root.name}/") for name in fitting]
+
+    def _buffers_below(self, query: Query, top: str, buffers: Mapping[str, str]) -> dict[str, str]:
+        """Return the unsaved texts that the search is about."""
+        _, place = self.workspace.locate(top)
+        inside = [name for name in buffers if self.workspace.locate(name)[1].is_relative_to(place)]
+        wanted = inside if inside == [top] else matching(inside, query.glob, top)
+        return {
+            name: buffers[name]
+            for name in wanted
+            if name == top or not has_secret_name(name.split("/"))
+        }
 
     def _line(self, hit: Hit) -> str:
-        text = hit.text.rstrip()
+        text = cleaned(hit.text).rstrip()
         if len(text) > self.options.max_line_chars:
             text = text[: self.options.max_line_chars] + "…"
-        return f"{hit.path}:{hit.line}: {text}"
+        return f"{visible_line(hit.path)}:{hit.line}: {text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,13 +10,17 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.text import visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.showing import preview
 
 _MAX_ENTRIES = 500
 
 
 class ListDirArguments(Arguments):
     """Which folder."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"path": ("directory", "dir", "folder")}
 
     path: FilePath = "."
 
@@ -38,13 +43,15 @@ class ListDir:
 
     async def preview(self, arguments: ListDirArguments) -> Preview:
         """Return which folder would be listed."""
-        return Preview(title=f"List {arguments.path}", payload=arguments.path, kind=self.kind)
+        return preview(f"List {arguments.path}", arguments.path, self.kind)
 
     async def run(self, arguments: ListDirArguments, context: ToolContext) -> ToolOutput:
         """Return one entry a line, with sizes of files."""
         entries = await self.workspace.list_dir(arguments.path)
         lines = [
-            f"{entry.name}/" if entry.is_dir else f"{entry.name}  {entry.size_bytes} B"
+            f"{visible_line(entry.name)}/"
+            if entry.is_dir
+            else f"{visible_line(entry.name)}  {entry.size_bytes} B"
             for entry in entries[:_MAX_ENTRIES]
         ]
         if len(entries) > _MAX_ENTRIES:

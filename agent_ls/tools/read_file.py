@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -10,13 +11,22 @@ from pydantic import Field
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.record import Record
+from agent_ls.edits.lines import split_lines
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.text import cleaned, has_hidden
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.showing import preview
 
 
 class ReadFileArguments(Arguments):
     """Which file, and which lines of it."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **Arguments.other_names,
+        "start_line": ("offset",),
+        "lines": ("limit",),
+    }
 
     path: FilePath
     start_line: Annotated[int, Field(ge=1)] = 1
@@ -28,6 +38,8 @@ class ReadFileOptions(Record):
 
     max_lines: int = 1_000
     """Lines of one read when the call does not say."""
+    max_chars: int = 7_500
+    """Characters of one read, whole lines; less than results are cut to, so that none is."""
     max_line_chars: int = 500
     """Longer lines are cut, and say so."""
 
@@ -53,10 +65,10 @@ class ReadFile:
 
     async def preview(self, arguments: ReadFileArguments) -> Preview:
         """Return which file would be read."""
-        return Preview(
-            title=f"Read {arguments.path}",
-            payload=arguments.path,
-            kind=self.kind,
+        return preview(
+            f"Read {arguments.path}",
+            arguments.path,
+            self.kind,
             path=arguments.path,
             line=arguments.start_line - 1,
         )
@@ -64,17 +76,19 @@ class ReadFile:
     async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolOutput:
         """Return the numbered lines of the range."""
         file = await self.workspace.read(arguments.path)
-        lines = _lines(file.text)
+        lines = split_lines(file.text)
         first = arguments.start_line
         if first > max(len(lines), 1):
             return ToolOutput(f"{arguments.path} has only {len(lines)} lines.")
         count = arguments.lines or self.options.max_lines
-        shown = lines[first - 1 : first - 1 + count]
+        wanted = lines[first - 1 : first - 1 + count]
+        shown = self._numbered(wanted, first)
         last = first - 1 + len(shown)
-        text = "\n".join(
-            f"{number:>5}\t{self._cut(line)}" for number, line in enumerate(shown, first)
-        )
+        text = "\n".join(shown)
         notes: list[str] = []
+        if hidden := [n for n, line in enumerate(wanted[: len(shown)], first) if has_hidden(line)]:
+            where = ", ".join(map(str, hidden[:10]))
+            notes.append(f"Invisible characters are left out in line {where}.")
         if not lines:
             notes.append("The file is empty.")
         if last < len(lines):
@@ -87,16 +101,20 @@ class ReadFile:
             data={"path": arguments.path, "lines": len(lines), "version": file.version},
         )
 
+    def _numbered(self, lines: list[str], first: int) -> list[str]:
+        """Return the numbered lines that have room; at least one."""
+        shown: list[str] = []
+        room = self.options.max_chars
+        for number, line in enumerate(lines, first):
+            text = f"{number:>5}\t{self._cut(cleaned(line))}"
+            room -= len(text) + 1
+            if room < 0 and shown:
+                break
+            shown.append(text)
+        return shown
+
     def _cut(self, line: str) -> str:
         limit = self.options.max_line_chars
         if len(line) <= limit:
             return line
         return f"{line[:limit]}… (+{len(line) - limit} characters)"
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines by LF, CRLF and CR only: a form feed is an ordinary character."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    return lines

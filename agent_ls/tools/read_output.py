@@ -13,6 +13,7 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.loop.ports import Store
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
+from agent_ls.tools.showing import preview
 
 _MAX_CHARS = 7_000
 """Less than results are cut to, so that what is read on is not cut again."""
@@ -44,7 +45,7 @@ class ReadOutput:
 
     async def preview(self, arguments: ReadOutputArguments) -> Preview:
         """Return which output would be read."""
-        return Preview(title="Read a cut result", payload=arguments.handle, kind=self.kind)
+        return preview("Read a cut result", arguments.handle, self.kind)
 
     async def run(self, arguments: ReadOutputArguments, context: ToolContext) -> ToolOutput:
         """Return the lines; only outputs of this session can be named."""

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports import CommandOutcome, Runner, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.commands import READ_ONLY_ENV, decide
-from agent_ls.safety.text import visible
+from agent_ls.safety.text import cleaned, plain_output
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.showing import preview
+
+_MAX_COMMAND_BYTES = 100_000
+"""The system takes no more than 128 KiB in one argument."""
+
+
+def _runnable(command: str) -> str:
+    """Return the command when a shell can be given exactly these characters."""
+    if "\0" in command:
+        raise ValueError("a command cannot hold the character NUL")
+    try:
+        size = len(command.encode())
+    except UnicodeEncodeError:
+        raise ValueError("the command holds half of a character") from None
+    if size > _MAX_COMMAND_BYTES:
+        raise ValueError(f"a command has at most {_MAX_COMMAND_BYTES:,} bytes; write a script")
+    return command
 
 
 class RunCommandArguments(Arguments):
     """What to run, where, and for how long at most."""
 
-    command: Annotated[str, Field(min_length=1, max_length=100_000)]
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "command": ("cmd",),
+        "cwd": ("workdir", "directory"),
+    }
+
+    command: Annotated[str, Field(min_length=1), AfterValidator(_runnable)]
     cwd: FilePath = "."
     timeout_s: Annotated[float | None, Field(gt=0)] = None
 
@@ -60,11 +84,10 @@ class RunCommand:
     async def preview(self, arguments: RunCommandArguments) -> Preview:
         """Return the exact command, then where it runs."""
         _, folder = self.workspace.locate(arguments.cwd)
-        shown = visible(arguments.command)
-        return Preview(
-            title=f"Run: {shown.partition(chr(10))[0][:100]}",
-            payload=f"{shown}\n(in {visible(str(folder))})",
-            kind=self.kind,
+        return preview(
+            f"Run: {arguments.command}",
+            f"{arguments.command}\n(in {folder})",
+            self.kind,
             grant=grant_of(self.name, arguments),
         )
 
@@ -76,15 +99,18 @@ class RunCommand:
         unsaved = await self.workspace.save_dirty()
         limit_s = min(arguments.timeout_s or self.options.timeout_s, self.options.max_timeout_s)
         verdict = await asyncio.to_thread(decide, arguments.command, folder, self.workspace.roots)
-        outcome = await self.runner.run(
-            arguments.command,
-            cwd=folder,
-            timeout_s=limit_s,
-            on_output=context.report,
-            # Part of what makes a command plainly read-only is set there.
-            env=READ_ONLY_ENV if isinstance(verdict, Allow) else None,
-        )
-        text = f"{_ending(outcome, limit_s)}\n{outcome.output}".rstrip()
+        try:
+            outcome = await self.runner.run(
+                arguments.command,
+                cwd=folder,
+                timeout_s=limit_s,
+                on_output=lambda text: context.report(cleaned(text)),
+                # Part of what makes a command plainly read-only is set there.
+                env=READ_ONLY_ENV if isinstance(verdict, Allow) else None,
+            )
+        except OSError as error:
+            raise ToolError(f"The command could not be started: {error.strerror}.") from None
+        text = f"{_ending(outcome, limit_s)}\n{plain_output(outcome.output)}".rstrip()
         if unsaved:
             text += (
                 f"\n(It saw the saved text of {', '.join(unsaved)}, not the editor's: these "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,9 +41,10 @@ def main() -> int:
 def _texts(request: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from request.get("texts", {}).items()
     for name in request.get("files", ()):
-        path = Path(name)
+        path = Path(request["folder"]) / name
         try:
-            if path.stat().st_size > _MAX_FILE_BYTES:
+            facts = path.stat()
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_FILE_BYTES:
                 continue
             data = path.read_bytes()
         except OSError:

@@ -7,11 +7,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ class Hit:
     """One line that matches."""
 
     path: str
-    """As the search was told: an absolute path, or the name of a text."""
+    """Relative to the folder that was searched from, or the name of a text."""
     line: int
     """1-based."""
     text: str
@@ -55,48 +55,61 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-@cache
-def ripgrep() -> str | None:
-    """Return ripgrep's executable: on the PATH, or beside the interpreter."""
+def find_ripgrep(roots: Iterable[Path]) -> str | None:
+    """Return ripgrep's executable: on the PATH, or beside the interpreter.
+
+    Invariant: never one that a folder of the workspace brings.
+    """
     beside = Path(sys.executable).with_name("rg")
-    return shutil.which("rg") or (str(beside) if beside.exists() else None)
+    folders = tuple(roots)
+    for found in (shutil.which("rg"), str(beside) if beside.exists() else None):
+        if found and not any(
+            place.is_relative_to(folder)
+            for place in (Path(found), Path(found).resolve())
+            for folder in folders
+        ):
+            return found
+    return None
 
 
-async def search_below(query: Query, place: Path, files: Iterable[Path]) -> Found:
-    """Search a file or folder on disk; ``files`` are used where there is no ripgrep."""
-    program = ripgrep()
-    if program is None:
-        request = {"files": [str(file) for file in files]}
-        return await _run_worker(query, request)
-    globs = [f"--glob={query.glob}"] if query.glob else []
-    command = [program, *_flags(query), *globs, "--glob=!.git", "--", str(place)]
-    return await _run(command, query, query.limit_s, b"")
+async def search_below(query: Query, program: str, root: Path, below: str) -> Found:
+    """Search ``root/below`` with ripgrep; hits are named relative to ``root``."""
+    globs = [query.glob] if query.glob else []
+    if query.glob and "/" in query.glob and below != ".":
+        # The model may mean it from the top or from the folder it named.
+        globs.append(f"{below}/{query.glob}")
+    options = [*_flags(query), *(f"--glob={one}" for one in globs), "--glob=!.git"]
+    return await _run([program, *options, "--", f"./{below}"], query, query.limit_s, root)
 
 
-async def search_texts(query: Query, texts: Mapping[str, str]) -> Found:
+async def search_files(query: Query, root: Path, files: Iterable[str]) -> Found:
+    """Search these files, named relative to ``root``, without ripgrep."""
+    return await _run_worker(query, {"folder": str(root), "files": list(files)})
+
+
+async def search_texts(query: Query, program: str | None, texts: Mapping[str, str]) -> Found:
     """Search texts that are in memory, by their names."""
+    if program is None:
+        return await _run_worker(query, {"texts": dict(texts)}) if texts else Found([])
     hits: list[Hit] = []
     notes: tuple[str, ...] = ()
-    program = ripgrep()
     for name, text in texts.items():
-        if program is None:
-            found = await _run_worker(query, {"texts": {name: text}})
-        else:
-            command = [program, *_flags(query), "-"]
-            found = await _run(command, query, query.limit_s, text.encode(errors="replace"))
+        data = text.encode(errors="replace")
+        found = await _run([program, *_flags(query), "-"], query, query.limit_s, None, data)
         hits += [Hit(name, hit.line, hit.text) for hit in found.hits]
         notes = notes or found.notes
     return Found(hits, notes)
 
 
 def _flags(query: Query) -> list[str]:
-    """Return ripgrep's flags; no file of the workspace configures it."""
+    """Return ripgrep's flags; no file of the workspace or the user configures it."""
     flags = [
         "--json",
         "--no-config",
         "--no-messages",
         "--hidden",
         "--no-require-git",
+        "--no-ignore-global",
         "--sort=path",
         f"--max-filesize={_MAX_FILE_SIZE}",
         f"--regexp={query.pattern}",
@@ -110,16 +123,21 @@ async def _run_worker(query: Query, request: dict[str, Any]) -> Found:
         "ignore_case": query.ignore_case,
         "max_hits": query.max_hits,
     }
-    # -P and -I: nothing of the folder we happen to be in is imported.
-    command = [sys.executable, "-I", "-P", str(Path(__file__).with_name("search_worker.py"))]
+    # -I: nothing of the folder we happen to be in is imported.
+    command = [sys.executable, "-I", str(Path(__file__).with_name("search_worker.py"))]
     data = json.dumps(request).encode()
-    return await _run(command, query, query.limit_s * _NO_RIPGREP_FACTOR, data)
+    return await _run(command, query, query.limit_s * _NO_RIPGREP_FACTOR, None, data)
 
 
-async def _run(command: list[str], query: Query, limit_s: float, data: bytes) -> Found:
+async def _run(
+    command: list[str], query: Query, limit_s: float, cwd: Path | None, data: bytes = b""
+) -> Found:
     """Run a search process that prints ripgrep's JSON lines, until it ends or has to."""
     process = await asyncio.create_subprocess_exec(
         *command,
+        cwd=cwd,
+        # It needs nothing of ours, so it cannot lose it.
+        env={name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -127,23 +145,24 @@ async def _run(command: list[str], query: Query, limit_s: float, data: bytes) ->
     )
     hits: list[Hit] = []
     notes: tuple[str, ...] = ()
+    errors = b""
     feeding = asyncio.create_task(_feed(process, data))
     try:
         async with asyncio.timeout(limit_s):
-            await _take(process, hits, query.max_hits)
+            if await _take(process, hits, query.max_hits) and process.stderr is not None:
+                errors = await process.stderr.read(4_096)
+                await process.wait()
     except TimeoutError:
         notes = (f"the search was ended after {limit_s:g} s; narrow it",)
     except ValueError:
         notes = ("a matching line is too long to show; the search ended there",)
     finally:
-        is_full = len(hits) >= query.max_hits or bool(notes)
-        if is_full and process.returncode is None:
-            process.kill()
         feeding.cancel()
-        errors = b"" if process.stderr is None else await process.stderr.read(4_096)
-        await process.wait()
-    if process.returncode == 2 and not hits:
-        raise BadPattern(errors.decode(errors="replace").strip() or "it is not valid")
+        if process.returncode is None:
+            process.kill()
+        await asyncio.shield(process.wait())
+    if process.returncode == 2 and errors and not hits:
+        raise BadPattern(errors.decode(errors="replace").strip())
     return Found(hits, notes)
 
 
@@ -158,17 +177,20 @@ async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
         return
 
 
-async def _take(process: asyncio.subprocess.Process, hits: list[Hit], max_hits: int) -> None:
+async def _take(process: asyncio.subprocess.Process, hits: list[Hit], max_hits: int) -> bool:
+    """Take hits as they come; say whether the process came to its own end."""
     if process.stdout is None:
-        return
+        return False
     while line := await process.stdout.readline():
         message = json.loads(line)
         if message["type"] != "match":
             continue
         data = message["data"]
-        hits.append(Hit(_text(data["path"]), data["line_number"], _text(data["lines"])))
+        path = _text(data["path"]).removeprefix("./")
+        hits.append(Hit(path, data["line_number"], _text(data["lines"])))
         if len(hits) >= max_hits:
-            return
+            return False
+    return True
 
 
 def _text(value: dict[str, str]) -> str:

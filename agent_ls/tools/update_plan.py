@@ -13,6 +13,7 @@ from agent_ls.domain.events import PlanUpdated
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
+from agent_ls.tools.showing import preview
 
 
 class Item(Arguments):
@@ -45,7 +46,7 @@ class UpdatePlan:
     async def preview(self, arguments: UpdatePlanArguments) -> Preview:
         """Return the plan."""
         lines = "\n".join(f"{item.status}: {item.text}" for item in arguments.items)
-        return Preview(title="Update the plan", payload=lines, kind=self.kind)
+        return preview("Update the plan", lines, self.kind)
 
     async def run(self, arguments: UpdatePlanArguments, context: ToolContext) -> ToolOutput:
         """Hand the plan over to be recorded."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
-from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
+from agent_ls.domain.edits import ChangeText, CreateFile
 from agent_ls.domain.errors import ToolError
+from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
@@ -18,6 +20,11 @@ from agent_ls.tools.changing import preview_of
 
 class WriteFileArguments(Arguments):
     """Which file, and its whole text."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **Arguments.other_names,
+        "content": ("contents", "file_text", "text"),
+    }
 
     path: FilePath
     content: str
@@ -65,8 +72,9 @@ class WriteFile:
         if not await self.workspace.exists(arguments.path):
             return CreateFile(path=arguments.path, text=arguments.content), None
         file = await self.workspace.read(arguments.path)
-        if file.text == arguments.content:
+        # Lines that stay keep their bytes, and the editor its marks in them.
+        replacements = replacements_between(file.text, arguments.content)
+        if not replacements:
             raise ToolError(f"{arguments.path} already has exactly this text; nothing was done.")
-        whole = Replacement(start=0, end=len(file.text), text=arguments.content)
-        change = ChangeText(path=file.path, base_version=file.version, replacements=(whole,))
+        change = ChangeText(path=file.path, base_version=file.version, replacements=replacements)
         return change, file.text
