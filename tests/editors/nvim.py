@@ -250,6 +250,10 @@ class Neovim:
         """Open a file in the window, which attaches the language server."""
         self.lua("vim.cmd('edit ' .. vim.fn.fnameescape(...))", str(self.root / path))
 
+    def wait_for_server(self) -> None:
+        """Wait until the language server has initialized and the current buffer is its own."""
+        self.wait_until(lambda: self.lua("return witness.is_attached()"), "the language server")
+
     def _buffer(self, path: Path | str | None) -> int:
         if path is None:
             return self.lua("return vim.api.nvim_get_current_buf()")

@@ -72,6 +72,12 @@ function W.client()
   return list({ name = 'agent-ls' })[1] or list()[1]
 end
 
+-- Whether the server has answered and the current buffer is one of its documents.
+function W.is_attached()
+  local client = W.client()
+  return client ~= nil and client.initialized == true and vim.lsp.buf_is_attached(0, client.id)
+end
+
 -- Sends a request through the client; the reply is picked up under `id`.
 function W.request(id, method, params)
   local client = assert(W.client(), 'no language server runs')
