@@ -56,6 +56,8 @@ class GrepOptions(Record):
     """Longer lines are cut."""
     limit_s: float = 2.0
     """A search that takes longer is ended and says so."""
+    use_ripgrep: bool = True
+    """Off: search with Python, slower and with its dialect of patterns, as where it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,9 @@ class Grep:
     async def _search(self, query: Query, path: str) -> tuple[list[Hit], list[str]]:
         """Search the disk, then put what the buffers say in the place of their files."""
         roots = self.workspace.roots
-        program = await asyncio.to_thread(find_ripgrep, [root.path for root in roots])
+        program = None
+        if self.options.use_ripgrep:
+            program = await asyncio.to_thread(find_ripgrep, [root.path for root in roots])
         buffers = {file.path: file.text for file in await self.workspace.dirty()}
         hits: list[Hit] = []
         notes: dict[str, None] = {}

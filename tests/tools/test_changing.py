@@ -1,0 +1,184 @@
+"""Tools that change files: what they plan, what a person is shown, what the model is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_ls.domain.calls import Effect
+from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.loop.sockets import Tool
+from agent_ls.tools.delete_file import DeleteFile
+from agent_ls.tools.edit_file import EditFile
+from agent_ls.tools.move_file import MoveFile
+from agent_ls.tools.write_file import WriteFile
+from tests.tools.conftest import Place
+
+
+async def check(place: Place, tool: Tool[Any], files: dict[str, str | None], **call: Any) -> str:
+    """Run a tool, apply its plan, assert what is on disk then, and return its text."""
+    output = await place.call(tool, **call)
+    for path, text in files.items():
+        file = place.root / path
+        found = file.read_bytes().decode() if file.exists() else None
+        assert found == text, path
+    assert output.error is None
+    return output.text
+
+
+async def test_edits_are_made_together(place: Place) -> None:
+    place.write("a.py", "one\ntwo\nthree\n")
+    edits = [
+        {"old_string": "three", "new_string": "3\n4"},
+        {"old_string": "one", "new_string": "1"},
+    ]
+    text = await check(place, EditFile(place.workspace), {"a.py": "1\ntwo\n3\n4\n"},
+                       path="a.py", edits=edits)  # fmt: skip
+    assert text == "Edited a.py: lines 1, 3-4."
+
+
+async def test_a_file_keeps_its_line_ends_and_its_mark(place: Place) -> None:
+    place.write("a.py", "\ufeffone\r\ntwo\r\n")
+    edits = [{"old_string": "one\ntwo", "new_string": "one\nhalf\ntwo"}]
+    await check(place, EditFile(place.workspace), {"a.py": "\ufeffone\r\nhalf\r\ntwo\r\n"},
+                path="a.py", edits=edits)  # fmt: skip
+
+
+async def test_an_edit_that_does_not_fit_changes_nothing(place: Place) -> None:
+    place.write("a.py", "one\none\n")
+    for old, words in (("one", "2 times"), ("two", "not in the file")):
+        with pytest.raises(ToolError, match=words):
+            await place.call(
+                EditFile(place.workspace),
+                path="a.py",
+                edits=[{"old_string": old, "new_string": "x"}],
+            )
+    assert (place.root / "a.py").read_text() == "one\none\n"
+
+
+async def test_a_whole_file_is_created_with_its_folders(place: Place) -> None:
+    text = await check(place, WriteFile(place.workspace), {"new/a.py": "x\ny"},
+                       path="new/a.py", content="x\ny")  # fmt: skip
+    assert text == "Created new/a.py (2 lines)."
+
+
+async def test_a_whole_file_is_replaced_where_it_differs(place: Place) -> None:
+    place.write("a.py", "one\r\ntwo\r\nthree\r\n")
+    tool = WriteFile(place.workspace)
+    arguments = tool.Arguments.model_validate({"path": "a.py", "content": "one\n2\nthree\n"})
+    output = await tool.run(arguments, place.context())  # type: ignore[arg-type]
+    (edit,) = output.edits
+    assert edit.kind == "change"
+    assert [(one.start, one.end, one.text) for one in edit.replacements] == [(5, 8, "2")]
+    await check(
+        place, tool, {"a.py": "one\r\n2\r\nthree\r\n"}, path="a.py", content="one\n2\nthree\n"
+    )
+
+
+async def test_writing_what_is_there_is_said(place: Place) -> None:
+    place.write("a.py", "one\r\n")
+    with pytest.raises(ToolError, match="already has exactly this text"):
+        await place.call(WriteFile(place.workspace), path="a.py", content="one\n")
+
+
+async def test_a_file_is_deleted_and_moved(place: Place) -> None:
+    place.write("a.py", "x")
+    place.write("b.py", "y")
+    await check(place, DeleteFile(place.workspace), {"a.py": None}, path="a.py")
+    await check(place, MoveFile(place.workspace), {"b.py": None, "c/d.py": "y"},
+                path="b.py", new_path="c/d.py")  # fmt: skip
+
+
+async def test_a_move_over_something_is_refused(place: Place) -> None:
+    place.write("a.py", "x")
+    place.write("b.py", "y")
+    with pytest.raises(ToolError, match="exists already"):
+        await place.call(MoveFile(place.workspace), path="a.py", new_path="b.py")
+
+
+@pytest.mark.parametrize(
+    "tool_type, call",
+    [
+        (EditFile, {"edits": [{"old_string": "a", "new_string": "b"}]}),
+        (DeleteFile, {}),
+        (MoveFile, {"new_path": "z"}),
+    ],
+)
+async def test_a_missing_file_is_an_error_with_its_name(
+    place: Place, tool_type: type[Any], call: dict[str, Any]
+) -> None:
+    with pytest.raises(WorkspaceError, match=r"gone\.py does not exist"):
+        await place.call(tool_type(place.workspace), path="gone.py", **call)
+
+
+async def test_unsaved_text_is_what_an_edit_is_planned_on(place: Place) -> None:
+    place.write("a.py", "disk")
+    place.workspace.buffers["a.py"] = "unsaved"
+    tool = EditFile(place.workspace)
+    call = {"path": "a.py", "edits": [{"old_string": "unsaved", "new_string": "x"}]}
+    output = await tool.run(tool.Arguments.model_validate(call), place.context())  # type: ignore[arg-type]
+    (edit,) = output.edits
+    assert edit.kind == "change"
+    assert edit.base_version == "buffer"
+
+
+@pytest.mark.parametrize(
+    "tool_type, call, title, payload, grant",
+    [
+        (
+            EditFile,
+            {"path": "a.py", "edits": [{"old_string": "two", "new_string": "2"}]},
+            "Edit a.py",
+            "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+            "edit",
+        ),
+        (
+            WriteFile,
+            {"path": "n.py", "content": "x\u202e\x1b[1A"},
+            "Create n.py",
+            "--- /dev/null\n+++ b/n.py\n@@ -0,0 +1 @@\n+x\\u202e\\x1b[1A\n"
+            "\\ No newline at end of file\n",
+            "edit",
+        ),
+        (
+            WriteFile,
+            {"path": "a.py", "content": "one\n"},
+            "Replace a.py",
+            "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1 @@\n one\n-two\n",
+            "edit",
+        ),
+        (
+            DeleteFile,
+            {"path": "a.py"},
+            "Delete a.py",
+            "--- a/a.py\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n",
+            "delete_file",
+        ),
+        (
+            MoveFile,
+            {"path": "a.py", "new_path": "b\u200b.py"},
+            "Move a.py to b\\u200b.py",
+            "rename a.py\n    to b\\u200b.py\n",
+            "move_file",
+        ),
+    ],
+)
+async def test_a_person_is_shown_exactly_what_would_happen(
+    place: Place, tool_type: type[Any], call: dict[str, Any], title: str, payload: str, grant: str
+) -> None:
+    place.write("a.py", "one\ntwo\n")
+    tool = tool_type(place.workspace)
+    preview = await tool.preview(tool.Arguments.model_validate(call))
+    assert (preview.title, preview.payload, preview.grant) == (title, payload, grant)
+    assert tool.effect is Effect.WRITE
+    assert call["path"] in tool.paths(tool.Arguments.model_validate(call))
+    assert (place.root / "a.py").read_text() == "one\ntwo\n"
+
+
+async def test_a_huge_preview_is_cut_and_says_so(place: Place) -> None:
+    tool = WriteFile(place.workspace)
+    call = tool.Arguments.model_validate({"path": "a", "content": "line\n" * 9_000})
+    preview = await tool.preview(call)  # type: ignore[arg-type]
+    assert len(preview.payload) < 21_000
+    assert "characters more" in preview.payload

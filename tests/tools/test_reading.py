@@ -1,0 +1,288 @@
+"""Tools that look: files, folders, names and texts, as the user sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.loop.ports import Root
+from agent_ls.tools.glob import Glob
+from agent_ls.tools.grep import Grep, GrepOptions
+from agent_ls.tools.list_dir import ListDir
+from agent_ls.tools.read_file import ReadFile, ReadFileOptions
+from agent_ls.tools.searching import find_ripgrep
+from tests.tools.conftest import BufferedWorkspace, Place
+
+
+def check(text: str, *expected: str) -> None:
+    """Assert the exact lines of a result."""
+    assert text.split("\n") == list(expected)
+
+
+async def test_a_file_is_read_with_line_numbers(place: Place) -> None:
+    place.write("a.txt", "one\r\ntwo\x0ctwo\rthree")
+    output = await place.call(ReadFile(place.workspace), path="a.txt")
+    check(output.text, "    1\tone", "    2\ttwotwo", "    3\tthree",
+          "(Invisible characters are left out in line 2.)")  # fmt: skip
+
+
+async def test_a_range_says_where_it_goes_on(place: Place) -> None:
+    place.write("a.txt", "".join(f"line {number}\n" for number in range(1, 11)))
+    output = await place.call(ReadFile(place.workspace), path="a.txt", start_line=3, lines=2)
+    check(output.text, "    3\tline 3", "    4\tline 4",
+          "(Lines 3-4 of 10; go on with start_line=5.)")  # fmt: skip
+
+
+async def test_pages_of_a_long_file_are_whole_lines_that_make_the_file(place: Place) -> None:
+    lines = [f"line {number} " + "x" * (number % 90) for number in range(1, 1_001)]
+    place.write("a.txt", "\n".join(lines))
+    seen: list[str] = []
+    start = 1
+    while start:
+        output = await place.call(ReadFile(place.workspace), path="a.txt", start_line=start)
+        assert len(output.text) < 8_000
+        seen += re.findall(r"^ *\d+\t(.*)$", output.text, re.MULTILINE)
+        more = re.search(r"start_line=(\d+)", output.text)
+        start = int(more[1]) if more else 0
+    assert seen == lines
+
+
+async def test_a_very_long_line_is_cut_and_says_so(place: Place) -> None:
+    place.write("a.txt", "x" * 2_000)
+    tool = ReadFile(place.workspace, ReadFileOptions(max_line_chars=10))
+    check((await place.call(tool, path="a.txt")).text, "    1\txxxxxxxxxx… (+1990 characters)")
+
+
+@pytest.mark.parametrize(
+    "text, start, words",
+    [("", 1, "(The file is empty.)"), ("a\n", 5, "has only 1 lines"), ("\n", 1, "    1\t")],
+)
+async def test_edges_of_a_file(place: Place, text: str, start: int, words: str) -> None:
+    place.write("a.txt", text)
+    output = await place.call(ReadFile(place.workspace), path="a.txt", start_line=start)
+    assert words in output.text
+
+
+async def test_unsaved_text_is_read_and_named_so(place: Place) -> None:
+    place.write("a.txt", "disk")
+    place.workspace.buffers["a.txt"] = "buffer"
+    output = await place.call(ReadFile(place.workspace), path="./a.txt")
+    check(output.text, "    1\tbuffer", "(This is the editor's text; it is not saved yet.)")
+
+
+async def test_hidden_text_does_not_reach_the_model(place: Place) -> None:
+    place.write("a.py", "x = 1 # \u200bok\u202e \U000e0041\n# می\u200cخو\n")
+    output = await place.call(ReadFile(place.workspace), path="a.py")
+    check(output.text, "    1\tx = 1 # ok ", "    2\t# می\u200cخو",
+          "(Invisible characters are left out in line 1.)")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path, words",
+    [("missing", "does not exist"), ("bin", "binary"), ("src", "is a folder"), ("../x", "outside")],
+)
+async def test_what_cannot_be_read_says_why(place: Place, path: str, words: str) -> None:
+    place.write("bin", "a\0b")
+    (place.root / "src").mkdir()
+    with pytest.raises(WorkspaceError, match=words):
+        await place.call(ReadFile(place.workspace), path=path)
+
+
+async def test_a_folder_is_listed(place: Place) -> None:
+    place.write("src/a.py", "123")
+    place.write("b.txt", "")
+    place.write("odd\nname", "")
+    output = await place.call(ListDir(place.workspace))
+    check(output.text, "src/", "b.txt  0 B", "odd\\nname  0 B")
+    assert (await place.call(ListDir(place.workspace), path="src/")).text == "a.py  3 B"
+
+
+async def test_several_folders_are_listed_and_searched_from_the_top(tmp_path: Path) -> None:
+    roots = [tmp_path.resolve() / name for name in ("one", "two")]
+    workspace = BufferedWorkspace(Root(root.name, root, is_trusted=True) for root in roots)
+    for root in roots:
+        (root / "src").mkdir(parents=True)
+        (root / "src/a.py").write_text(f"needle {root.name}\n")
+    place = Place(roots[0], workspace)
+    check((await place.call(ListDir(workspace))).text, "one/", "two/")
+    check((await place.call(Glob(workspace), pattern="*.py")).text, "one/src/a.py", "two/src/a.py")
+    for tool in (Grep(workspace),):
+        output = await place.call(tool, pattern="needle")
+        check(output.text, "one/src/a.py:1: needle one", "two/src/a.py:1: needle two")
+        output = await place.call(tool, pattern="needle", path="two/src", glob="*.py")
+        check(output.text, "two/src/a.py:1: needle two")
+
+
+@pytest.mark.parametrize(
+    "pattern, path, expected",
+    [
+        ("*.py", ".", ["a.py", "src/b.py", "src/deep/c.py"]),
+        ("src/*.py", ".", ["src/b.py"]),
+        ("src/**/*.py", ".", ["src/b.py", "src/deep/c.py"]),
+        ("**/c.py", ".", ["src/deep/c.py"]),
+        ("deep/*.py", "src", ["src/deep/c.py"]),
+        ("./a.py", ".", ["a.py"]),
+        ("*.log", ".", ["No file matches."]),
+    ],
+)
+async def test_files_are_found_by_name(
+    place: Place, pattern: str, path: str, expected: list[str]
+) -> None:
+    for name in ("a.py", "src/b.py", "src/deep/c.py", "x.log", "notes.md"):
+        place.write(name, "")
+    place.write(".gitignore", "*.log\n")
+    output = await place.call(Glob(place.workspace), pattern=pattern, path=path)
+    check(output.text, *expected)
+
+
+@pytest.mark.parametrize("pattern", ["!*.py", "#x"])
+async def test_a_pattern_that_is_none_is_refused(place: Place, pattern: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        await place.call(Glob(place.workspace), pattern=pattern)
+    assert caught.value.kind is ErrorKind.STRUCTURAL
+
+
+@pytest.fixture(params=[True, False], ids=["ripgrep", "python"])
+def grep(request: pytest.FixtureRequest, place: Place) -> Grep:
+    """The tool with each of its engines."""
+    if request.param and find_ripgrep(()) is None:
+        pytest.skip("there is no ripgrep here")
+    return Grep(place.workspace, GrepOptions(use_ripgrep=request.param))
+
+
+async def test_lines_are_found(place: Place, grep: Grep) -> None:
+    place.write("src/a.py", "one\nNeedle two\n")
+    place.write("b.txt", "a needle\r\nno\r\n")
+    place.write("ignored.log", "needle")
+    place.write("bin", "needle\0")
+    place.write(".gitignore", "*.log\n")
+    place.write(".git/x", "needle")
+    place.write(".hidden", "needle")
+    output = await place.call(grep, pattern="needle")
+    check(output.text, ".hidden:1: needle", "b.txt:1: a needle")
+    output = await place.call(grep, pattern="NEEDLE", ignore_case=True, glob="*.py")
+    check(output.text, "src/a.py:2: Needle two")
+    output = await place.call(grep, pattern=r"^N\w+ two$", path="src")
+    check(output.text, "src/a.py:2: Needle two")
+    output = await place.call(grep, pattern="needle", path="b.txt")
+    check(output.text, "b.txt:1: a needle")
+    assert (await place.call(grep, pattern="nowhere")).text == "Nothing matches."
+
+
+async def test_a_file_that_is_named_is_searched_whatever_the_rules_say(
+    place: Place, grep: Grep
+) -> None:
+    place.write("a.log", "needle")
+    place.write(".gitignore", "*.log\n")
+    assert (await place.call(grep, pattern="needle", path="a.log")).text == "a.log:1: needle"
+
+
+async def test_globs_count_from_the_folder_and_from_the_top(place: Place, grep: Grep) -> None:
+    for name in ("src/ui/a.ts", "src/b.ts", "c.ts"):
+        place.write(name, "needle")
+    for glob in ("ui/*.ts", "src/ui/*.ts", "src/ui/**"):
+        output = await place.call(grep, pattern="needle", path="src", glob=glob)
+        assert output.text == "src/ui/a.ts:1: needle", glob
+
+
+async def test_unsaved_text_is_searched_instead_of_the_disk(place: Place, grep: Grep) -> None:
+    place.write("a.txt", "old needle")
+    place.write("b.txt", "needle")
+    place.workspace.buffers = {"a.txt": "x\nnew needle", "src/new.py": "needle", "b.txt": "gone"}
+    output = await place.call(grep, pattern="needle")
+    check(output.text, "a.txt:2: new needle", "src/new.py:1: needle")
+    assert (await place.call(grep, pattern="old")).text == "Nothing matches."
+    assert (await place.call(grep, pattern="new", path="b.txt")).text == "Nothing matches."
+
+
+async def test_secrets_are_not_read_in_passing(place: Place, grep: Grep) -> None:
+    place.write(".env", "needle=1")
+    place.write("keys/server.pem", "needle")
+    place.write("a.txt", "needle")
+    place.workspace.buffers = {"secrets.json": "needle"}
+    assert (await place.call(grep, pattern="needle")).text == "a.txt:1: needle"
+
+
+async def test_links_out_are_not_searched(place: Place, grep: Grep) -> None:
+    outside = place.root.parent / "outside"
+    outside.mkdir()
+    (outside / "x").write_text("needle")
+    (place.root / "link").symlink_to(outside)
+    (place.root / "file").symlink_to(outside / "x")
+    os.mkfifo(place.root / "pipe")
+    place.write("a.txt", "needle")
+    assert (await place.call(grep, pattern="needle")).text == "a.txt:1: needle"
+
+
+async def test_many_hits_are_cut_and_say_so(place: Place) -> None:
+    place.write("a.txt", "needle\n" * 50 + "needle" + "x" * 500)
+    tool = Grep(place.workspace, GrepOptions(max_hits=3, max_line_chars=10))
+    lines = (await place.call(tool, pattern="needle")).text.split("\n")
+    assert lines[-1] == "(more than 3 lines; narrow the search)"
+    assert len(lines) == 4
+    output = await place.call(tool, pattern="x{9}")
+    assert output.text == "a.txt:51: needlexxxx…"
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{2", "[", "(?P<x"])
+async def test_a_bad_pattern_is_the_models_fault(place: Place, grep: Grep, pattern: str) -> None:
+    place.write("a.txt", "x")
+    if pattern == "a{2" and not grep.options.use_ripgrep:
+        pytest.skip("Python takes it literally")
+    with pytest.raises(ToolError, match="cannot be read") as caught:
+        await place.call(grep, pattern=pattern)
+    assert caught.value.kind is ErrorKind.STRUCTURAL
+
+
+async def test_a_pattern_that_never_ends_is_ended(place: Place) -> None:
+    place.write("a.txt", "a" * 40 + "b\n")
+    place.workspace.buffers = {"b.txt": "a" * 40 + "b"}
+    tool = Grep(place.workspace, GrepOptions(use_ripgrep=False, limit_s=0.1))
+    output = await place.call(tool, pattern="(a+)+$")
+    assert "the search was ended" in output.text
+
+
+def _wait_for_child(before: set[int]) -> None:
+    deadline_s = time.monotonic() + 20
+    while time.monotonic() < deadline_s:
+        if {one.pid for one in psutil.Process().children()} - before:
+            return
+    raise AssertionError("no search process was started")
+
+
+async def test_a_cancelled_search_leaves_no_process(place: Place, grep: Grep) -> None:
+    for number in range(200):
+        place.write(f"{number}.txt", "needle\n" * 2_000)
+    tool = Grep(place.workspace, GrepOptions(use_ripgrep=grep.options.use_ripgrep, max_hits=10**9))
+    before = {one.pid for one in psutil.Process().children()}
+    task = asyncio.create_task(place.call(tool, pattern="needle"))
+    await asyncio.to_thread(_wait_for_child, before)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert {one.pid for one in psutil.Process().children()} <= before
+
+
+async def test_hidden_characters_of_a_hit_do_not_reach_the_model(place: Place, grep: Grep) -> None:
+    place.write("a.txt", "needle\u202e\u200b \x1b[31mred")
+    assert (await place.call(grep, pattern="needle")).text == "a.txt:1: needle red"
+
+
+async def test_a_missing_place_says_so(place: Place, grep: Grep) -> None:
+    with pytest.raises(ToolError, match="does not exist"):
+        await place.call(grep, pattern="x", path="missing")
+
+
+def test_a_ripgrep_of_the_workspace_is_not_used() -> None:
+    found = find_ripgrep(())
+    if found is None:
+        pytest.skip("there is no ripgrep here")
+    assert find_ripgrep([Path("/")]) is None
