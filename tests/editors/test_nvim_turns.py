@@ -29,10 +29,12 @@ contains = ["# agent: let total ignore", "not saved yet"]
 tool = "edit_file"
 [answer.call.arguments]
 path = "calc.py"
-edits = [
-  { old_string = "# agent: let total ignore everything that is not a number\n", new_string = "" },
-  { old_string = "return sum(values)", new_string = "return sum(v for v in values if isinstance(v, Number))" },
-]
+[[answer.call.arguments.edits]]
+old_string = "# agent: let total ignore everything that is not a number\n"
+new_string = ""
+[[answer.call.arguments.edits]]
+old_string = "return sum(values)"
+new_string = "return sum(v for v in values if isinstance(v, Number))"
 
 [[answer]]
 text = "total ignores what is not a number."
@@ -44,7 +46,9 @@ last_contains = ["F821", "Number"]
 tool = "edit_file"
 [answer.call.arguments]
 path = "calc.py"
-edits = [{ old_string = "\"\"\"Sums.\"\"\"\n", new_string = "\"\"\"Sums.\"\"\"\n\nfrom numbers import Number\n" }]
+[[answer.call.arguments.edits]]
+old_string = "\"\"\"Sums.\"\"\"\n"
+new_string = "\"\"\"Sums.\"\"\"\n\nfrom numbers import Number\n"
 
 [[answer]]
 text = "total ignores what is not a number, and Number is imported."
