@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -26,15 +28,31 @@ def discounted(price: Decimal, percent: Decimal) -> Decimal:
 
 @pytest.fixture(scope="module")
 def extension(repository: Path) -> Path:
-    """The client as it is packaged, built from its sources."""
+    """The client as it is packaged, built from its sources; one worker builds it for all."""
     folder = repository / "vscode-client"
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("no npm here; the VS Code client cannot be built")
-    if not (folder / "node_modules" / ".package-lock.json").exists():
-        subprocess.run([npm, "ci", "--silent"], cwd=folder, check=True)
-    subprocess.run([npm, "run", "--silent", "build"], cwd=folder, check=True)
+    with (Path(tempfile.gettempdir()) / "agent-ls-client.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "node_modules" / ".package-lock.json").exists():
+            subprocess.run([npm, "ci", "--silent"], cwd=folder, check=True)
+        if _is_stale(folder):
+            build = [npm, "run", "--silent", "build", "--", "--production"]
+            subprocess.run(build, cwd=folder, check=True)
+            (folder / "dist" / "production").touch()
     return folder
+
+
+def _is_stale(folder: Path) -> bool:
+    """Whether what is built is older than a source, or was built for looking into it."""
+    stamp = folder / "dist" / "production"
+    if not stamp.exists():
+        return True
+    built = stamp.stat().st_mtime
+    outputs = [folder / "dist" / name for name in ("extension.js", "panel.js", "panel.css")]
+    sources = [folder / "package.json", folder / "esbuild.mjs", *(folder / "src").rglob("*.*")]
+    return any(one.stat().st_mtime > built for one in [*outputs, *sources])
 
 
 def _setup(model: str, python: str) -> VsCodeSetup:
@@ -80,3 +98,9 @@ async def test_the_client_keeps_its_manners_when_things_go_wrong(
 ) -> None:
     report = await check(vscode, extension, shop, "manners", python="/nowhere/python")
     assert any("Open this link from the agent's answer?" in line for line in report.console)
+
+
+async def test_the_servers_process_is_started_told_and_given_up(
+    vscode: VsCode, extension: Path, shop: Path
+) -> None:
+    await check(vscode, extension, shop, "process")

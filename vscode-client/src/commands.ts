@@ -3,11 +3,12 @@
 // Each command asks the server for one thing; questions to the person use the editor's own lists
 // and boxes, which the keyboard and screen readers know.
 import * as vscode from "vscode";
-import { type Conversation, message } from "./conversation";
+import type { Conversation } from "./conversation";
 import type { Panel } from "./panel";
 import type { Server } from "./server";
 import { chosen } from "./settings";
 import type { ApprovalChoice, SessionRow } from "./wire";
+import { message } from "./words";
 
 export interface Parts {
   server: Server;

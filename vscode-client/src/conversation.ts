@@ -7,6 +7,7 @@ import { follow, fromSnapshot } from "./fold/reduce";
 import { EMPTY, type State } from "./fold/state";
 import type { Agent } from "./server";
 import type { ConfigResult, SnapshotResult, Update, UpdateParams } from "./wire";
+import { message } from "./words";
 
 /** After these in another session, that one may be the current one. */
 const BEGINNINGS: ReadonlySet<Update["sessionUpdate"]> = new Set([
@@ -132,9 +133,4 @@ export class Conversation implements vscode.Disposable {
     this.#updates.fire(params);
     this.#changed.fire(state);
   }
-}
-
-/** What went wrong, in the words of who knows. */
-export function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,11 +3,12 @@
 // Holds no truth: a panel that was hidden and comes back is given a snapshot.
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-import { type Conversation, message } from "./conversation";
+import type { Conversation } from "./conversation";
 import { follow as followLink, openPlace } from "./links";
 import { type FromPanel, PANEL_COMMANDS, type ToPanel } from "./messages";
 import { page } from "./page";
 import type { Agent } from "./server";
+import { message } from "./words";
 
 export const VIEW_ID = "agent-ls.panel";
 

@@ -2,8 +2,7 @@
 //
 // Owns the language client. Knows the protocol's methods only by name; what they mean is the
 // business of those who ask.
-import { type ChildProcess, spawn } from "node:child_process";
-import { homedir } from "node:os";
+import type { ChildProcess } from "node:child_process";
 import * as vscode from "vscode";
 import {
   State as ClientState,
@@ -16,14 +15,17 @@ import {
 } from "vscode-languageclient/node";
 import { findServer, NoServerError } from "./launch";
 import type { ServerState } from "./messages";
+import { ServerProcess } from "./process";
 import { forServer, setArguments } from "./settings";
 import type { AgentNotifications, AgentRequests, UpdateParams } from "./wire";
 import { PROTOCOL_VERSION } from "./wire";
+import { message } from "./words";
 
 const MAX_RESTARTS = 3;
 const RESTART_WINDOW_MS = 3 * 60_000;
 const MAX_ERRORS = 3;
-const KEPT_LINES = 8;
+/** How long a server may take to end after it was told to, or after its pipes broke. */
+const END_LIMIT_MS = 2_000;
 
 /** What the rest of the extension needs of the server. */
 export interface Agent {
@@ -50,7 +52,7 @@ export class Server implements Agent, vscode.Disposable {
   #state: ServerState = { is: "stopped" };
   #client: LanguageClient | null = null;
   #crashes: number[] = [];
-  #lastWords: string[] = [];
+  #process: ServerProcess | null = null;
   #queue: Promise<void> = Promise.resolve();
 
   /** `prepare` gets each client before it starts, to answer what the server will ask. */
@@ -119,9 +121,8 @@ export class Server implements Agent, vscode.Disposable {
 
   async #start(): Promise<void> {
     this.#become({ is: "starting" });
-    this.#lastWords = [];
     try {
-      const client = new LanguageClient("agent-ls", "Agent LS", () => this.#spawn(), {
+      const client = new PatientClient("agent-ls", "Agent LS", () => this.#spawn(), {
         documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
         initializationOptions: { agent: { version: PROTOCOL_VERSION } },
         middleware: { workspace: { configuration: forServer } },
@@ -130,7 +131,7 @@ export class Server implements Agent, vscode.Disposable {
         errorHandler: this.#errorHandler(),
         // What goes wrong at the start is told once, by us.
         initializationFailedHandler: () => false,
-        stdioOptions: { stdout: () => {}, stderr: (stream) => this.#listen(stream) },
+        stdioOptions: { stdout: () => {}, stderr: (stream) => this.#process?.listen(stream) },
       });
       client.registerFeature(OPT_IN);
       client.onNotification("agent/update", (params: UpdateParams) => this.#update.fire(params));
@@ -144,51 +145,33 @@ export class Server implements Agent, vscode.Disposable {
       this.#client = client;
       await client.start();
     } catch (error) {
-      this.#fail(error);
+      await this.#fail(error);
     }
   }
 
   async #stop(): Promise<void> {
-    const client = this.#client;
+    const [client, process] = [this.#client, this.#process];
     this.#client = null;
+    this.#process = null;
     if (!client) return;
     this.#become({ is: "stopped" });
-    // A client that never came up has nothing to stop and says so.
     await client.dispose().catch((error) => this.log.debug(`stopping: ${error}`));
+    await process?.endOrKill(END_LIMIT_MS);
   }
 
   async #spawn(): Promise<ChildProcess> {
     const settings = vscode.workspace.getConfiguration("agent-ls");
-    const launch = await findServer(
+    const { command, args } = await findServer(
       {
         serverCommand: settings.get<string[]>("serverCommand", []),
         python: settings.get<string>("python", "").trim(),
       },
       process.env,
     );
-    const args = [...launch.args, ...setArguments()];
-    this.log.info(`starting ${[launch.command, ...args].join(" ")}`);
-    // Not the opened folder: nothing in there may be taken for a part of the server.
-    const child = spawn(launch.command, args, { cwd: homedir(), windowsHide: true });
-    await new Promise<void>((done, fail) => {
-      child.once("spawn", done);
-      child.once("error", fail);
-    });
-    // A pipe that breaks is noticed as a closed connection; as an event it would end the host.
-    child.stdin.on("error", (error) => this.log.debug(`server's stdin: ${error.message}`));
-    return child;
-  }
-
-  #listen(stream: NodeJS.ReadableStream): void {
-    let rest = "";
-    stream.on("data", (data: Buffer | string) => {
-      const lines = (rest + data.toString()).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        this.log.info(line);
-        this.#lastWords = [...this.#lastWords, line].slice(-KEPT_LINES);
-      }
-    });
+    const launch = { command, args: [...args, ...setArguments()] };
+    this.log.info(`starting ${[command, ...launch.args].join(" ")}`);
+    this.#process = await ServerProcess.start(launch, (line) => this.log.info(line));
+    return this.#process.child;
   }
 
   #errorHandler(): ErrorHandler {
@@ -206,25 +189,37 @@ export class Server implements Agent, vscode.Disposable {
           this.#become({ is: "starting" });
           return { action: CloseAction.Restart, handled: true };
         }
-        this.#fail(new Error("The agent server ended unexpectedly."));
+        void this.#fail(new Error("The agent server ended unexpectedly."));
         return { action: CloseAction.DoNotRestart, handled: true };
       },
     };
   }
 
-  #fail(error: unknown): void {
-    if (this.#state.is === "failed") return;
+  async #fail(error: unknown): Promise<void> {
     this.log.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    if (error instanceof NoServerError) {
-      this.#become({ is: "failed", problem: error.message, advice: error.advice });
-      return;
-    }
-    const said = this.#lastWords.findLast((line) => line.trim());
-    this.#become({
-      is: "failed",
-      problem: `${error instanceof Error ? error.message : String(error)}${said ? ` Its last words: ${said.trim()}` : ""}`,
-      advice: "The log says more. Restart the server when the cause is gone.",
-    });
+    const [problem, advice] = await this.#explain(error);
+    if (this.#state.is === "failed") return;
+    this.#become({ is: "failed", problem, advice });
+  }
+
+  /** What went wrong, and what to do, for a person. */
+  async #explain(error: unknown): Promise<[string, string]> {
+    if (error instanceof NoServerError) return [error.message, error.advice];
+    const process = this.#process;
+    const how = await process?.end(END_LIMIT_MS);
+    const words = process?.lastWords;
+    const problem = how ? `The agent server ended ${how}.` : message(error);
+    return [
+      words ? `${problem} Its last words: ${words}` : problem,
+      "The log says more. Restart the server when the cause is gone.",
+    ];
+  }
+}
+
+/** A client that is told to stop before it has started, and takes no offence. */
+class PatientClient extends LanguageClient {
+  override async stop(timeout?: number): Promise<void> {
+    if (this.state !== ClientState.Starting) await super.stop(timeout);
   }
 }
 

@@ -93,8 +93,10 @@ const composer = () => root.querySelector(".composer textarea");
 test("nothing is claimed before the session has been told", async () => {
   await check(running);
   expect(texts("h1")).toEqual([]);
+  expect(texts(".coming")).toEqual([" The agent starts"]);
   await check({ type: "snapshot", snapshot: snapshot([]) });
   expect(texts("h1")).toEqual(["What shall we change?"]);
+  expect(texts(".coming")).toEqual([]);
 });
 
 test("without anything to work on the panel says what to open", async () => {

@@ -1,23 +1,8 @@
 // How the client behaves when things are not as they should be: no server, hostile text, unsaved
 // changes, a server that dies; and that the keyboard alone will do.
-const fs = require('node:fs');
 const path = require('node:path');
 const vscode = require('vscode');
-const { agent } = require('./person.cjs');
-
-/** The process of our server: a child of this extension host. */
-function server() {
-  for (const pid of fs.readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
-    try {
-      const parent = Number(/\) \S (\d+)/.exec(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))[1]);
-      const isOurs = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('agent_ls');
-      if (parent === process.pid && isOurs) return Number(pid);
-    } catch {
-      // It ended while we looked.
-    }
-  }
-  return null;
-}
+const { agent, server } = require('./person.cjs');
 
 exports.run = async ({ step, until, screen }) => {
   const { panel, shows, say } = agent({ screen });

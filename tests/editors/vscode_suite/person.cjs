@@ -1,4 +1,21 @@
-// What a person does with the agent's panel, in words.
+// What a person does with the agent's panel, in words; and where our server is.
+const fs = require('node:fs');
+
+/** The process of our server: a child of this extension host; null when there is none. */
+exports.server = () => {
+  for (const pid of fs.readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
+    try {
+      const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+      const [, state, parent] = /\) (\S) (\d+)/.exec(stat);
+      const isOurs = /agent_ls[\0 ]serve/.test(fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+      if (Number(parent) === process.pid && isOurs && state !== 'Z') return Number(pid);
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return null;
+};
+
 exports.agent = ({ screen }) => {
   /** Does something to the panel; a failure says what the panel showed. */
   const panel = async (what, words) => {

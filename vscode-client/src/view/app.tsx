@@ -37,7 +37,7 @@ export function App({ known, post, draft, onDraft }: Props) {
         {session.items.length || session.turn ? (
           <Transcript session={session} />
         ) : (
-          <Welcome isLoaded={known.isLoaded} refused={known.refused} />
+          <Welcome known={known} />
         )}
         <div class="dock">
           <Plan entries={session.plan} />
@@ -144,9 +144,15 @@ function plain(text: string): string {
   return text.replaceAll("`", "");
 }
 
-function Welcome({ isLoaded, refused }: { isLoaded: boolean; refused: string | null }) {
+function Welcome({ known: { isLoaded, refused, server } }: { known: Known }) {
+  const isComing = server.is === "starting" || (server.is === "running" && !isLoaded);
   return (
     <div class="welcome">
+      {isComing && !refused && (
+        <p class="coming dim" role="status">
+          <Icon name="loading" /> The agent starts
+        </p>
+      )}
       {refused && (
         <>
           <Icon name="mark" />
