@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Any, Final, NoReturn
@@ -120,6 +122,11 @@ class AgentLanguageServer(LanguageServer):
         loop = asyncio.new_event_loop()
         try:
             asyncio.set_event_loop(loop)
+            if sys.platform == "linux" and sys.version_info < (3, 12) and _has_pidfd():
+                # The older default starts a thread for every child, for which the loop waits.
+                watcher = asyncio.PidfdChildWatcher()
+                watcher.attach_loop(loop)
+                asyncio.set_child_watcher(watcher)  # pyright: ignore[reportDeprecated]
             return loop.run_until_complete(self.serve(pipes))
         finally:
             _abandon(loop)
@@ -176,6 +183,14 @@ class AgentLanguageServer(LanguageServer):
             for task in late:
                 task.cancel()
                 logger.warning("Something did not close within %g s", _CLOSING_S)
+
+
+def _has_pidfd() -> bool:
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 def _abandon(loop: asyncio.AbstractEventLoop) -> None:
