@@ -101,12 +101,12 @@ class Edge:
                 return
             before, self.loaded = self.loaded.problems, loaded
             self._tell_problems(before)
-            last = next(reversed(self.faces.sessions), None)
+            open_ids = list(self.faces.sessions)
             await self._close_sessions()
             await self._open_sessions()
             self.faces.use_settings(self.settings)
-            if last is not None and self._sessions is not None:
-                self.faces.attach(await self._sessions.open(last))
+            for session_id in open_ids if self._sessions is not None else ():
+                self.faces.attach(await self.sessions.open(session_id))
 
     def _load_settings(self) -> LoadedSettings:
         return load_settings(
@@ -143,7 +143,7 @@ class Edge:
 
         Errors: ``AgentLsError`` when it is not open, or there is nothing to work on.
         """
-        self.refresh_roots()
+        await self._settled()
         if not self.workspace.roots:
             raise AgentLsError("Open a file or a folder first: the agent works on those.")
         if session_id is None:
@@ -160,7 +160,7 @@ class Edge:
 
     async def create(self, mode: Mode | None = None, model: str | None = None) -> Session:
         """Begin another session, which becomes the current one."""
-        self.refresh_roots()
+        await self._settled()
         if mode is None and not self.server.protocol.folders:
             # Without a folder nobody has said what the agent may do here.
             strict = min(self.settings.mode, Mode.ASK, key=_STRICTEST_FIRST.index)
@@ -169,11 +169,17 @@ class Edge:
 
     async def resume(self, session_id: str, *, continue_turn: bool = True) -> Session:
         """Open a stored session, which becomes the current one."""
+        await self._settled()
         session = await self.sessions.open(session_id)
         self.faces.attach(session, is_current=True)
         if continue_turn:
             session.resume()
         return session
+
+    async def _settled(self) -> None:
+        """Wait until no other settings are being taken over, and look which folders there are."""
+        async with self._reloading:
+            self.refresh_roots()
 
     async def offer_resuming(self) -> None:
         """Tell the person of a turn that was cut off, and resume it where they say so."""

@@ -275,7 +275,7 @@ class EditorWorkspace:
         """Return an open document whose path leads here over links."""
         for uri in self._documents.uris():
             path = uri_to_path(uri)
-            if path is not None and path.name == absolute.name and path.resolve() == absolute:
+            if path is not None and path.resolve() == absolute:
                 return self._documents.get(uri)
         return None
 

@@ -18,7 +18,7 @@ from agent_ls.providers.scripted import ScriptedModel
 from tests.support.client_editors import KINDS, ClientEditor
 from tests.support.markers import Place, Step, Story
 
-_WAIT_S = 60
+_WAIT_S = 20
 SERVER = (sys.executable, "-m", "agent_ls", "serve")
 
 
@@ -39,6 +39,8 @@ class Storyteller:
         self.editor: ClientEditor
         self.ends = 0
         """How many ends of turns the story has waited for."""
+        self.next_pick: str | None = None
+        """The button that the person presses in the next editor."""
 
     # The stage.
 
@@ -81,6 +83,7 @@ class Storyteller:
             encodings=client.get("encodings"),
         )
         self.editor.edits = client.get("edits", "good")
+        self.editor.pick = self.next_pick
         self.ends = 0
         await self.editor.start(SERVER, env=self.env(), log=self.log)
 
@@ -179,6 +182,7 @@ class Storyteller:
 
     async def step_behave(self, **how: str) -> None:
         """Make the editor treat edits or message boxes otherwise from now on."""
+        self.next_pick = how.pop("next_pick", None)
         for name, value in how.items():
             assert hasattr(self.editor, name), f"an editor has no {name}"
             setattr(self.editor, name, value)

@@ -1,0 +1,254 @@
+"""Files as the person sees them: buffers first, then the disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from agent_ls.domain.edits import (
+    ChangeText,
+    CreateFile,
+    DeleteFile,
+    EditOutcome,
+    FileEdit,
+    MoveFile,
+    Replacement,
+)
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.loop.ports import Root
+from agent_ls.lsp.buffer_edits import Reply
+from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
+from agent_ls.lsp.editor_workspace import EditorWorkspace, SaveFallback
+from agent_ls.workspace.disk import DiskWorkspace
+
+
+@dataclass
+class Editor:
+    """An editor that applies text edits, and deletes, moves and saves where the test lets it."""
+
+    documents: DocumentStore
+    takes_away: str = "nothing"
+    saves: bool = False
+    advised: list[list[str]] = field(default_factory=list)
+
+    async def apply_text(
+        self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
+    ) -> Reply:
+        changes = [
+            Change(
+                one.new_text,
+                (one.range.start.line, one.range.start.character),
+                (one.range.end.line, one.range.end.character),
+            )
+            for one in reversed(edits)
+        ]
+        self.documents.change(snapshot.uri, (snapshot.version or 0) + 1, changes)
+        return Reply("yes")
+
+    async def take_away(self, uri: str, new_uri: str | None) -> Reply:
+        if self.takes_away == "yes":
+            path = Path(uri.removeprefix("file://"))
+            if new_uri is None:
+                path.unlink()
+            else:
+                path.rename(Path(new_uri.removeprefix("file://")))
+            self.documents.close(uri)
+        return Reply("yes" if self.takes_away == "yes" else "nothing")
+
+    async def save(self, uris: list[str]) -> bool:
+        for uri in uris if self.saves else ():
+            found = self.documents.get(uri)
+            assert found is not None
+            Path(uri.removeprefix("file://")).write_text(found.text)
+        return self.saves
+
+    def advise_saving(self, paths: list[str]) -> None:
+        self.advised.append(paths)
+
+
+@dataclass
+class World:
+    root: Path
+    documents: DocumentStore
+    editor: Editor
+    workspace: EditorWorkspace
+
+    def open(self, path: str, text: str) -> None:
+        self.documents.open((self.root / path).as_uri(), "python", 1, text)
+
+    def disk(self, path: str) -> str | None:
+        target = self.root / path
+        return target.read_text() if target.exists() else None
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    (root / "a.py").write_text("a = 1\n")
+    return make(root)
+
+
+def make(root: Path, **options: Any) -> World:
+    fallback: SaveFallback = options.pop("save_fallback", "ask")
+    documents = DocumentStore()
+    editor = Editor(documents, **options)
+    disk = DiskWorkspace([Root("work", root, is_trusted=False)])
+    workspace = EditorWorkspace(disk, documents, editor, save_fallback=fallback)
+    return World(root, documents, editor, workspace)
+
+
+async def check(world: World, kind: str, path: str, **more: Any) -> EditOutcome:
+    """Apply one edit that was planned on the newest text."""
+    edit: FileEdit
+    if kind == "create":
+        edit = CreateFile(path=path, text=more["text"])
+    else:
+        base = more.get("base") or (await world.workspace.read(path)).version
+        match kind:
+            case "change":
+                change = Replacement(start=4, end=5, text=more["text"])
+                edit = ChangeText(path=path, base_version=base, replacements=(change,))
+            case "delete":
+                edit = DeleteFile(path=path, base_version=base)
+            case _:
+                edit = MoveFile(path=path, base_version=base, new_path=more["to"])
+    return await world.workspace.apply(edit)
+
+
+async def test_a_buffer_is_read_before_the_disk(world: World) -> None:
+    assert (await world.workspace.read("a.py")).text == "a = 1\n"
+    world.open("a.py", "a = 2\n")
+    found = await world.workspace.read("a.py")
+    assert (found.text, found.is_open, found.is_dirty) == ("a = 2\n", True, True)
+    assert await world.workspace.snapshot("a.py") == b"a = 2\n"
+    assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
+
+
+async def test_a_buffer_like_the_disk_is_clean_also_with_a_byte_order_mark(world: World) -> None:
+    (world.root / "bom.py").write_bytes(b"\xef\xbb\xbfx = 1\n")
+    world.open("bom.py", "x = 1\n")
+    assert not (await world.workspace.read("bom.py")).is_dirty
+    assert await world.workspace.snapshot("bom.py") == b"\xef\xbb\xbfx = 1\n"
+
+
+async def test_a_document_out_of_step_is_not_read_as_something_else(world: World) -> None:
+    world.open("a.py", "a = 2\n")
+    world.documents.lose_sync((world.root / "a.py").as_uri())
+    with pytest.raises(WorkspaceError, match="open it again"):
+        await world.workspace.read("a.py")
+
+
+async def test_a_buffer_that_is_not_on_disk_yet_exists(world: World) -> None:
+    world.open("new.py", "n = 1\n")
+    assert await world.workspace.exists("new.py")
+    assert (await world.workspace.read("new.py")).is_dirty
+
+
+async def test_an_open_document_changes_in_the_buffer_and_not_on_disk(world: World) -> None:
+    world.open("a.py", "a = 1\n")
+    outcome = await check(world, "change", "a.py", text="7")
+    assert (outcome.status, outcome.text) == ("applied", "a = 7\n")
+    assert world.disk("a.py") == "a = 1\n"
+    assert (await world.workspace.read("a.py")).version == outcome.version
+
+
+async def test_a_closed_file_changes_on_disk(world: World) -> None:
+    outcome = await check(world, "change", "a.py", text="7")
+    assert outcome.status == "applied"
+    assert world.disk("a.py") == "a = 7\n"
+
+
+async def test_a_file_opened_since_the_edit_was_planned_is_planned_again(world: World) -> None:
+    base = (await world.workspace.read("a.py")).version
+    world.open("a.py", "a = 1\n")
+    assert (await check(world, "change", "a.py", text="7", base=base)).status == "stale"
+
+
+async def test_creating_fills_an_empty_new_buffer_and_nothing_else(world: World) -> None:
+    world.open("new.py", "")
+    world.open("full.py", "mine")
+    assert (await check(world, "create", "new.py", text="n = 1\n")).text == "n = 1\n"
+    assert world.disk("new.py") is None
+    refused = await check(world, "create", "full.py", text="x")
+    assert (refused.status, "already exists" in refused.reason) == ("refused", True)
+
+
+@pytest.mark.parametrize("takes_away", ["nothing", "yes"])
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_an_open_clean_file_is_taken_away_by_the_editor_or_from_disk(
+    tmp_path: Path, kind: str, takes_away: str
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_text("a = 1\n")
+    world = make(root, takes_away=takes_away)
+    world.open("a.py", "a = 1\n")
+    assert (await check(world, kind, "a.py", to="b.py")).status == "applied"
+    assert world.disk("a.py") is None
+    assert world.disk("b.py") == ("a = 1\n" if kind == "move" else None)
+    # What the editor still shows of it does not count as a file any more.
+    assert not await world.workspace.exists("a.py")
+
+
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_unsaved_text_is_never_taken_away(world: World, kind: str) -> None:
+    world.open("a.py", "a = 2\n")
+    outcome = await check(world, kind, "a.py", to="b.py")
+    assert (outcome.status, "unsaved changes" in outcome.reason) == ("refused", True)
+    assert world.disk("a.py") == "a = 1\n"
+
+
+async def test_nothing_is_moved_onto_an_open_buffer(world: World) -> None:
+    world.open("b.py", "b")
+    outcome = await check(world, "move", "a.py", to="b.py")
+    assert (outcome.status, world.disk("a.py")) == ("refused", "a = 1\n")
+
+
+async def test_typing_into_a_deleted_files_buffer_brings_it_back(world: World) -> None:
+    world.open("a.py", "a = 1\n")
+    assert (await check(world, "delete", "a.py")).status == "applied"
+    uri = (world.root / "a.py").as_uri()
+    world.documents.change(uri, 2, [Change("b", (0, 0), (0, 0))])
+    assert (await world.workspace.read("a.py")).text == "ba = 1\n"
+
+
+@pytest.mark.parametrize(
+    "saves, fallback, unsaved, advised, on_disk",
+    [
+        pytest.param(True, "ask", [], [], "a = 2\n", id="the-editor-saves"),
+        pytest.param(False, "ask", ["a.py"], [["a.py"]], "a = 1\n", id="the-person-is-told"),
+        pytest.param(False, "never", ["a.py"], [], "a = 1\n", id="only-the-model-is-told"),
+        pytest.param(False, "write", [], [], "a = 2\n", id="written-behind-the-editor"),
+    ],
+)
+async def test_the_disk_is_brought_up_to_the_buffers(
+    tmp_path: Path,
+    saves: bool,
+    fallback: SaveFallback,
+    unsaved: list[str],
+    advised: list[list[str]],
+    on_disk: str,
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_text("a = 1\n")
+    world = make(root, saves=saves, save_fallback=fallback)
+    world.open("a.py", "a = 2\n")
+    assert await world.workspace.save_dirty() == unsaved
+    assert world.editor.advised == advised
+    assert world.disk("a.py") == on_disk
+
+
+async def test_a_buffer_opened_over_a_link_is_its_target(world: World) -> None:
+    (world.root / "link.py").symlink_to(world.root / "a.py")
+    world.open("a.py", "a = 5\n")
+    assert (await world.workspace.read("link.py")).text == "a = 5\n"
+
+
+async def test_a_file_opened_under_a_links_name_is_its_targets_buffer(world: World) -> None:
+    (world.root / "link.py").symlink_to(world.root / "a.py")
+    world.open("link.py", "a = 5\n")
+    assert (await world.workspace.read("a.py")).text == "a = 5\n"

@@ -1,0 +1,212 @@
+"""Where approvals, questions, nudges and findings stand, and when they go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import pytest
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, Question
+from agent_ls.domain.calls import Effect
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.loop.state import SessionState, TurnState
+from agent_ls.lsp.marks import INCOMPLETE_ACTION, Mark, Marks, Span, located
+
+
+@dataclass
+class Editor:
+    """The open documents, by path, the active one last."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def open_uri(self, path: str) -> str | None:
+        return f"u:{path}" if path in self.texts else None
+
+    def uri(self, path: str) -> str | None:
+        return f"u:{path}"
+
+    def lines(self, uri: str) -> list[str] | None:
+        text = self.texts.get(uri.removeprefix("u:"))
+        return None if text is None else text.split("\n")
+
+    def active(self) -> str | None:
+        return next((f"u:{path}" for path in reversed(self.texts)), None)
+
+
+def approval(path: str | None = None, line: int | None = None) -> ApprovalRequest:
+    return ApprovalRequest(
+        id="apr_1",
+        call_id="cal_1",
+        turn_id="trn_1",
+        tool="edit_file",
+        reason="why",
+        preview=Preview(title="Edit it", payload="p", path=path, line=line),
+        digest="d",
+        choices=(ApprovalChoice.ALLOW_ONCE,),
+    )
+
+
+def waiting(asked: ApprovalRequest | Question, anchor: e.Anchor | None = None) -> SessionState:
+    turn = TurnState(turn_id="trn_1", prompt="p", anchor=anchor)
+    state = SessionState(session_id="ses_1", turn=turn)
+    if isinstance(asked, ApprovalRequest):
+        return replace(state, approvals=MappingProxyType({asked.id: asked}))
+    return replace(state, questions=MappingProxyType({asked.id: asked}))
+
+
+def check(editor: Editor, *states: SessionState) -> dict[str, list[Mark]]:
+    """Return what is published when these states follow each other."""
+    published: dict[str, list[Mark]] = {}
+    current: list[SessionState] = []
+    marks = Marks(editor, lambda: current, published.__setitem__)
+    for state in states:
+        current[:] = [state]
+        marks.refresh()
+    return {uri: found for uri, found in published.items() if found}
+
+
+def places(found: dict[str, list[Mark]]) -> list[tuple[str, int]]:
+    return [(uri, mark.span.line) for uri, marks in found.items() for mark in marks]
+
+
+@pytest.mark.parametrize(
+    "texts, asked, anchor, expected",
+    [
+        pytest.param(
+            {"a": "1\n2\n3", "b": ""}, approval("a", 2), None, [("u:a", 2)], id="open-target"
+        ),
+        pytest.param({"a": "1\n2"}, approval("a", 9), None, [("u:a", 1)], id="line-past-the-end"),
+        pytest.param(
+            {"b": "1\n2", "c": ""},
+            approval("a", 2),
+            e.Anchor(path="b", line=1),
+            [("u:b", 1)],
+            id="closed-target-stands-where-it-was-asked",
+        ),
+        pytest.param(
+            {"b": "1\n2", "c": "x"},
+            approval("a", 2),
+            e.Anchor(path="d", line=1),
+            [("u:c", 0)],
+            id="else-in-the-active-document",
+        ),
+        pytest.param({}, approval("a", 2), None, [], id="else-nowhere"),
+        pytest.param(
+            {"c": "x"},
+            Question(id="qst_1", turn_id="trn_1", origin="ask_user", text="?"),
+            None,
+            [("u:c", 0)],
+            id="a-question-in-the-active-document",
+        ),
+    ],
+)
+def test_what_waits_stands_in_the_best_open_place(
+    texts: dict[str, str],
+    asked: ApprovalRequest | Question,
+    anchor: e.Anchor | None,
+    expected: list[tuple[str, int]],
+) -> None:
+    assert places(check(Editor(texts), waiting(asked, anchor))) == expected
+
+
+def test_a_place_once_given_is_kept_until_a_better_one_opens() -> None:
+    editor = Editor({"b": "", "c": ""})
+    published: dict[str, list[Mark]] = {}
+    state = waiting(approval("a", 0))
+    marks = Marks(editor, lambda: [state], published.__setitem__)
+    marks.refresh()
+    assert places(published) == [("u:c", 0)]
+    editor.texts["d"] = ""
+    marks.refresh()
+    assert places(published) == [("u:c", 0)]
+    editor.texts["a"] = ""
+    marks.refresh()
+    assert places({uri: found for uri, found in published.items() if found}) == [("u:a", 0)]
+    assert marks.is_shown("apr_1")
+    del editor.texts["a"]
+    marks.refresh()
+    assert places({uri: found for uri, found in published.items() if found}) == [("u:d", 0)]
+
+
+def test_a_settled_approval_leaves_its_document() -> None:
+    assert check(Editor({"a": ""}), waiting(approval("a")), SessionState(session_id="s")) == {}
+
+
+FINDING = Finding(
+    path="a", checker="ruff", code="F821", message="m", start_line=1, end_line=1, line_text="bad()"
+)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        pytest.param("x\nbad()", 1, id="where-it-was"),
+        pytest.param("x\ny\n  bad()", 2, id="typing-above-moves-it"),
+        pytest.param("bad()", 0, id="deleting-above-moves-it"),
+        pytest.param("x\ngood()", None, id="mending-its-line-takes-it-away"),
+        pytest.param("bad()\nx\nx\nbad()", 0, id="the-nearest-line-counts"),
+        pytest.param(None, 1, id="a-closed-file-is-as-it-was"),
+    ],
+)
+def test_a_finding_follows_its_line(text: str | None, expected: int | None) -> None:
+    span = located(FINDING, None if text is None else text.split("\n"))
+    assert (span.line if span else None) == expected
+
+
+def test_findings_are_shown_in_closed_files_too() -> None:
+    state = SessionState(session_id="s", findings=MappingProxyType({"a": (FINDING,)}))
+    [mark] = check(Editor(), state)["u:a"]
+    assert (mark.source, mark.code, mark.message) == ("ruff (agent)", "F821", "m")
+
+
+GATE_FAILED = e.GateFailed(origin=INCOMPLETE_ACTION, text="t")
+STARTED_CALL = e.ToolCallStarted(call_id="c", tool="t", effect=Effect.READ)
+
+
+def ended(stop: StopReason, status: TurnStatus) -> e.TurnEnded:
+    return e.TurnEnded(turn_id="trn_1", stop=stop, status=status, output="")
+
+
+PARTIAL = ended(StopReason.INCOMPLETE_ACTION, TurnStatus.PARTIAL)
+
+
+@pytest.mark.parametrize(
+    "events, end, silenced, expected",
+    [
+        pytest.param([GATE_FAILED], None, frozenset(), "was told to go on", id="running"),
+        pytest.param([GATE_FAILED], PARTIAL, frozenset(), "ended without", id="ended"),
+        pytest.param([GATE_FAILED, STARTED_CALL], None, frozenset(), "", id="it-acted"),
+        pytest.param(
+            [GATE_FAILED],
+            ended(StopReason.COMPLETED, TurnStatus.SUCCESS),
+            frozenset(),
+            "",
+            id="it-completed",
+        ),
+        pytest.param([GATE_FAILED], PARTIAL, frozenset({INCOMPLETE_ACTION}), "", id="silenced"),
+        pytest.param([e.GateFailed(origin="compile", text="t")], None, frozenset(), "", id="other"),
+    ],
+)
+def test_a_nudge_stands_until_the_agent_acts(
+    events: list[e.Event], end: e.TurnEnded | None, silenced: frozenset[str], expected: str
+) -> None:
+    stored = tuple(
+        e.StoredEvent(session_id="s", seq=seq, at_ms=0, event=one)
+        for seq, one in enumerate(events, 1)
+    )
+    turn = TurnState(turn_id="trn_1", prompt="p", events=stored, ended=end)
+    found = check(Editor({"a": ""}), SessionState(session_id="s", turn=turn, silenced=silenced))
+    messages = [mark.message for marks in found.values() for mark in marks]
+    assert len(messages) == bool(expected)
+    assert all(expected in one for one in messages)
+
+
+@pytest.mark.parametrize(
+    "first, last, expected",
+    [(0, 0, False), (1, 1, True), (0, 5, True), (2, 2, True), (3, 9, False)],
+)
+def test_a_span_touches_its_lines(first: int, last: int, expected: bool) -> None:
+    assert Span(1, 0, 2, 3).touches(first, last) is expected

@@ -1,0 +1,270 @@
+"""Every event becomes what clients see, in their words."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    Preview,
+    Question,
+    QuestionAnswer,
+)
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolKind, ToolResult
+from agent_ls.domain.edits import DeleteFile
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.plans import PlanItem
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.usage import Usage
+from agent_ls.lsp.updates import Translation, call_title, of_ephemeral
+
+CALL = ToolCall(id="cal_1", provider_id="p", tool="edit_file", arguments_json='{"path": "a.py"}')
+REQUEST = ApprovalRequest(
+    id="apr_1",
+    call_id="cal_1",
+    turn_id="trn_1",
+    tool="edit_file",
+    reason="asks",
+    preview=Preview(title="Edit a.py", payload="+x", kind=ToolKind.EDIT, path="a.py", line=3),
+    digest="d",
+    choices=(ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE),
+)
+
+
+def check(*events: e.Event) -> list[dict[str, Any]]:
+    """Return the updates of the last event, after the others."""
+    translation = Translation({"edit_file": ToolKind.EDIT}, lambda path: f"file:///w/{path}")
+    updates = [translation.feed(event) for event in events][-1]
+    return [one.model_dump(mode="json", by_alias=True) for one in updates]
+
+
+SESSION = e.SessionCreated(session_id="ses_1", roots=(), mode=Mode.ASK, model="m")
+
+TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
+    (SESSION, [{"sessionUpdate": "session_created", "mode": "ask", "model": "m"}]),
+    (
+        e.SessionResumed(interrupted_calls=("cal_1",)),
+        [{"sessionUpdate": "session_resumed", "interruptedToolCalls": ["cal_1"]}],
+    ),
+    (
+        e.ModeChanged(mode=Mode.AUTO),
+        [{"sessionUpdate": "current_mode_update", "currentModeId": "auto"}],
+    ),
+    (e.ModelChanged(model="n"), [{"sessionUpdate": "current_model_update", "model": "n"}]),
+    (e.PolicySilenced(origin="x"), [{"sessionUpdate": "policy_silenced", "origin": "x"}]),
+    (
+        e.PromptQueued(text="also", kind="steer"),
+        [{"sessionUpdate": "prompt_queued", "whenBusy": "steer"}],
+    ),
+    (
+        e.TurnStarted(turn_id="trn_1", prompt="hi", anchor=e.Anchor(path="a.py", line=2)),
+        [
+            {
+                "sessionUpdate": "turn_started",
+                "anchor": {"path": "a.py", "uri": "file:///w/a.py", "line": 2},
+            },
+            {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "hi"}},
+        ],
+    ),
+    (e.PrefixSet(system="s", tools=(), reason="first"), []),
+    (
+        e.PrefixSet(system="s", tools=(), reason="mode"),
+        [{"sessionUpdate": "notice", "level": "info", "origin": "prefix"}],
+    ),
+    (e.Moved(to=Phase.CALL), [{"sessionUpdate": "phase_update", "phase": "call", "step": 0}]),
+    (
+        e.AdvisoryRaised(origin="budget", text="t", priority=0),
+        [{"sessionUpdate": "notice", "origin": "budget"}],
+    ),
+    (e.RequestPrepared(step_id="stp_1", number=1), []),
+    (
+        e.AttemptFinished(step_id="stp_1", failure="server", message="down"),
+        [{"sessionUpdate": "notice", "level": "warning", "text": "down"}],
+    ),
+    (
+        e.AttemptFinished(
+            step_id="stp_1", usage=Usage(input_tokens=5, output_tokens=2, cost_usd=1)
+        ),
+        [{"sessionUpdate": "usage_update", "used": 7, "cost": {"amount": 1.0, "currency": "USD"}}],
+    ),
+    (
+        e.RecoveryChosen(
+            step_id="stp_1", origin="transport", action="retry", text="down", wait_s=2
+        ),
+        [{"sessionUpdate": "notice", "text": "retry: down (in 2 s)"}],
+    ),
+    (
+        e.RecoveryChosen(step_id="stp_1", origin="c", action="continue", text="go", partial="a"),
+        [{"sessionUpdate": "agent_message", "isPartial": True}],
+    ),
+    (
+        e.Answered(step_id="stp_1", message=AssistantMessage(text="ok", calls=(CALL,))),
+        [
+            {"sessionUpdate": "agent_message", "stepId": "stp_1", "isPartial": False},
+            {
+                "sessionUpdate": "tool_call",
+                "toolCallId": "cal_1",
+                "title": "edit_file a.py",
+                "kind": "edit",
+                "status": "pending",
+                "rawInput": {"path": "a.py"},
+            },
+        ],
+    ),
+    (
+        e.NudgeAdded(origin="compile", text="fix"),
+        [{"sessionUpdate": "user_message_chunk", "origin": "compile"}],
+    ),
+    (e.GateFailed(origin="compile", text="bad"), [{"sessionUpdate": "gate_failed", "text": "bad"}]),
+    (
+        e.FindingsReported(
+            paths=("a.py",), findings=(Finding(path="a.py", checker="ruff", message="m"),)
+        ),
+        [{"sessionUpdate": "findings", "paths": ["a.py"], "problems": []}],
+    ),
+    (
+        e.CallDecided(call_id="cal_1", decision="ask", origin="approval"),
+        [{"sessionUpdate": "tool_call_decision", "decision": "ask"}],
+    ),
+    (
+        e.ApprovalRequested(request=REQUEST),
+        [
+            {
+                "sessionUpdate": "permission_request",
+                "approvalId": "apr_1",
+                "kind": "edit",
+                "payload": "+x",
+                "rawInput": None,
+                "options": [
+                    {"optionId": "allow_once", "name": "Allow once"},
+                    {"optionId": "reject_once", "name": "Reject"},
+                ],
+            }
+        ],
+    ),
+    (
+        e.ApprovalResolved(
+            approval_id="apr_1", answer=ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="panel")
+        ),
+        [{"sessionUpdate": "permission_resolved", "outcome": "allow_once", "by": "panel"}],
+    ),
+    (
+        e.QuestionAsked(question=Question(id="qst_1", turn_id="t", origin="ask_user", text="?")),
+        [{"sessionUpdate": "question", "questionId": "qst_1", "options": []}],
+    ),
+    (
+        e.QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="yes")),
+        [{"sessionUpdate": "question_resolved", "text": "yes", "by": "user"}],
+    ),
+    (
+        e.ToolCallStarted(call_id="cal_1", tool="edit_file", effect=Effect.WRITE, paths=("a.py",)),
+        [{"sessionUpdate": "tool_call_update", "status": "in_progress"}],
+    ),
+    (
+        e.EditIntended(
+            call_id="cal_1", edit=DeleteFile(path="a.py", base_version="v"), before_blob=None
+        ),
+        [],
+    ),
+    (
+        e.EditApplied(call_id="cal_1", path="a.py", status="applied", added_lines=2),
+        [{"sessionUpdate": "file_edited", "status": "applied", "addedLines": 2}],
+    ),
+    (
+        e.ToolCallFinished(
+            result=ToolResult(call_id="cal_1", text="no", error=ErrorKind.DENIED, duration_ms=4)
+        ),
+        [{"sessionUpdate": "tool_call_update", "status": "failed", "error": "denied"}],
+    ),
+    (
+        e.ToolCallFinished(result=ToolResult(call_id="cal_1", text="ok", data={"n": 1})),
+        [{"sessionUpdate": "tool_call_update", "status": "completed", "rawOutput": {"n": 1}}],
+    ),
+    (
+        e.PlanUpdated(items=(PlanItem(text="one"),)),
+        [{"sessionUpdate": "plan", "entries": [{"content": "one", "status": "pending"}]}],
+    ),
+    (
+        e.Compacted(
+            origin="w", why="y", drop_before=1, summary="s", before_tokens=9, after_tokens=3
+        ),
+        [{"sessionUpdate": "compacted", "beforeTokens": 9, "afterTokens": 3}],
+    ),
+    (e.CancelRequested(by="panel"), [{"sessionUpdate": "cancel_requested", "by": "panel"}]),
+    (
+        e.TurnEnded(
+            turn_id="trn_1", stop=StopReason.COMPLETED, status=TurnStatus.SUCCESS, output="done"
+        ),
+        [{"sessionUpdate": "turn_ended", "stopReason": "completed", "status": "success"}],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "event, expected", [pytest.param(*row, id=f"{n}-{row[0].type}") for n, row in enumerate(TABLE)]
+)
+def test_an_event_becomes_its_updates(event: e.Event, expected: list[dict[str, Any]]) -> None:
+    updates = check(event)
+    assert len(updates) == len(expected)
+    for update, wanted in zip(updates, expected, strict=True):
+        assert {key: update[key] for key in wanted} == wanted
+
+
+def test_every_kind_of_event_has_a_row() -> None:
+    union = get_args(get_args(e.Event)[0])
+    assert {type(event) for event, _ in TABLE} == set(union)
+
+
+def test_a_steer_is_a_message_when_the_model_gets_it() -> None:
+    updates = check(
+        e.PromptQueued(text="faster", kind="steer"),
+        e.PromptQueued(text="later", kind="follow_up"),
+        e.RequestPrepared(step_id="stp_2", number=2),
+    )
+    assert [(one["content"]["text"], one["origin"]) for one in updates] == [("faster", "steer")]
+
+
+def test_a_permission_request_carries_the_arguments_that_may_be_amended() -> None:
+    answered = e.Answered(step_id="stp_1", message=AssistantMessage(calls=(CALL,)))
+    [update] = check(answered, e.ApprovalRequested(request=REQUEST))
+    assert update["rawInput"] == {"path": "a.py"}
+
+
+@pytest.mark.parametrize(
+    "piece, expected",
+    [
+        (e.TextStreamed("s", "t"), "agent_message_chunk"),
+        (e.ReasoningStreamed("s", "t"), "agent_thought_chunk"),
+        (e.AttemptDiscarded("s"), "agent_chunks_discarded"),
+        (e.CallOutputStreamed("c", "t"), "tool_call_output"),
+    ],
+)
+def test_what_streams_becomes_a_chunk(piece: e.Ephemeral, expected: str) -> None:
+    update: Any = of_ephemeral(piece)
+    assert update.session_update == expected
+
+
+@pytest.mark.parametrize(
+    "tool, arguments, expected",
+    [
+        (
+            "run_command",
+            '{"command": "make test\\nmake lint", "cwd": "."}',
+            "run_command make test",
+        ),
+        ("read_file", '{"path": "a.py", "lines": 3}', "read_file a.py"),
+        ("update_plan", '{"items": []}', "update_plan"),
+        ("read_file", "{ broken", "read_file"),
+        ("grep", '{"pattern": "' + "x" * 200 + '"}', "grep " + "x" * 114 + "…"),
+    ],
+)
+def test_a_call_is_told_in_one_line(tool: str, arguments: str, expected: str) -> None:
+    assert call_title(tool, arguments) == expected
