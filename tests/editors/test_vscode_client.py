@@ -86,6 +86,7 @@ async def check(
         report.check()
     # The workbench serves a webview's own files under such a name, by its service worker.
     assert [host for host in report.outside if not host.endswith(".vscode-cdn.net")] == []
+    assert [line for line in report.console if "rejected promise not handled" in line] == []
     return report
 
 

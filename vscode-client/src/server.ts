@@ -216,8 +216,15 @@ export class Server implements Agent, vscode.Disposable {
   }
 }
 
-/** A client that is told to stop before it has started, and takes no offence. */
+/** A client that takes no offence at a server that dies before it has started. */
 class PatientClient extends LanguageClient {
+  override async start(): Promise<void> {
+    const started = super.start();
+    // The library forgets its own promise when the connection closes: who asks again holds it, too.
+    super.start().catch(() => {});
+    await started;
+  }
+
   override async stop(timeout?: number): Promise<void> {
     if (this.state !== ClientState.Starting) await super.stop(timeout);
   }
