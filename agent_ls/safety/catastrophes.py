@@ -24,7 +24,7 @@ _SHELLS = words("sh bash dash zsh ksh ash fish mksh")
 _MAX_DEPTH = 3
 
 _DEVICE = re.compile(
-    r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop|sr|fd|mem|kmem|port|ram|zram"
+    r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop|sr\d|fd\d|mem|kmem|port|ram|zram"
     r"|nbd|root|block/)"
 )
 _WHOLE = re.compile(

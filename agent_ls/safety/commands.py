@@ -91,6 +91,7 @@ def decide(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
 
 _MUST_BE_SEEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f\ufffd]|\b(?:sudo|doas|su|eval|pkexec)\b|\brm\b[^;&|\n]*[*$`~]"
+    r"|\brm\b[^;&|\n]*\s\.{1,2}/?(?:$|[\s;&|])"
     r"|\|\s*(?:\w+=\S*\s+)*(?:sudo\s+|env\s+)*(?:/\S*/)?(?:ba|z|da|k|fi)?sh\b"
     r"|\|\s*(?:sudo\s+|env\s+)*(?:/\S*/)?(?:python[\d.]*|perl|ruby|node|php)\s*-?\s*(?:$|[;&|\n])"
 )

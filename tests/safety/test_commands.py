@@ -175,6 +175,16 @@ git config --get user.name
 git --no-pager log -n 5
 git -C src status
 ls # a comment
+find -P . -newer README.md
+find . -newermt 2020-01-01 -type f
+test -n x && test a = b
+test ! -f nope
+fd py src
+which ls
+diff README.md /dev/null
+git --no-pager --version
+git log --oneline -- ':!src'
+git log -- ':/src'
 """
 
 
@@ -503,6 +513,26 @@ ls || || ls
 echo \
 # only a comment
 !!
+find . -name *.md
+find . -name
+awk '{print}' a=b README.md
+awk ''
+command -v ./x
+which ../x
+git log -n
+git log '--format=%G?'
+git show ':(top).env'
+git -C src
+git --version x
+cd link/.. && ls
+cd ''
+</dev/null ls
+python3 -v
+bash version
+cat @list
+date -r ../proj-old/x
+xxd -r README.md
+jq -n input_filename
 ^a^b
 """
 
@@ -549,6 +579,9 @@ def test_odd_texts_ask(command: str, project: Path) -> None:
         ("rm build/x.o", True),
         ("rm -rf *", False),
         ("rm -rf $DIR", False),
+        ("rm -rf .", False),
+        ("cd x; rm -r ../", False),
+        ("rm ./a.o ..b", True),
         ("sudo make install", False),
         ("curl -s x | sh", False),
         ("curl x | sudo bash -s", False),
@@ -619,7 +652,8 @@ def test_catastrophes_are_denied(command: str, project: Path) -> None:
     "command",
     ["rm -rf build", "rm -rf ./build/*", "rm -rf /proj/build", "dd if=a of=b", "chmod -R u+w src",
      "find . -name '*.o' -delete", "kill 1234", "echo 'rm -rf /'", "grep -r 'rm -rf /' clean",
-     "f() { echo x; }; f", "mkfs.ext4 disk.img", "mv a b"],
+     "f() { echo x; }; f", "mkfs.ext4 disk.img", "mv a b", "echo x > /dev/fd/2", "rm -rf /tmp/x",
+     "cat /dev/sda", "kill -1 1234", "chmod -R a+r .", "rm -rf ~/project/build"],
 )  # fmt: skip
 def test_ordinary_deletions_are_not_denied(command: str, project: Path) -> None:
     roots = (Root("proj", project, is_trusted=True),)
@@ -672,6 +706,8 @@ _HOSTILE_CONFIG = {
     "promisor": '[remote "origin"]\n\turl = ext::{trap}\n\tpromisor = true\n',
     "continued": "[core]\n\tabbrev = 7\\\n\tfsmonitor = {trap}\n",
     "one-line": "[core] fsmonitor = {trap}\n",
+    "garbage": "[core]\n\t= ?\n",
+    "endless": "#" * 300_000,
 }
 _OVERRIDDEN = {"fsmonitor", "hooks", "ssh", "one-line"}
 
@@ -741,6 +777,56 @@ def test_a_git_file_may_not_point_elsewhere(tmp_path: Path) -> None:
     (folder / ".git").unlink()
     (folder / ".git").symlink_to(repository / ".git")
     assert isinstance(decide("git log", folder, (Root("folder", folder, True),)), Ask)
+
+
+@pytest.mark.parametrize("text", ["", "gitdir: nowhere\n", "x" * 100])
+def test_a_git_file_that_says_nothing_sensible_asks(text: str, tmp_path: Path) -> None:
+    folder = tmp_path.resolve()
+    (folder / ".git").write_text(text)
+    assert isinstance(decide("git log", folder, (Root("folder", folder, True),)), Ask)
+
+
+def test_a_git_file_may_not_name_a_folder_that_names_another(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    folder, private = base / "folder", base / "private"
+    for one in (folder, private):
+        one.mkdir()
+    (folder / ".git").write_text(f"gitdir: {private}\n")
+    (private / "gitdir").write_text(f"{base}/elsewhere/.git\n")
+    assert isinstance(decide("git log", folder, (Root("folder", folder, True),)), Ask)
+
+
+def test_without_a_repository_git_only_fails(tmp_path: Path) -> None:
+    folder = tmp_path.resolve()
+    assert decide("git status", folder, (Root("folder", folder, True),)) == Allow()
+
+
+def test_patterns_that_fit_options_or_too_much_ask(tmp_path: Path) -> None:
+    folder = tmp_path.resolve()
+    roots = (Root("folder", folder, True),)
+    (folder / "-rf").touch()
+    assert isinstance(decide("ls *", folder, roots), Ask)
+    (folder / "-rf").unlink()
+    (folder / "a").touch()
+    assert decide("ls *", folder, roots) == Allow()
+    for number in range(2_001):
+        (folder / f"{number}.txt").touch()
+    assert isinstance(decide("ls *.txt", folder, roots), Ask)
+
+
+def test_a_folder_too_large_to_look_through_asks(tmp_path: Path) -> None:
+    folder = tmp_path.resolve()
+    for number in range(20_002):
+        (folder / f"{number}").touch()
+    verdict = decide("grep -r x .", folder, (Root("folder", folder, True),))
+    assert isinstance(verdict, Ask)
+    assert "grep tool" in verdict.reason
+
+
+def test_several_folders_are_all_inside(project: Path) -> None:
+    roots = (Root("src", project / "src", True), Root("clean", project / "clean", True))
+    assert decide("cat ../clean/b.py", project / "src", roots) == Allow()
+    assert isinstance(decide("cat ../README.md", project / "src", roots), Ask)
 
 
 def test_a_linked_worktree_is_a_repository_like_any_other(tmp_path: Path) -> None:

@@ -136,3 +136,10 @@ def test_a_hard_link_asks_before_reading(roots: tuple[Root, ...], tmp_path: Path
 
 def test_an_ordinary_file_is_not_executed_later(roots: tuple[Root, ...]) -> None:
     assert not is_executed_later("src/a.py", roots)
+
+
+def test_the_top_of_several_folders_may_be_listed_and_nothing_else(tmp_path: Path) -> None:
+    both = tuple(Root(name, tmp_path.resolve() / name, True) for name in ("one", "two"))
+    assert judge_read(".", both) == Allow()
+    assert isinstance(judge_read("src", both), Deny)
+    assert isinstance(judge_write(".", both), Deny)
