@@ -1,0 +1,203 @@
+"""A session: prompts while a turn runs, stopping, and answers that come twice or never."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.ports import Provider
+from agent_ls.session.session import Session
+from agent_ls.session.sessions import Sessions
+from tests.support.scripted import scripted
+from tests.support.turns import open_test_sessions
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+LIMIT_S = 60.0
+
+_WAITS_FOR_A_YES = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "a.txt", content = "hey" }
+"""
+_WRITE = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="test")
+
+
+class Watch:
+    """Lets a test wait for an event."""
+
+    def __init__(self, session: Session) -> None:
+        self.events: list[e.Event] = []
+        self._news = asyncio.Condition()
+        self._loop = asyncio.get_running_loop()
+        session.follow(self)
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        self.events.append(stored.event)
+        self._loop.create_task(self._tell())
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        pass
+
+    async def _tell(self) -> None:
+        async with self._news:
+            self._news.notify_all()
+
+    async def until(self, is_there: Callable[[e.Event], bool]) -> None:
+        async with asyncio.timeout(LIMIT_S), self._news:
+            await self._news.wait_for(lambda: any(map(is_there, self.events)))
+
+    async def until_asked(self) -> None:
+        await self.until(lambda event: isinstance(event, e.ApprovalRequested))
+
+
+async def check(sessions: Sessions, prompt: str = "Do it.") -> tuple[Session, Watch]:
+    session = await sessions.create()
+    watch = Watch(session)
+    await session.submit(prompt)
+    return session, watch
+
+
+async def ended_of(session: Session) -> e.TurnEnded:
+    async with asyncio.timeout(LIMIT_S):
+        ended = await session.wait_idle()
+    assert ended is not None
+    return ended
+
+
+async def test_words_while_a_turn_runs_reach_the_model_in_its_next_request(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Done."\n[answer.expect]\n'
+    scenario += 'last_contains = ["and be quick"]\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        turn_id = await session.submit("and be quick")
+        assert session.state.turn is not None
+        assert turn_id == session.state.turn.turn_id
+        assert await session.resolve_approval(None, _WRITE)
+        assert (await ended_of(session)).stop is StopReason.COMPLETED
+        assert session.state.turns == 1
+
+
+async def test_words_for_afterwards_begin_the_next_turn(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "First."\n[[answer]]\ntext = "Second."\n'
+    async with (
+        scripted(scenario, port=model_port) as model,
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        await session.submit("And then?", when_busy="follow_up")
+        assert await session.resolve_approval(None, _WRITE)
+        assert (await ended_of(session)).output == "Second."
+        assert session.state.turns == 2
+        assert session.state.queue == ()
+        # The second turn goes on with the same conversation and the same prefix.
+        first, *_, last = [request.messages for request in model.requests]
+        assert last[: len(first)] == first
+
+
+async def test_stopping_while_a_question_waits_ends_the_turn_and_settles_everything(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted(_WAITS_FOR_A_YES, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        assert await session.cancel("test")
+        assert (await ended_of(session)).stop is StopReason.CANCELLED
+        state = session.state
+        assert dict(state.approvals) == {}
+        assert state.turn is not None
+        assert [one.result.error for one in state.turn.calls if one.result] == [ErrorKind.CANCELLED]
+        assert state.messages[-1].role == "tool"
+        assert not await session.resolve_approval(None, _WRITE)
+        assert not await session.cancel("again")
+        assert not (tmp_path / "a.txt").exists()
+
+
+async def test_a_session_goes_on_after_it_was_stopped(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Here I am."\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        await session.cancel("test")
+        await ended_of(session)
+        await session.submit("Still there?")
+        assert (await ended_of(session)).output == "Here I am."
+
+
+async def test_the_first_of_two_answers_counts_and_unknown_ones_change_nothing(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Not done."\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        (request,) = session.state.approvals.values()
+        not_offered = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ALWAYS)
+        assert not await session.resolve_approval(request.id, not_offered)
+        assert not await session.resolve_approval("apr_unknown", _WRITE)
+        no = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE)
+        assert await session.resolve_approval(request.id, no)
+        assert not await session.resolve_approval(request.id, _WRITE)
+        await ended_of(session)
+        assert not (tmp_path / "a.txt").exists()
+
+
+async def test_a_session_is_found_again_and_its_next_turn_knows_the_first(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = '[[answer]]\ntext = "Blue."\n[[answer]]\ntext = "I said blue."\n'
+    scenario += '[answer.expect]\ncontains = ["Blue."]\n'
+    async with scripted(scenario, port=model_port):
+        async with open_test_sessions(tmp_path, model_host) as sessions:
+            session, _ = await check(sessions, "Which colour?")
+            await ended_of(session)
+            (listed,) = await sessions.list()
+            assert (listed.session_id, listed.title) == (session.id, "Which colour?")
+        async with open_test_sessions(tmp_path, model_host) as sessions:
+            again = await sessions.open(session.id)
+            assert again.state == session.state
+            await again.submit("What did you say?")
+            assert (await ended_of(again)).output == "I said blue."
+
+
+async def test_two_servers_do_not_write_one_session(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        open_test_sessions(tmp_path, model_host) as one,
+        open_test_sessions(tmp_path, model_host) as other,
+    ):
+        session = await one.create()
+        with pytest.raises(StoreError, match="another agent-ls"):
+            await other.open(session.id)
+        with pytest.raises(StoreError, match="no session"):
+            await other.open("ses_unknown")
