@@ -62,11 +62,11 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
     try:
         absolute = root.path.joinpath(*parts).resolve()
     except (OSError, RuntimeError) as error:
-        raise PathRefused(f"{_quoted(path)} cannot be resolved: {error}.") from None
+        raise PathRefused(f"{_quoted(path)} cannot be resolved: {_why(error)}.") from None
     holder = _holder(absolute, roots)
     if holder is None:
         raise PathRefused(f"{_quoted(path)} {_leads_out(spelled)} the workspace.")
-    _check_devices(path, holder, absolute)
+    _check_components(path, holder, absolute)
     return Place(holder, absolute, spelled or ())
 
 
@@ -132,13 +132,22 @@ def _check_name(path: str, name: str) -> None:
         _fail(path, "holds a backslash; separate folders with /")
 
 
-def _check_devices(path: str, root: Root, absolute: Path) -> None:
-    """Refuse names that are devices on some systems, unless something here has them already."""
+def _check_components(path: str, root: Root, absolute: Path) -> None:
+    """Refuse links that resolving left over, because they run in circles, and device names.
+
+    A name that is a device on some systems is fine where something here has it already.
+    """
     for place in (absolute, *absolute.parents):
         if place == root.path:
             return
+        if place.is_symlink():
+            raise PathRefused(f"{_quoted(path)} cannot be resolved: its links run in circles.")
         if _DEVICE.fullmatch(place.name) and not os.path.lexists(place):
             _fail(path, f"holds {place.name}, the name of a device")
+
+
+def _why(error: OSError | RuntimeError) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or "its links run in circles"
 
 
 def _fail(path: str, why: str) -> NoReturn:
