@@ -18,7 +18,8 @@ import psutil
 
 from benchmarks.editor import Editor
 from benchmarks.figures import Figure, finish, median
-from benchmarks.machine import AGENT_LS, private_environment
+from benchmarks.machine import private_environment
+from benchmarks.places import AGENT_LS
 
 _EMPTY_SERVER = (
     "from pygls.lsp.server import LanguageServer\nLanguageServer('empty', '1').start_io()\n"

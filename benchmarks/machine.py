@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,9 +15,6 @@ from pathlib import Path
 
 import psutil
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-# -P, because the server starts in the workspace, whose modules must not be found first.
-AGENT_LS = (sys.executable, "-P", "-m", "agent_ls")
 _SAMPLE_S = 0.1
 
 
@@ -101,8 +97,9 @@ class Watched:
             with suppress(psutil.Error):
                 for child in self._root.children(recursive=True):
                     self._tree[child.pid] = child
-                alive = [self._root, *self._tree.values()]
-                self._peak = max(self._peak, sum(map(_resident_bytes, alive)))
+                held = _resident_bytes(self._root)
+                held += sum(map(_resident_bytes_of_child, self._tree.values()))
+                self._peak = max(self._peak, held)
 
 
 def _resident_bytes(process: psutil.Process) -> int:
@@ -110,3 +107,13 @@ def _resident_bytes(process: psutil.Process) -> int:
         return process.memory_info().rss
     except psutil.Error:
         return 0
+
+
+def _resident_bytes_of_child(child: psutil.Process) -> int:
+    """Return what a child holds; one that is just being made still shows its parent's memory."""
+    try:
+        parent = child.parent()
+        is_being_made = parent is not None and parent.cmdline() == child.cmdline()
+    except psutil.Error:
+        return 0
+    return 0 if is_being_made else _resident_bytes(child)

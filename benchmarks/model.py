@@ -24,7 +24,7 @@ from typing import Self
 
 from agent_ls.providers.scenario import Answer, ScriptedCall, ScriptedUsage
 from agent_ls.providers.scripted_dialects import ChatCompletions, Reply
-from benchmarks.machine import REPOSITORY
+from benchmarks.places import REPOSITORY
 from benchmarks.session import FINAL, Call
 
 _CHARACTERS_PER_TOKEN = 4

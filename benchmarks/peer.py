@@ -24,7 +24,7 @@ if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.editor import Editor
-from benchmarks.machine import AGENT_LS, REPOSITORY
+from benchmarks.places import AGENT_LS, REPOSITORY
 
 # A measured session is longer than what a person lets a turn cost without being asked.
 UNLIMITED = (

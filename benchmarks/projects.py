@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from benchmarks.machine import REPOSITORY
+from benchmarks.places import REPOSITORY
 
 PLACE = Path(__file__).parent / "real"
 _CACHE = REPOSITORY / ".cache" / "benchmarks"

@@ -27,7 +27,8 @@ from agent_ls.safety.trust import TrustedFolders
 from agent_ls.store.sql_store import open_store
 from benchmarks import projects
 from benchmarks.figures import print_table
-from benchmarks.machine import AGENT_LS, REPOSITORY, private_environment
+from benchmarks.machine import private_environment
+from benchmarks.places import AGENT_LS, REPOSITORY
 from benchmarks.projects import Project, Template
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
 

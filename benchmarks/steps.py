@@ -22,8 +22,9 @@ from pathlib import Path
 
 from benchmarks import session
 from benchmarks.figures import Figure, finish, median, print_table, quantile, shown
-from benchmarks.machine import REPOSITORY, Watched, private_environment
+from benchmarks.machine import Watched, private_environment
 from benchmarks.model import Plan, Request, RunningModel
+from benchmarks.places import REPOSITORY
 from benchmarks.session import Call, Edits, Step
 
 OURS = "agent-ls"
