@@ -38,7 +38,7 @@ class ReadFileOptions(Record):
 
     max_lines: int = 1_000
     """Lines of one read when the call does not say."""
-    max_chars: int = 7_500
+    max_chars: int = 32_000
     """Characters of one read, whole lines; less than results are cut to, so that none is."""
     max_line_chars: int = 500
     """Longer lines are cut, and say so."""
