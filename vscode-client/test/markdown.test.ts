@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
 // Hostile Markdown is text, and what has streamed in stays as it was.
 import { expect, test } from "vitest";
-import { renderBlocks } from "../src/view/markdown";
+import { NOTHING, render } from "../src/view/markdown";
 
 function check(text: string): HTMLElement {
   const box = document.createElement("div");
-  box.innerHTML = renderBlocks(text).join("");
+  box.innerHTML = render(text).blocks.join("");
   return box;
 }
 
@@ -58,14 +58,46 @@ test("code keeps its text exactly", () => {
   expect(check(`\`\`\`python\n${code}\`\`\``).querySelector("code")?.textContent).toBe(code);
 });
 
-test("blocks that are complete stay the same while more streams in", () => {
-  const text = "# One\n\nTwo *words*.\n\n- three\n- four\n\n```js\nconst five = 5;\n```\n\nSix.";
-  let before: string[] = [];
+const GROWING = [
+  "# One\n\nTwo *words*.\n\n- three\n- four\n\n```js\nconst five = 5;\n```\n\nSix.",
+  "a\n===\n\nb\n---\n\n| c | d |\n|---|---|\n| 1 | 2 |\n\nend",
+  "> quote\nlazy\n\n1. one\n\n   inner\n\n2. two\n\n    code\n\ntext\n\n    code\n",
+  "- a\n\n  ```py\n  x = 1\n  ```\n- b\n\n~~~\nfence\n\nstill\n~~~\n***\nafter\n",
+  "Grüße 👩‍💻\n\n日本語 **太字**\n\n\n\nend",
+];
+
+test.each(GROWING)("text that grows is rendered as if it had come at once: %j", (text) => {
+  let grown = NOTHING;
   for (let end = 1; end <= text.length; end += 1) {
-    const now = renderBlocks(text.slice(0, end));
-    // The last block may still change into something else; those before it may not.
-    expect(now.slice(0, Math.max(0, before.length - 1))).toEqual(before.slice(0, -1));
-    before = now;
+    const now = text.slice(0, end);
+    const before = grown.blocks;
+    grown = render(now, grown);
+    expect(grown.blocks).toEqual(render(now).blocks);
+    // What is complete stays the same, so that nothing in it is drawn again.
+    expect(grown.blocks.slice(0, Math.max(0, before.length - 2))).toEqual(before.slice(0, -2));
   }
-  expect(before).toHaveLength(5);
+});
+
+test("whatever grows is rendered as if it had come at once", () => {
+  const bits = ["- ", "1. ", "2", ".", "\n", "\n\n", "    ", "> ", "```", "a", "b *c*", "|", "---"];
+  let seed = 7;
+  const next = (count: number) => {
+    seed = (seed * 1103515245 + 12345) % 2 ** 31;
+    return (seed >> 8) % count;
+  };
+  for (let times = 0; times < 60; times += 1) {
+    let text = "";
+    let grown = NOTHING;
+    for (let piece = 0; piece < 25; piece += 1) {
+      text += bits[next(bits.length)];
+      grown = render(text, grown);
+      expect([text, grown.blocks]).toEqual([text, render(text).blocks]);
+    }
+  }
+});
+
+test("text that is replaced is rendered anew", () => {
+  const before = render("# One\n\nTwo");
+  expect(render("Three", before).blocks).toEqual(render("Three").blocks);
+  expect(render("# One\r\n\r\nTwo\r\n\r\nx", before).blocks).toHaveLength(3);
 });

@@ -1,16 +1,17 @@
 // What the model says: Markdown that grows at its end, and its thinking behind a line.
 import { memo } from "preact/compat";
-import { useMemo } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { AnswerItem } from "../fold/state";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { Icon } from "./icons";
-import { renderBlocks } from "./markdown";
+import { NOTHING, render } from "./markdown";
 
 /** Rendered Markdown; links and copy buttons are answered by the extension. */
 export function Markdown({ text }: { text: string }) {
   const post = usePost();
-  const blocks = useMemo(() => renderBlocks(text), [text]);
+  const rendered = useRef(NOTHING);
+  rendered.current = render(text, rendered.current);
   const act = (event: Event) => {
     const target = event.target as Element;
     const link = target.closest("a[data-href]");
@@ -30,7 +31,7 @@ export function Markdown({ text }: { text: string }) {
         if (isLink && event.key === "Enter") act(event);
       }}
     >
-      {blocks.map((html, index) => (
+      {rendered.current.blocks.map((html, index) => (
         <Block key={index} html={html} />
       ))}
     </div>
@@ -39,7 +40,7 @@ export function Markdown({ text }: { text: string }) {
 
 // An unchanged block is left alone, so that a selection in it survives what streams in below.
 const Block = memo(({ html }: { html: string }) => (
-  // It comes sanitised out of `renderBlocks`.
+  // It comes sanitised out of `render`.
   <div class="block" dangerouslySetInnerHTML={{ __html: html }} />
 ));
 

@@ -86,19 +86,55 @@ const ALLOWED = {
   ALLOW_ARIA_ATTR: false,
 };
 
-/** The HTML of each block of a text, in order; equal blocks of a longer text give equal HTML. */
-export function renderBlocks(text: string): string[] {
+/** A text as HTML, block by block. */
+export interface Rendered {
+  text: string;
+  /** The HTML of each block, in order. */
+  blocks: readonly string[];
+  /** How many of them no text that follows can change any more. */
+  closed: number;
+  /** Where in the text the others begin. */
+  tail: number;
+}
+
+const OPEN_BLOCKS = 2;
+
+export const NOTHING: Rendered = { text: "", blocks: [], closed: 0, tail: 0 };
+
+/** Render a text; what it has in common with the text before is not rendered again. */
+export function render(text: string, before: Rendered = NOTHING): Rendered {
+  if (text === before.text) return before;
+  // A lone "2" may become "2." and join the list above it, but nothing reaches further back.
+  const hasGrown = before.text !== "" && text.startsWith(before.text) && !text.includes("\r");
+  const start = hasGrown ? before.tail : 0;
+  const kept = hasGrown ? before.blocks.slice(0, before.closed) : [];
+  const [fresh, lines] = renderFrom(text.slice(start));
+  const closed = Math.max(0, fresh.length - OPEN_BLOCKS);
+  const tail = start + offsetOf(text.slice(start), lines[closed] ?? 0);
+  return { text, blocks: [...kept, ...fresh], closed: kept.length + closed, tail };
+}
+
+/** The HTML of each block, and the line where each begins. */
+function renderFrom(text: string): [string[], number[]] {
   const env = {};
   const tokens = markdown.parse(text, env);
   const blocks: string[] = [];
   let start = 0;
   let depth = 0;
+  const lines: number[] = [];
   tokens.forEach((token, index) => {
     depth += token.nesting;
     if (depth > 0) return;
     const html = markdown.renderer.render(tokens.slice(start, index + 1), markdown.options, env);
     blocks.push(DOMPurify.sanitize(html, ALLOWED));
+    lines.push(tokens[start]?.map?.[0] ?? 0);
     start = index + 1;
   });
-  return blocks;
+  return [blocks, lines];
+}
+
+function offsetOf(text: string, line: number): number {
+  let offset = 0;
+  for (let passed = 0; passed < line; passed += 1) offset = text.indexOf("\n", offset) + 1;
+  return offset;
 }
