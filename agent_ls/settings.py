@@ -37,6 +37,8 @@ _ENV_NOT_SETTINGS = frozenset({"API_KEY", "EDITORS"})
 _NEVER_FROM_REPOSITORY = ("provider", "store_url", "checkers")
 """Endpoints, executables and where history goes: user file, environment and command line only."""
 
+_MASKING = ("policies", "mask_secrets")
+
 _STRICTNESS = list(Mode)
 _SMALLER_IS_TIGHTER = frozenset({"max_steps", "max_tokens", "max_cost_usd", "limit_s"})
 
@@ -136,7 +138,9 @@ def load_settings(
     sources = [
         _Source("defaults", defaults or {}),
         _Source(str(user_file()), _read_toml(user_file(), problems)),
-        _Source("environment", _from_environment(environment or os.environ)),
+    ]
+    sources += [
+        _Source("environment", values) for values in _from_environment(environment or os.environ)
     ]
     for root in roots:
         path = root / ".agent-ls" / "config.toml"
@@ -182,6 +186,8 @@ def _refusal(settings: Settings, source: _Source, keys: tuple[str, ...], value: 
         return ""
     if keys[0] in _NEVER_FROM_REPOSITORY:
         return "it can only be set in the user file, the environment or the command line"
+    if (keys, value) == (("mode",), str(Mode.AUTO)) or keys[:2] == _MASKING:
+        return "a folder may not choose that, trusted or not"
     if source.is_trusted or _tightens(settings, keys, value):
         return ""
     return "the folder is not trusted yet, so its settings may only tighten"
@@ -197,7 +203,10 @@ def _tightens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
     now: Any = settings
     for part in keys:
         now = getattr(now, part, None)
-    return isinstance(value, int | float) and isinstance(now, int | float) and 0 < value <= now
+    if not isinstance(value, int | float) or not isinstance(now, int | float) or value <= 0:
+        return False
+    # Nought is no limit at all.
+    return now == 0 or value <= now
 
 
 def _leaves(
@@ -211,18 +220,18 @@ def _leaves(
             yield (*above, str(key)), value
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return ``AGENT_LS_A__B=x`` as ``{"a": {"b": "x"}}``; pydantic reads the text."""
-    found: dict[str, Any] = {}
+def _from_environment(environment: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return ``AGENT_LS_A__B=x`` as ``{"a": {"b": "x"}}``, one each; pydantic reads the text."""
+    found: list[dict[str, Any]] = []
     for name, value in environment.items():
         rest = name.removeprefix(_ENV)
         if rest == name or rest in _ENV_NOT_SETTINGS or not value:
             continue
         keys = _ENV_SHORT.get(rest) or tuple(rest.lower().split("__"))
-        place = found
-        for key in keys[:-1]:
-            place = place.setdefault(key, {})
-        place[keys[-1]] = value
+        nested: Any = value
+        for key in reversed(keys):
+            nested = {key: nested}
+        found.append(nested)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, cast
 
 from agent_ls.domain.errors import SettingsError
 
@@ -43,5 +43,8 @@ def parse_sets(words: list[str]) -> dict[str, Any]:
 def _put(tree: dict[str, Any], keys: tuple[str, ...], value: object) -> None:
     place = tree
     for key in keys[:-1]:
-        place = place.setdefault(key, {})
+        inner = place.setdefault(key, {})
+        if not isinstance(inner, dict):
+            raise SettingsError(f"--set {key}=… and {'.'.join(keys)}=… cannot both hold")
+        place = cast("dict[str, Any]", inner)
     place[keys[-1]] = value

@@ -99,6 +99,8 @@ class PrefixSet(_Event):
     type: Literal["prefix_set"] = "prefix_set"
     system: str
     tools: tuple[str, ...]
+    made_of: str = ""
+    """Hash of what it was made from, to tell whether it must be made anew."""
     reason: str
     """``first``, or what changed: announced, because it costs the provider's cache."""
 

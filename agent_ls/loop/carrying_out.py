@@ -6,11 +6,12 @@ Prepare (guards, the person), execute, finalize (follow-ups). Source: seed 000 p
 from __future__ import annotations
 
 import hashlib
+import logging
 from typing import Literal, assert_never
 
-from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
-from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallDecided, ToolCallFinished, ToolCallStarted
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.arguments import plan_call
@@ -18,6 +19,8 @@ from agent_ls.loop.guarding import Decided, decide
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.sockets import PlannedCall, Ran
 from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
 
 _ALLOWS = (
     ApprovalChoice.ALLOW_ONCE,
@@ -99,34 +102,42 @@ async def _ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | 
 
 
 async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
+    """Ask until what was approved is what would run: a file may change while the person looks."""
     try:
         preview = await planned.tool.preview(planned.arguments)
+        while True:
+            answer = await turn.kit.approver.approve(_request(planned, verdict, preview, turn))
+            if answer.choice not in _ALLOWS:
+                break
+            now = await planned.tool.preview(planned.arguments)
+            if digest(planned, now) == digest(planned, preview):
+                return planned
+            preview = now
     except ToolError as error:
         # It cannot work: nobody needs to be asked.
         return ToolResult(call_id=planned.call.id, text=error.text, error=error.kind)
     except WorkspaceError as error:
         return ToolResult(call_id=planned.call.id, text=str(error), error=ErrorKind.RUNTIME)
+    if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
+        return _amended(planned, answer.arguments_json, turn)
+    return _denied(planned, _refusal_words(answer))
+
+
+def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -> ApprovalRequest:
     choices = [ApprovalChoice.ALLOW_ONCE]
     if verdict.broad and preview.grant:
         choices.append(ApprovalChoice.ALLOW_SESSION)
     choices += [ApprovalChoice.REJECT_ONCE, ApprovalChoice.AMEND]
-    answer = await turn.kit.approver.approve(
-        ApprovalRequest(
-            id=turn.kit.ids.new("apr"),
-            call_id=planned.call.id,
-            turn_id=turn.state.turn_id,
-            tool=planned.tool.name,
-            reason=verdict.reason,
-            preview=preview,
-            digest=digest(planned),
-            choices=tuple(choices),
-        )
+    return ApprovalRequest(
+        id=turn.kit.ids.new("apr"),
+        call_id=planned.call.id,
+        turn_id=turn.state.turn_id,
+        tool=planned.tool.name,
+        reason=verdict.reason,
+        preview=preview,
+        digest=digest(planned, preview),
+        choices=tuple(choices),
     )
-    if answer.choice in _ALLOWS:
-        return planned
-    if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
-        return _amended(planned, answer.arguments_json, turn)
-    return _denied(planned, _refusal_words(answer))
 
 
 def _amended(planned: PlannedCall, arguments_json: str, turn: Turn) -> PlannedCall | ToolResult:
@@ -157,10 +168,14 @@ def _denied(planned: PlannedCall, reason: str) -> ToolResult:
     return ToolResult(call_id=planned.call.id, text=reason, error=ErrorKind.DENIED)
 
 
-def digest(planned: PlannedCall) -> str:
-    """Return the hash that binds an approval to exactly this call."""
-    text = f"{planned.tool.name}\0{planned.call.arguments_json}"
-    return hashlib.sha256(text.encode()).hexdigest()
+def digest(planned: PlannedCall, preview: Preview) -> str:
+    """Return the hash that binds an approval to exactly this call and what it would do.
+
+    Where in a file it would do it does not count: lines above may come and go.
+    """
+    lines = (line for line in preview.payload.splitlines() if not line.startswith("@@ "))
+    parts = (planned.tool.name, planned.call.arguments_json, *lines)
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 
 async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
@@ -179,7 +194,14 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> None:
     for event in ran.events:
         await turn.emit(event)
     for one in turn.kit.follow_ups:
-        outcome = await one.follow(planned, result, turn.view)
+        try:
+            outcome = await one.follow(planned, result, turn.view)
+        except StoreError:
+            raise
+        except Exception:
+            # The call has happened; its result must not get lost over what comes after it.
+            _log.exception("follow-up %s failed", one.name)
+            continue
         result = outcome.result
         for event in outcome.events:
             await turn.emit(event)

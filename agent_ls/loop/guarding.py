@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import assert_never
 
+from agent_ls.domain.errors import StoreError
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny, GuardVerdict
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.sockets import Guard, PlannedCall
 from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
 
 NO_OBJECTION = "guards"
 """The origin of a verdict when no guard objected."""
@@ -24,12 +28,23 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
     """
     decided: Decided = (NO_OBJECTION, Allow())
     for guard in turn.kit.guards:
-        verdict = await guard.judge(planned, turn.view)
+        verdict = await _judged(guard, planned, turn)
         if isinstance(verdict, Deny):
             return guard.name, verdict
         if _rank(verdict) > _rank(decided[1]):
             decided = (guard.name, verdict)
     return decided
+
+
+async def _judged(guard: Guard, planned: PlannedCall, turn: Turn) -> GuardVerdict:
+    """Return the guard's verdict; one that fails has not said yes."""
+    try:
+        return await guard.judge(planned, turn.view)
+    except StoreError:
+        raise
+    except Exception as error:
+        _log.exception("guard %s failed", guard.name)
+        return Deny(f"The check {guard.name} failed ({error}), so the call was not run.")
 
 
 def _rank(verdict: GuardVerdict) -> int:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import TypeVar
 
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import AgentLsError, StoreError, bug
-from agent_ls.domain.events import Moved, ToolCallFinished, TurnEnded
+from agent_ls.domain.events import CancelRequested, Moved, ToolCallFinished, TurnEnded
 from agent_ls.domain.phases import SUCCESSORS, Phase
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
@@ -24,6 +26,8 @@ from agent_ls.loop.phase_compact import compact
 from agent_ls.loop.phase_judge import judge
 from agent_ls.loop.phase_prepare import prepare
 from agent_ls.loop.turn import Move, Turn
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -46,20 +50,70 @@ async def run_turn(turn: Turn) -> TurnEnded:
 
     Errors: ``StoreError`` when the end itself cannot be stored.
     """
+    break_off = None
     try:
-        while turn.state.phase is not Phase.DONE:
-            await _step(turn)
+        await _walk(turn)
     except asyncio.CancelledError:
-        await _finish_open(turn, StopReason.CANCELLED, "Stopped.", ErrorKind.CANCELLED)
-    except StoreError:
-        raise
+        break_off = _BreakOff(StopReason.CANCELLED, "Stopped.", ErrorKind.CANCELLED)
     except AgentLsError as error:
-        await _finish_open(turn, StopReason.ERROR, str(error), ErrorKind.INTERRUPTED)
+        break_off = _BreakOff(StopReason.ERROR, str(error), ErrorKind.INTERRUPTED)
     except Exception as error:
         _log.exception("the turn broke off")
         why = str(bug(f"{type(error).__name__}: {error}"))
-        await _finish_open(turn, StopReason.ERROR, why, ErrorKind.INTERRUPTED)
-    return await _end(turn)
+        break_off = _BreakOff(StopReason.ERROR, why, ErrorKind.INTERRUPTED)
+    finally:
+        turn.discard_early()
+    return await _whole(_conclude(turn, break_off))
+
+
+@dataclass(frozen=True, slots=True)
+class _BreakOff:
+    """Why a turn ends before the machine brought it to DONE."""
+
+    stop: StopReason
+    why: str
+    kind: ErrorKind
+    """What its open calls get."""
+
+
+async def _walk(turn: Turn) -> None:
+    if any(True for _ in turn.view.each(CancelRequested)):
+        # The process died between the stop and the end: the stop still counts.
+        raise asyncio.CancelledError
+    turn.facts = await turn.kit.provider.facts(turn.session.model)
+    while turn.state.phase is not Phase.DONE:
+        await _step(turn)
+
+
+async def _whole(work: Coroutine[None, None, T]) -> T:
+    """Await work that must come to its end, however often the task is cancelled."""
+    task = asyncio.ensure_future(work)
+    while True:
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+
+
+async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
+    """Settle what is open and record the end.
+
+    A store that keeps nothing any more is raised after the end was shown to whoever watches.
+    """
+    failed: StoreError | None = None
+    if turn.state.phase is Phase.DONE:
+        # It had come to its own end before.
+        break_off = None
+    if break_off is not None:
+        try:
+            await _finish_open(turn, break_off.stop, break_off.why, break_off.kind)
+        except StoreError as error:
+            failed = error
+    ended = await _end(turn, break_off)
+    if failed is not None:
+        raise failed
+    return ended
 
 
 async def _step(turn: Turn) -> None:
@@ -73,12 +127,11 @@ async def _step(turn: Turn) -> None:
 
 async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) -> None:
     """Give every open call its result, then move to DONE."""
-    if turn.state.phase is Phase.DONE:
-        return
     for state in turn.state.open_calls:
-        text = "Cancelled before it started; it had no effect."
+        how = "Cancelled" if kind is ErrorKind.CANCELLED else "Broken off"
+        text = f"{how} before it started; it had no effect."
         if state.effect is not None:
-            text = "Cancelled while it ran; its effect is unknown. Verify before repeating it."
+            text = f"{how} while it ran; its effect is unknown. Verify before repeating it."
         await turn.emit(
             ToolCallFinished(
                 result=ToolResult(call_id=state.call.id, text=text, error=kind),
@@ -88,10 +141,11 @@ async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) 
     await turn.emit(Moved(to=Phase.DONE, stop=stop, why=why))
 
 
-async def _end(turn: Turn) -> TurnEnded:
+async def _end(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
     """Record the end, with what a person needs to know of it."""
     state = turn.state
-    stop = state.stop or StopReason.COMPLETED
+    stop = break_off.stop if break_off else state.stop or StopReason.COMPLETED
+    why = break_off.why if break_off else state.why
     status = STATUS[stop]
     open_tasks = tuple(
         item.text
@@ -103,7 +157,7 @@ async def _end(turn: Turn) -> TurnEnded:
         stop=stop,
         status=status,
         output=state.partial_text + state.answer.text if state.answer else state.partial_text,
-        failure_reason="" if status is TurnStatus.SUCCESS else state.why,
+        failure_reason="" if status is TurnStatus.SUCCESS else why,
         is_authentication=turn.view.is_authentication_failure,
         open_tasks=open_tasks,
     )

@@ -32,3 +32,5 @@ class LoopOptions(Record):
     """How often an edit is planned again because the file changed meanwhile."""
     cancel_grace_s: float = 2.0
     """How long cancelled calls may take to end."""
+    edit_grace_s: float = 10.0
+    """How much longer when an edit has begun, so that its outcome is known."""

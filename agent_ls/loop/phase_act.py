@@ -90,4 +90,8 @@ class _Crew:
             return
         for task in self._running:
             task.cancel()
-        await asyncio.wait(self._running, timeout=self._turn.kit.options.cancel_grace_s)
+        options = self._turn.kit.options
+        await asyncio.wait(self._running, timeout=options.cancel_grace_s)
+        if self._turn.state.intents:
+            # An edit is on its way to the editor: its outcome belongs into this turn.
+            await asyncio.wait(self._running, timeout=options.edit_grace_s)

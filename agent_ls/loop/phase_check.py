@@ -5,20 +5,34 @@ Source: seed 000 phase 1, seed 002 safety nets, seed 003 counters, seed 004 term
 
 from __future__ import annotations
 
+import logging
 from typing import assert_never
 
 from agent_ls.domain.approvals import Question
+from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import AdvisoryRaised, PromptQueued
 from agent_ls.domain.phases import Phase
-from agent_ls.domain.verdicts import CloseOut, Compact, Escalate, Halt, Nudge, Proceed, TextOnly
+from agent_ls.domain.verdicts import (
+    CheckVerdict,
+    CloseOut,
+    Compact,
+    Escalate,
+    Halt,
+    Nudge,
+    Proceed,
+    TextOnly,
+)
+from agent_ls.loop.sockets import Check
 from agent_ls.loop.turn import Move, Turn
+
+_log = logging.getLogger(__name__)
 
 
 async def check(turn: Turn) -> Move:
     """Ask the checks in order; advisories gather, the first that decides wins."""
     text_only = False
     for one in turn.kit.checks:
-        verdict = await one.check(turn.view)
+        verdict = await _checked(one, turn)
         match verdict:
             case Proceed():
                 continue
@@ -38,6 +52,17 @@ async def check(turn: Turn) -> Move:
             case _:
                 assert_never(verdict)
     return Move(Phase.PREPARE, text_only=text_only)
+
+
+async def _checked(one: Check, turn: Turn) -> CheckVerdict:
+    """Return the check's verdict; one that fails holds nobody up."""
+    try:
+        return await one.check(turn.view)
+    except StoreError:
+        raise
+    except Exception:
+        _log.exception("check %s failed; the turn goes on without it", one.name)
+        return Proceed()
 
 
 async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from agent_ls.domain.errors import ProviderError
-from agent_ls.domain.events import Answered, AttemptFinished, TextStreamed
+from agent_ls.domain.events import Answered, AttemptFinished, Moved, TextStreamed
 from agent_ls.domain.messages import AssistantMessage, UserMessage
 from agent_ls.domain.model_io import StreamFinished, TextDelta
 from agent_ls.domain.phases import Phase
@@ -36,6 +36,9 @@ async def close(turn: Turn) -> Move:
     """Ask for the last words; a mechanical text when there are none."""
     state = turn.state
     stop = state.stop or StopReason.ERROR
+    if turn.view.each_since(Answered, Moved):
+        # The process died between the last words and the move.
+        return Move(Phase.DONE, stop, state.why)
     text = await _last_words(turn, WORDS.get(stop, "The turn ends here."))
     await turn.emit(
         Answered(
@@ -48,6 +51,9 @@ async def close(turn: Turn) -> Move:
 
 async def _last_words(turn: Turn, why: str) -> str:
     """Return the model's closing text; empty when it cannot give one."""
+    if turn.session.prefix is None:
+        # It ended before anything was sent.
+        return ""
     told = UserMessage(text=_ASK.format(why=why), origin="close")
     request = request_of(turn, extra=(told,), text_only=True)
     step_id = turn.state.step_id

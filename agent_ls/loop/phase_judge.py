@@ -6,9 +6,11 @@ nudge. Source: seed 000 phase 6, seeds 002 and 004.
 
 from __future__ import annotations
 
+import logging
 from typing import assert_never
 
-from agent_ls.domain.events import FindingsReported, GateFailed, NudgeAdded
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import FindingsReported, GateFailed, Moved, NudgeAdded
 from agent_ls.domain.findings import CheckReport
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
@@ -16,6 +18,8 @@ from agent_ls.domain.verdicts import Escalate, Nudge, Pass
 from agent_ls.loop.phase_check import escalate
 from agent_ls.loop.sockets import Gate
 from agent_ls.loop.turn import Move, Turn
+
+_log = logging.getLogger(__name__)
 
 _AT_THE_CAP: dict[StopReason, str] = {
     StopReason.INCOMPLETE_ACTION: "The agent kept announcing what it would do and did not do it.",
@@ -30,10 +34,17 @@ _SAYS_WHAT = frozenset({StopReason.UNVERIFIED})
 async def judge(turn: Turn) -> Move:
     """Ask the gates; a nudge goes back to CHECK until the gate's cap."""
     answer = turn.state.answer
-    if answer is None or turn.view.has_new_steer:
+    is_nudged = bool(turn.view.each_since(NudgeAdded, Moved))
+    if answer is None or is_nudged or turn.view.has_new_steer:
         return Move(Phase.CHECK)
     for gate in turn.kit.gates:
-        verdict = await gate.judge(answer, turn.view)
+        try:
+            verdict = await gate.judge(answer, turn.view)
+        except StoreError:
+            raise
+        except Exception:
+            _log.exception("gate %s failed; the answer is judged without it", gate.name)
+            continue
         match verdict:
             case Pass(report=report, paths=paths):
                 await _report(turn, report, paths)

@@ -6,12 +6,17 @@ previous one minus its slots. Source: seed 000 phase 2.
 
 from __future__ import annotations
 
+import logging
+
+from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import AdvisoryRaised, PrefixSet, RequestPrepared
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.verdicts import Slot
-from agent_ls.loop.prefix import system_prompt
+from agent_ls.loop.prefix import made_from, project_rules, system_prompt
 from agent_ls.loop.turn import Move, Turn
 from agent_ls.loop.view import TurnView, text_tokens
+
+_log = logging.getLogger(__name__)
 
 _MIN_TRUNCATED_TOKENS = 100
 """Less than this of a slot says nothing; then it is dropped."""
@@ -24,7 +29,14 @@ async def prepare(turn: Turn) -> Move:
     view = turn.view
     proposed = _advisories(view)
     for one in turn.kit.injections:
-        if (slot := await one.propose(view)) is not None:
+        try:
+            slot = await one.propose(view)
+        except StoreError:
+            raise
+        except Exception:
+            _log.exception("injection %s failed; the request goes without it", one.name)
+            continue
+        if slot is not None:
             proposed.append(slot)
     slots = fit(proposed, turn.kit.options.injection_budget_tokens)
     await turn.emit(
@@ -69,14 +81,23 @@ def _advisories(view: TurnView) -> list[Slot]:
 
 
 async def _set_prefix(turn: Turn) -> None:
-    """Announce the request's unchanging front when it is new or had to change."""
+    """Announce the request's unchanging front when it is new or had to change.
+
+    The provider's cache is keyed by it, so a file more or less in the project's tree does not
+    change it; rules, mode, model, folders and tools do.
+    """
     if any(True for _ in turn.view.each(PrefixSet)):
         return
     before = turn.session.prefix
-    system = await system_prompt(turn)
-    tools = tuple(spec.name for spec in turn.kit.specs)
-    if before is None:
-        await turn.emit(PrefixSet(system=system, tools=tools, reason="first"))
-    elif (before.system, before.tools) != (system, tools):
-        what = "tools" if before.tools != tools else "system prompt"
-        await turn.emit(PrefixSet(system=system, tools=tools, reason=f"{what} changed"))
+    rules = await project_rules(turn)
+    made_of = made_from(turn, rules)
+    if before is not None and before.made_of == made_of:
+        return
+    await turn.emit(
+        PrefixSet(
+            system=await system_prompt(turn, rules),
+            tools=tuple(spec.name for spec in turn.kit.specs),
+            made_of=made_of,
+            reason="first" if before is None else "rules, mode, model, folders or tools changed",
+        )
+    )

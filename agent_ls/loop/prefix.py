@@ -1,11 +1,12 @@
 """The system prompt: role, environment, project and rules, made once a session.
 
-Later turns keep it as it is unless mode, model or folders changed: the provider's cache
-is keyed by it.
+Later turns keep it as it is unless rules, mode, model, folders or tools changed: the provider's
+cache is keyed by it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import platform
 
 from agent_ls.domain.errors import WorkspaceError
@@ -15,8 +16,16 @@ _RULES_FILE = "AGENTS.md"
 _RULES_CHARS = 12_000
 
 
-async def system_prompt(turn: Turn) -> str:
-    """Return the text for this session's folders and mode."""
+def made_from(turn: Turn, rules: str) -> str:
+    """Return a hash of everything whose change is worth a new prefix."""
+    folders = [str(root.path) for root in turn.kit.workspace.roots]
+    tools = [spec.model_dump_json() for spec in turn.kit.specs]
+    parts = [turn.kit.role, turn.session.mode, turn.session.model, *folders, *tools, rules]
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
+
+
+async def system_prompt(turn: Turn, rules: str) -> str:
+    """Return the text for this session's folders, rules and mode."""
     kit, session = turn.kit, turn.session
     parts = [
         kit.role.strip(),
@@ -24,7 +33,7 @@ async def system_prompt(turn: Turn) -> str:
     ]
     if tree := (await kit.workspace.describe()).strip():
         parts.append(f"# Project\n{tree}")
-    if rules := await _rules(turn):
+    if rules:
         parts.append(rules)
     parts.append(f"Permission mode: {session.mode}.")
     return "\n\n".join(parts)
@@ -38,7 +47,7 @@ def _environment(turn: Turn) -> str:
     return f"# Environment\nSystem: {platform.system()}. Workspace: {names}."
 
 
-async def _rules(turn: Turn) -> str:
+async def project_rules(turn: Turn) -> str:
     """Return the project's own rules for agents, from the root of each folder."""
     roots = turn.kit.workspace.roots
     found: list[str] = []

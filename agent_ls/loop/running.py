@@ -78,7 +78,7 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         if failed is None:
             return output
         done, edit, outcome = failed
-        if outcome.status == "stale" and not done and attempts_left:
+        if outcome.status == "stale" and not done and attempts_left and output.may_plan_again:
             continue
         return ToolOutput(_refusal(done, edit, outcome), ErrorKind.RUNTIME)
     return output  # pyright: ignore[reportPossiblyUnboundVariable] - the range is never empty
@@ -113,7 +113,10 @@ async def _apply(call_id: str, edit: FileEdit, turn: Turn) -> EditOutcome:
     before = await workspace.snapshot(edit.path)
     before_blob = None if before is None else await store.put_blob(before)
     await turn.emit(EditIntended(call_id=call_id, edit=edit, before_blob=before_blob))
-    outcome = await workspace.apply(edit)
+    try:
+        outcome = await workspace.apply(edit)
+    except WorkspaceError as error:
+        outcome = EditOutcome(status="refused", reason=str(error))
     after: bytes | None = None
     if outcome.status == "applied":
         after = await workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
@@ -142,7 +145,7 @@ def _refusal(done: list[str], edit: FileEdit, outcome: EditOutcome) -> str:
     """Return what the model reads when an edit did not happen."""
     text = f"{edit.path} was not changed: {outcome.reason}"
     if outcome.status == "stale":
-        text = f"{edit.path} was not changed: it keeps changing. Read it again, then edit."
+        text = f"{edit.path} was not changed: it changed meanwhile. Read it again first."
     if outcome.status == "unconfirmed":
         text = f"{edit.path}: {outcome.reason} Read it before doing anything else with it."
     return text + (f" Already changed by this call: {', '.join(done)}." if done else "")

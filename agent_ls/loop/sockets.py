@@ -181,6 +181,8 @@ class ToolOutput:
     edits: tuple[FileEdit, ...] = ()
     events: tuple[Event, ...] = ()
     """Facts to record, such as ``PlanUpdated``; tools change no state themselves."""
+    may_plan_again: bool = True
+    """Whether the same arguments still mean the same on a text that changed meanwhile."""
     question: Question | None = None
     """Asked after the tool ended, without a time limit; the answer is the result."""
 

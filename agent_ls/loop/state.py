@@ -227,7 +227,14 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
         case e.QuestionResolved():
             return replace(state, questions=_without(state.questions, event.question_id))
         case e.TurnEnded():
-            return replace(state, approvals=MappingProxyType({}), questions=MappingProxyType({}))
+            # Who stops a turn does not want what was queued behind it.
+            is_stopped = event.stop is StopReason.CANCELLED
+            return replace(
+                state,
+                approvals=MappingProxyType({}),
+                questions=MappingProxyType({}),
+                queue=() if is_stopped else state.queue,
+            )
         case _:
             return state
 
@@ -249,6 +256,7 @@ def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 request=event,
                 step_id=event.step_id,
                 step_number=event.number,
+                answer=None,
                 reasks=(),
                 partial_text="",
             )

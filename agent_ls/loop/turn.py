@@ -30,11 +30,12 @@ class Move:
 class Turn:
     """What every phase is given."""
 
-    def __init__(self, kit: Kit, recorder: Recorder, facts: ModelFacts) -> None:
+    def __init__(self, kit: Kit, recorder: Recorder) -> None:
         """Take the parts; the state is the recorder's."""
         self.kit = kit
         self.recorder = recorder
-        self.facts = facts
+        self.facts = ModelFacts(window_tokens=0, max_output_tokens=0)
+        """What is known of the model; the machine asks before the first phase."""
         self.early: dict[str, asyncio.Task[Ran | None]] = {}
         """By call id: reads that were started while the answer streamed; None: did not run."""
         self.asking = asyncio.Lock()

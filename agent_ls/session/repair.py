@@ -20,7 +20,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.loop.ports import Store, Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.state import CallState
+from agent_ls.loop.state import CallState, TurnState
 
 _UNKNOWN = (
     "The process died while this ran: its outcome is unknown. Verify what it did before "
@@ -49,9 +49,21 @@ async def repair(recorder: Recorder, workspace: Workspace, store: Store) -> None
             continue
         interrupted.append(state.call.id)
         intents = [one for one in turn.intents.values() if one.call_id == state.call.id]
-        said = " ".join(f"{one.edit.path}: {edits[one.edit.path]}" for one in intents)
-        await recorder.emit(_interrupted(state, said or _UNKNOWN))
+        said = [f"{one.edit.path}: {edits[one.edit.path]}" for one in intents]
+        said += [f"{path}: {_APPLIED}" for path in _applied_by(turn, state.call.id)]
+        await recorder.emit(_interrupted(state, " ".join(said) or _UNKNOWN))
     await recorder.emit(SessionResumed(interrupted_calls=tuple(interrupted)))
+
+
+def _applied_by(turn: TurnState, call_id: str) -> list[str]:
+    """Return the files for which the journal says that the call's edit was applied."""
+    return [
+        stored.event.path
+        for stored in turn.events
+        if isinstance(stored.event, EditApplied)
+        and stored.event.call_id == call_id
+        and stored.event.status == "applied"
+    ]
 
 
 def _interrupted(state: CallState, text: str) -> ToolCallFinished:
@@ -80,7 +92,7 @@ async def _settle_edit(
         now = await workspace.snapshot(place)
     except WorkspaceError:
         return _UNKNOWN
-    if now == _after(edit, before):
+    if _is_after(now, edit, before):
         await recorder.emit(
             EditApplied(
                 call_id=intent.call_id,
@@ -96,6 +108,15 @@ async def _settle_edit(
         EditApplied(call_id=intent.call_id, path=edit.path, status=status, reason=words)
     )
     return words
+
+
+def _is_after(now: bytes | None, edit: FileEdit, before: bytes | None) -> bool:
+    """Say whether the content is what the edit would have left."""
+    try:
+        return now == _after(edit, before)
+    except ValueError:
+        # Planned on a text that was not the one before it: it cannot have been applied.
+        return False
 
 
 def _after(edit: FileEdit, before: bytes | None) -> bytes | None:

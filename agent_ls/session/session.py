@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from agent_ls.domain.approvals import ApprovalAnswer, QuestionAnswer
+from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import (
     Anchor,
     CancelRequested,
@@ -48,6 +49,7 @@ class Session:
         self._kit = build_kit(self._approvals)
         self._task: asyncio.Task[TurnEnded] | None = None
         self._ended: TurnEnded | None = None
+        self._is_closing = False
 
     @property
     def id(self) -> str:
@@ -79,11 +81,15 @@ class Session:
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue for it or after it.
 
-        Errors: ``StoreError`` when the prompt cannot be stored.
+        Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty.
         """
+        if not prompt.strip():
+            raise AgentLsError("The prompt is empty: say what to do.")
         running = self.state.turn
         if self.state.is_running and running is not None:
             await self._recorder.emit(PromptQueued(text=prompt, kind=when_busy))
+            # A turn that a dead process left open goes on with these words.
+            self.resume()
             return running.turn_id
         return await self._start(prompt, anchor)
 
@@ -98,8 +104,7 @@ class Session:
         self._task = asyncio.create_task(self._walk(), name=f"turn of {self.id}")
 
     async def _walk(self) -> TurnEnded:
-        facts = await self._kit.provider.facts(self.state.model)
-        ended = await run_turn(Turn(self._kit, self._recorder, facts))
+        ended = await run_turn(Turn(self._kit, self._recorder))
         self._ended = ended
         if ended.stop is not StopReason.CANCELLED:
             await self._next_in_queue()
@@ -107,6 +112,8 @@ class Session:
 
     async def _next_in_queue(self) -> None:
         """Begin the next turn with what the person said for after this one."""
+        if self.state.is_running or self._is_closing:
+            return
         for queued in self.state.queue:
             await self._start(queued.text)
             return
@@ -120,11 +127,16 @@ class Session:
 
     async def cancel(self, by: str) -> bool:
         """Stop the running turn; False when none runs."""
-        task = self._task
-        if task is None or task.done() or not self.state.is_running:
+        if not self.state.is_running:
             return False
         await self._recorder.emit(CancelRequested(by=by))
-        task.cancel()
+        if self.resume():
+            # It had no task any more; it goes on only to end.
+            return True
+        # One that has just begun must come as far as where it can be cancelled in order.
+        await asyncio.sleep(0)
+        if self._task is not None:
+            self._task.cancel()
         return True
 
     async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
@@ -163,6 +175,9 @@ class Session:
 
     async def close(self, by: str = "shutdown") -> None:
         """Stop what runs and wait until it has ended."""
+        self._is_closing = True
         await self.cancel(by)
-        if self._task is not None:
-            await asyncio.gather(self._task, return_exceptions=True)
+        while (task := self._task) is not None:
+            await asyncio.gather(task, return_exceptions=True)
+            if self._task is task:
+                break

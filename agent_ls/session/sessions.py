@@ -77,11 +77,6 @@ class Sessions:
         )
         return self._opened(recorder)
 
-    async def current(self) -> Session:
-        """Return the session opened last in this process, a new one if there is none."""
-        async with self._opening:
-            return next(reversed(self._open.values()), None) or await self.create()
-
     async def open(self, session_id: str) -> Session:
         """Load a session and settle what a dead process left open; its turn does not go on.
 
@@ -92,12 +87,17 @@ class Sessions:
                 self._open[session_id] = known
                 return known
             await self._take_lease(session_id)
-            journal = await self._store.load(session_id)
-            if not journal:
+            try:
+                journal = await self._store.load(session_id)
+                if not journal:
+                    raise StoreError(
+                        f"there is no session {session_id}; list them to see which are"
+                    )
+                recorder = Recorder(session_id, self._store, self._clock, journal)
+                await repair(recorder, self._workspace, self._store)
+            except BaseException:
                 await self._store.release(session_id, self._owner)
-                raise StoreError(f"there is no session {session_id}; list them to see which are")
-            recorder = Recorder(session_id, self._store, self._clock, journal)
-            await repair(recorder, self._workspace, self._store)
+                raise
             return self._opened(recorder)
 
     async def resume(self, session_id: str) -> Session:

@@ -64,6 +64,7 @@ class WriteFile:
             f"{verb} {arguments.path} ({lines} lines).",
             data={"path": arguments.path},
             edits=(edit,),
+            may_plan_again=False,
         )
 
     async def _plan(

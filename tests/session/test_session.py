@@ -11,7 +11,7 @@ import pytest
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.calls import ErrorKind
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain.errors import AgentLsError, StoreError
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports import Provider
 from agent_ls.session.session import Session
@@ -201,3 +201,88 @@ async def test_two_servers_do_not_write_one_session(
             await other.open(session.id)
         with pytest.raises(StoreError, match="no session"):
             await other.open("ses_unknown")
+
+
+async def test_a_stop_right_after_the_prompt_ends_the_turn(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = '[[answer]]\ntext = "Later."\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, _ = await check(sessions)
+        assert await session.cancel("at once")
+        assert await session.cancel("and again") or not session.state.is_running
+        assert (await ended_of(session)).stop is StopReason.CANCELLED
+        await session.submit("Now?")
+        assert (await ended_of(session)).output == "Later."
+
+
+async def test_what_was_queued_goes_with_the_stop(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Only this."\n[answer.expect]\n'
+    scenario += 'absent = ["also delete everything"]\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        await session.submit("also delete everything")
+        await session.submit("then commit", when_busy="follow_up")
+        await session.cancel("test")
+        await ended_of(session)
+        await session.submit("Just explain.")
+        assert (await ended_of(session)).output == "Only this."
+        assert session.state.turns == 2
+
+
+async def test_a_file_that_changed_under_the_question_is_asked_for_again(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    (tmp_path / "a.txt").write_text("old\n")
+    scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Done."\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        (first,) = session.state.approvals.values()
+        (tmp_path / "a.txt").write_text("old\nmine\n")
+        assert await session.resolve_approval(first.id, _WRITE)
+        await watch.until(
+            lambda event: isinstance(event, e.ApprovalRequested) and event.request.id != first.id
+        )
+        (second,) = session.state.approvals.values()
+        assert "-mine" in second.preview.payload
+        no = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE)
+        assert await session.resolve_approval(second.id, no)
+        await ended_of(session)
+        assert (tmp_path / "a.txt").read_text() == "old\nmine\n"
+
+
+async def test_a_turn_that_was_cut_off_goes_on_with_the_next_words(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        session = await sessions.create()
+        # As a dead process leaves it: a turn without an end, and nobody who runs it.
+        await session._recorder.emit(e.TurnStarted(turn_id="trn_1", prompt="Begin."))
+        async with scripted('[[answer]]\ntext = "Both."\n', port=model_port) as model:
+            await session.submit("And this.")
+            assert (await ended_of(session)).output == "Both."
+            assert [one["content"] for one in model.requests[0].messages[-2:]] == [
+                "Begin.",
+                "And this.",
+            ]
+
+
+async def test_an_empty_prompt_is_refused(tmp_path: Path, model_host: Provider) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        session = await sessions.create()
+        with pytest.raises(AgentLsError, match="empty"):
+            await session.submit("  \n")
+        assert session.state.turns == 0

@@ -83,6 +83,8 @@ def test_the_environment_reaches_nested_keys(tmp_path: Path) -> None:
         pytest.param('[checkers.ruff]\ncommand = "./evil"\n', id="a-checker"),
         pytest.param('[checkers.tsc]\nnode = "./evil"\n', id="a-node"),
         pytest.param('store_url = "postgresql://evil.example/x"\n', id="where-history-goes"),
+        pytest.param('mode = "auto"\n', id="mode-auto"),
+        pytest.param("[policies.mask_secrets]\nenabled = false\n", id="unmasked-secrets"),
     ],
 )
 @pytest.mark.parametrize("is_trusted", [False, True])
@@ -92,7 +94,8 @@ def test_a_repository_never_names_what_runs_or_where_things_go(
     loaded = check(tmp_path, repository=text, is_trusted=is_trusted)
     assert loaded.settings == load_settings(environment={"A": "b"}).settings
     assert len(loaded.problems) == 1
-    assert "can only be set in the user file" in loaded.problems[0]
+    words = ("can only be set in the user file", "a folder may not choose that")
+    assert any(one in loaded.problems[0] for one in words)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +109,7 @@ def test_a_repository_never_names_what_runs_or_where_things_go(
         pytest.param({"policies": {"step_limit": {"max_steps": 500}}}, False, id="more-steps"),
         pytest.param({"policies": {"step_limit": {"max_steps": 0}}}, False, id="no-step-limit"),
         pytest.param({"policies": {"mask_secrets": {"enabled": False}}}, False, id="no-masking"),
+        pytest.param({"policies": {"wall_clock": {"limit_s": 60}}}, True, id="a-first-time-limit"),
         pytest.param({"loop": {"tool_timeout_s": 1}}, False, id="something-else"),
     ],
 )
@@ -130,6 +134,13 @@ def _toml(values: dict[str, Any], above: str = "") -> str:
             shown = str(value).lower() if isinstance(value, bool | int) else f'"{value}"'
             lines += f"{above}{key} = {shown}\n"
     return lines
+
+
+def test_a_key_and_a_table_of_one_name_do_not_break_anything(tmp_path: Path) -> None:
+    environment = {"AGENT_LS_LOOP": "x", "AGENT_LS_LOOP__PARALLEL": "false"}
+    loaded = check(tmp_path, environment=environment)
+    assert len(loaded.problems) == 1
+    assert loaded.settings.loop.parallel is False
 
 
 @pytest.mark.parametrize(
