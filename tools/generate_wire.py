@@ -170,8 +170,10 @@ def reference() -> str:
         f"<!-- {NOTE} -->",
         "",
         "Every ability of agent-ls works with the standard protocol alone.",
-        "A client that wants more opts in with `initializationOptions.agent = "
-        f'{{"version": {wire.VERSION}}}`; only then does the server send anything of what follows.',
+        "A client that wants more opts in twice, so that copied settings opt nobody in: "
+        f'`initializationOptions.agent = {{"version": {wire.VERSION}}}` and '
+        f'`capabilities.experimental.agent = {{"version": {wire.VERSION}}}`.',
+        "Only then does the server send anything of what follows.",
         "The server announces `experimental.agent.version` in its capabilities.",
         "Sessions, turns and calls are named by ids; lines are 0-based.",
         "",

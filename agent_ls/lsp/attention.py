@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.events import Anchor
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.positions import content_length, split_lines
+from agent_ls.lsp.uris import uri_to_path
 
 
 class Attention:
@@ -43,6 +45,17 @@ class Attention:
             return self._workspace.uri(path)
         except WorkspaceError:
             return None
+
+    def anchor(self, uri: str, line: int) -> Anchor | None:
+        """Return a place as sessions keep it; None outside the folders."""
+        path = uri_to_path(uri)
+        shown = None if path is None else self._workspace.shown(path.resolve())
+        return None if shown is None else Anchor(path=shown, line=line)
+
+    def text(self, uri: str) -> str | None:
+        """Return an open document's text."""
+        found = self._documents.get(uri)
+        return found.text if found else None
 
     def lines(self, uri: str) -> list[str] | None:
         """Return an open document's lines, without their ends."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping
-from typing import Any, cast
+from typing import Any
 
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.events import Anchor
 from agent_ls.domain.modes import Mode
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
@@ -21,14 +20,14 @@ from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.faces import Faces
 from agent_ls.lsp.folders import roots_of
+from agent_ls.lsp.instructions import Instructions
 from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.options import without_defaults
 from agent_ls.lsp.pending_edits import PendingEdits
-from agent_ls.lsp.uris import uri_to_path
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import LoadedSettings, Settings, load_settings
-from agent_ls.syntax.comments import InstructionComment, find_instructions
 from agent_ls.workspace.disk import DiskWorkspace
 
 _log = logging.getLogger(__name__)
@@ -59,8 +58,8 @@ class Edge:
         self.editor = EditorClient(server, self.pending_edits.offer)
         self.workspace = EditorWorkspace(DiskWorkspace(()), server.documents, self.editor)
         self.attention = Attention(server.documents, self.workspace)
+        self.instructions = Instructions(server.documents)
         self.faces = Faces(server, self.editor, self.attention, self.pending_edits)
-        self._comments: dict[str, tuple[int, list[InstructionComment]]] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._command_line = command_line
         self._sessions: Sessions | None = None
@@ -111,7 +110,7 @@ class Edge:
     def _load_settings(self) -> LoadedSettings:
         return load_settings(
             folders=[root.path for root in self.workspace.roots],
-            editor=_without_defaults(self.editor_settings, Settings().model_dump(mode="json")),
+            editor=without_defaults(self.editor_settings),
             command_line=self._command_line,
         )
 
@@ -123,6 +122,7 @@ class Edge:
 
     async def _open_sessions(self) -> None:
         self.workspace.use_save_fallback(self.settings.save_fallback)
+        self.instructions.marker = self.settings.marker
         try:
             self._sessions = await open_sessions(self.settings, self.workspace, is_attended=True)
         except AgentLsError as error:
@@ -221,37 +221,6 @@ class Edge:
                 return self.faces.sessions.get(found_id)
         return None
 
-    # Documents.
-
-    def text(self, uri: str) -> str | None:
-        """Return an open document's text."""
-        found = self.server.documents.get(uri)
-        return found.text if found else None
-
-    def anchor(self, uri: str, line: int) -> Anchor | None:
-        """Return a place as sessions keep it; None outside the folders."""
-        path = uri_to_path(uri)
-        shown = None if path is None else self.workspace.shown(path.resolve())
-        return None if shown is None else Anchor(path=shown, line=line)
-
-    async def comments(self, uri: str) -> list[InstructionComment]:
-        """Return the instruction comments of an open document, found once for each text."""
-        document = self.server.documents.get(uri)
-        if document is None:
-            return []
-        kept = self._comments.get(document.uri)
-        if kept is not None and kept[0] == document.revision:
-            return kept[1]
-        found = await asyncio.to_thread(
-            find_instructions,
-            document.text,
-            language_id=document.language_id,
-            file_name=document.uri.rpartition("/")[2],
-            marker=self.settings.marker,
-        )
-        self._comments[document.uri] = document.revision, found
-        return found
-
     def spawn(self, work: Coroutine[Any, Any, object]) -> None:
         """Let something go on that nobody waits for; what breaks it is logged."""
         task: asyncio.Task[object] = asyncio.ensure_future(work)
@@ -280,19 +249,3 @@ class Edge:
         self.faces.detach()
         if sessions is not None:
             await sessions.close()
-
-
-def _without_defaults(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is as it is by default: some editors send every setting they know."""
-    kept: dict[str, Any] = {}
-    for key, value in values.items():
-        default = defaults.get(key)
-        if isinstance(value, Mapping) and isinstance(default, Mapping):
-            inner = _without_defaults(
-                cast("Mapping[str, Any]", value), cast("Mapping[str, Any]", default)
-            )
-            if inner:
-                kept[key] = inner
-        elif value is not None and (key not in defaults or value != default):
-            kept[key] = value
-    return kept

@@ -14,6 +14,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolKind
 from agent_ls.loop.ports import Reader
 from agent_ls.loop.state import SessionState
+from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
 from agent_ls.lsp.documents import DocumentEvent
 from agent_ls.lsp.editor import EditorClient
@@ -22,7 +23,7 @@ from agent_ls.lsp.marks import Mark, Marks
 from agent_ls.lsp.notices import Notices
 from agent_ls.lsp.pending_edits import PendingEdits
 from agent_ls.lsp.progress import Limits, TurnProgress
-from agent_ls.lsp.publisher import Publisher
+from agent_ls.lsp.publisher import Publisher, droppable_size, joined
 from agent_ls.lsp.shapes import diagnostic_of
 from agent_ls.session.session import Session
 from agent_ls.settings import Settings
@@ -44,11 +45,11 @@ class Faces:
         self.sessions: dict[str, Session] = {}
         """The open sessions by id; the last is the current one."""
         self.marks = Marks(attention, self.states, self._publish_marks, pending_edits.all)
-        self.progress = TurnProgress(editor.create_progress, self._notify, Limits())
+        self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         self.notices = Notices(editor.say, self.marks.is_shown)
         self.publisher: Publisher | None = None
         if server.profile.opted_in:
-            self.publisher = Publisher(self._notify, _tool_kinds(), attention.uri)
+            self.publisher = Publisher(self._send_updates, _tool_kinds(), attention.uri)
         server.documents.listen(self._on_document)
         self._idle: list[Callable[[], Awaitable[object]]] = []
         self._tasks: set[asyncio.Future[object]] = set()
@@ -117,6 +118,27 @@ class Faces:
     def _on_document(self, event: DocumentEvent) -> None:
         if self.sessions:
             self.marks.on_document()
+
+    def _send_updates(self, params: wire.UpdateParams) -> None:
+        size = droppable_size(params)
+        if size is None:
+            self._notify("agent/update", params)
+        else:
+            key = ("agent/update", params.session_id)
+            self._server.protocol.notify_droppable(
+                "agent/update", params, key=key, size=size, merge=joined
+            )
+
+    def _send_progress(self, method: str, params: dict[str, Any]) -> None:
+        """Send a beginning or an end for certain, a report only if the client keeps up."""
+        if params["value"]["kind"] != "report":
+            self._notify(method, params)
+            return
+        key = (method, params["token"])
+        size = len(params["value"]["message"])
+        self._server.protocol.notify_droppable(
+            method, params, key=key, size=size, merge=lambda _, newer: newer
+        )
 
     def _notify(self, method: str, params: object) -> None:
         self._server.protocol.notify(method, params)

@@ -26,6 +26,7 @@ class Notices:
         """Take the way out, and whether an approval or question stands in a document."""
         self._say = say
         self._is_shown = is_shown
+        self._told: set[str] = set()
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Say what an event gives reason to."""
@@ -40,8 +41,7 @@ class Notices:
                     question.id, f"The agent asks: {question.text}", "agent-ls.question.resolve"
                 )
             case e.FindingsReported(problems=problems):
-                for problem in problems:
-                    self._say("log", problem)
+                self._tell_once(problems)
             case _:
                 pass
 
@@ -54,6 +54,12 @@ class Notices:
         if event.failure_reason and event.status is not TurnStatus.CANCELLED:
             level = "error" if event.status is TurnStatus.FAILED else "warning"
             self._say(level, f"The agent stopped: {event.failure_reason}")
+
+    def _tell_once(self, problems: tuple[str, ...]) -> None:
+        """Show why a checker could not run, each reason once; later ones go to the log."""
+        for problem in problems:
+            self._say("log" if problem in self._told else "warning", problem)
+            self._told.add(problem)
 
     def _ask(self, subject_id: str, words: str, command: str) -> None:
         """Name the command where no document can show the question."""

@@ -5,7 +5,7 @@ Pure: what is offered where is decided by ``handlers/code_action.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from lsprotocol import types
@@ -13,7 +13,7 @@ from lsprotocol import types
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
 from agent_ls.domain.findings import Finding
 from agent_ls.lsp.marks import Mark, Nudge, PendingEdit
-from agent_ls.lsp.prompts import finding_prompt, problem_prompt
+from agent_ls.lsp.prompts import PromptArgument, finding_prompt, problem_prompt
 from agent_ls.lsp.updates import CHOICE_NAMES
 from agent_ls.syntax.comments import InstructionComment
 
@@ -86,46 +86,62 @@ def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.Code
             yield from _pending_offers(mark.subject, diagnostic)
         case Finding():
             wish = finding_prompt(mark.subject, mark.span.line)
-            argument = {"uri": mark.uri, "line": mark.span.line, "text": wish}
             title = f"Ask the agent to fix: {_short(mark.subject.message)}"
-            yield action(title, "agent-ls.prompt", argument, diagnostic=diagnostic)
+            asked = PromptArgument(uri=mark.uri, line=mark.span.line, text=wish)
+            yield _asking(title, asked, diagnostic=diagnostic)
 
 
 def comment_offer(uri: str, comment: InstructionComment) -> types.CodeAction:
     """Return the action that carries an instruction comment out."""
-    argument = {"uri": uri, "line": comment.line, "about": "comment"}
-    return action(f"Run agent: {_short(comment.prompt)}", "agent-ls.prompt", argument)
+    asked = PromptArgument(uri=uri, line=comment.line, about="comment")
+    return _asking(f"Run agent: {_short(comment.prompt)}", asked)
 
 
 def problem_offer(uri: str, path: str, diagnostic: types.Diagnostic) -> types.CodeAction:
     """Return the action that has the agent mend what another server found."""
     line = diagnostic.range.start.line
     wish = problem_prompt(path, line, diagnostic.message, diagnostic.source or "")
-    argument = {"uri": uri, "line": line, "text": wish}
     title = f"Ask the agent to fix: {_short(diagnostic.message)}"
-    return action(title, "agent-ls.prompt", argument, diagnostic=diagnostic)
+    return _asking(title, PromptArgument(uri=uri, line=line, text=wish), diagnostic=diagnostic)
 
 
-def selection_offers(uri: str, first: int, last: int) -> Iterator[types.CodeAction]:
-    """Yield what can be asked about some lines without typing."""
+def selection_offers(uri: str, where: types.Range) -> Iterator[types.CodeAction]:
+    """Yield what can be asked about a selection without typing; nothing for a mere cursor."""
+    first, last = where.start.line, where.end.line
+    if where.start == where.end:
+        return
+    if where.end.character == 0 and last > first:
+        last -= 1
     for title, wish in (
         ("Ask the agent to explain this", "Explain this code. Change nothing."),
         ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
         ("Ask the agent to improve this", "Improve this code without changing what it does."),
     ):
-        argument = {
-            "uri": uri,
-            "line": first,
-            "lastLine": last,
-            "about": "selection",
-            "text": wish,
-        }
-        yield action(title, "agent-ls.prompt", argument, kind=types.CodeActionKind.RefactorRewrite)
+        asked = PromptArgument(uri=uri, line=first, last_line=last, about="selection", text=wish)
+        yield _asking(title, asked, kind=types.CodeActionKind.RefactorRewrite)
 
 
 def stop_offer(session_id: str, title: str) -> types.CodeAction:
     """Return the action that stops a turn."""
     return action(f"Stop the agent: {_short(title)}", "agent-ls.stop", session_id)
+
+
+def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:
+    """Say whether an action is of one of these kinds, or of a kind below."""
+    kind = str(getattr(action.kind, "value", action.kind))
+    wanted = (str(getattr(one, "value", one)) for one in only)
+    return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
+
+
+def _asking(
+    title: str,
+    asked: PromptArgument,
+    *,
+    kind: types.CodeActionKind = types.CodeActionKind.QuickFix,
+    diagnostic: types.Diagnostic | None = None,
+) -> types.CodeAction:
+    argument = asked.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return action(title, "agent-ls.prompt", argument, kind=kind, diagnostic=diagnostic)
 
 
 def _nudge_offers(

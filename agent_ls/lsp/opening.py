@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import logging
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from lsprotocol import types
 
@@ -14,13 +14,12 @@ from agent_ls.lsp import wire
 from agent_ls.lsp.asking import ClientError
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.options import SECTION, settings_in, settings_of
 from agent_ls.lsp.server import COMMANDS, FEATURES
 
 _log = logging.getLogger(__name__)
 
-SECTION = "agent-ls"
 _CONFIGURATION_S = 1.0
-_OWN_OPTIONS = ("agent", "settings")
 
 
 async def open_edge(
@@ -34,23 +33,6 @@ async def open_edge(
     edge.editor_settings = {**edge.initial_settings, **await configuration(server)}
     await edge.open()
     return edge
-
-
-def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings in ``initializationOptions``: under ``settings``, or all but ours."""
-    under = options.get("settings")
-    if isinstance(under, dict):
-        return dict(cast("dict[str, Any]", under))
-    return {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
-
-
-def settings_of(value: object) -> dict[str, Any]:
-    """Return the settings in what a client sends of its configuration, with our section or not."""
-    if not isinstance(value, dict):
-        return {}
-    found = cast("dict[str, Any]", value)
-    section = found.get(SECTION, found)
-    return dict(cast("dict[str, Any]", section)) if isinstance(section, dict) else {}
 
 
 async def configuration(server: AgentLanguageServer) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from agent_ls.domain import events as e
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state import SessionState
-from agent_ls.lsp.publisher import Notify
 from agent_ls.lsp.updates import call_title
 
 _REPORT_S = 0.25
@@ -67,7 +67,10 @@ class TurnProgress:
     """A Reader of all sessions that reports their turns; a turn's id is its token."""
 
     def __init__(
-        self, create: Callable[[str], Awaitable[bool]], notify: Notify, limits: Limits
+        self,
+        create: Callable[[str], Awaitable[bool]],
+        notify: Callable[[str, dict[str, Any]], None],
+        limits: Limits,
     ) -> None:
         """Take how to create a token (False: refused or unanswered), and the way out."""
         self._create = create

@@ -1,17 +1,34 @@
 """What the agent is told when a person picks something in a document instead of typing.
 
-Pure text: the place, the lines around it, and the wish.
+Pure: the place, the lines around it, and the wish.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Literal
+
 from agent_ls.domain.findings import Finding
+from agent_ls.lsp.wire import EditorDiagnostic, Wire
 from agent_ls.syntax.comments import InstructionComment
 
 _AROUND_LINES = 3
 _MAX_LINES = 60
+_MAX_PROBLEMS = 20
 
 CONTINUE = "Continue: do now what you said you would do."
+
+
+class PromptArgument(Wire):
+    """The argument of ``agent-ls.prompt`` when it is more than words."""
+
+    text: str = ""
+    uri: str | None = None
+    line: int = 0
+    last_line: int | None = None
+    about: Literal["", "comment", "selection"] = ""
+    """What in the document it is about; its text is read when the command runs."""
+    when_busy: Literal["steer", "follow_up"] = "follow_up"
 
 
 def comment_prompt(path: str, text: str, comment: InstructionComment) -> str:
@@ -45,6 +62,18 @@ def problem_prompt(path: str, line: int, message: str, source: str) -> str:
     """Return the wish to mend a diagnostic of another server."""
     by = f", reported by {source}" if source else ""
     return f"Fix this problem in {path}, line {line + 1}{by}: {message}"
+
+
+def with_problems(prompt: str, problems: Iterable[EditorDiagnostic], first: int, last: int) -> str:
+    """Add what the editor's other servers say of these lines, where the client tells it."""
+    said = [
+        f"- line {one.line + 1}: {one.message}" + (f" ({one.source})" if one.source else "")
+        for one in problems
+        if first <= one.line <= last
+    ]
+    if not said:
+        return prompt
+    return "\n".join([prompt, "", "The editor reports there:", *said[:_MAX_PROBLEMS]])
 
 
 def _lines_named(first: int, last: int) -> str:

@@ -22,7 +22,7 @@ MERGE_S = 0.05
 _URGENT = (wire.PermissionRequested, wire.QuestionAsked, wire.TurnEndedUpdate)
 _CHUNKS = (wire.AgentMessageChunk, wire.AgentThoughtChunk, wire.ToolCallOutput)
 
-Notify = Callable[[str, object], None]
+Send = Callable[[wire.UpdateParams], None]
 
 
 @dataclass(slots=True)
@@ -50,12 +50,12 @@ class Publisher:
 
     def __init__(
         self,
-        notify: Notify,
+        send: Send,
         tool_kinds: Mapping[str, ToolKind],
         uri_of: Callable[[str], str | None],
     ) -> None:
         """Take the way out, what the tools are to a person, and how paths become URIs."""
-        self._notify = notify
+        self._send = send
         self._tool_kinds = tool_kinds
         self._uri_of = uri_of
         self._streams: dict[str, _Stream] = {}
@@ -91,7 +91,7 @@ class Publisher:
                 session_id=session_id, seq=stream.seq, updates=stream.pending
             )
             stream.pending = []
-            self._notify("agent/update", params.model_dump(mode="json", by_alias=True))
+            self._send(params)
 
     def snapshot(self, state: SessionState, journal: list[e.StoredEvent]) -> wire.SnapshotResult:
         """Return a session as it is now, given its whole journal; flushes first."""
@@ -126,6 +126,27 @@ class Publisher:
         elif stream.pending and stream.timer is None:
             loop = asyncio.get_running_loop()
             stream.timer = loop.call_later(MERGE_S, self.flush, session_id)
+
+
+def droppable_size(params: wire.UpdateParams) -> int | None:
+    """Return the size of what a slow client can do without; None when it needs any of it.
+
+    Chunks it can: the whole answer, and a call's whole result, follow.
+    """
+    size = 0
+    for update in params.updates:
+        if not isinstance(update, _CHUNKS):
+            return None
+        size += len(update.content.text)
+    return size
+
+
+def joined(older: wire.UpdateParams, newer: wire.UpdateParams) -> wire.UpdateParams:
+    """Return what stands for both."""
+    updates = list(older.updates)
+    for update in newer.updates:
+        _append(updates, update)
+    return newer.model_copy(update={"updates": updates})
 
 
 def session_info(state: SessionState) -> wire.SessionInfo:

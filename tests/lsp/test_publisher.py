@@ -10,7 +10,8 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.state import SessionState, fold_all
-from agent_ls.lsp.publisher import Publisher
+from agent_ls.lsp import wire
+from agent_ls.lsp.publisher import Publisher, droppable_size, joined
 
 EVENTS: list[e.Event] = [
     e.SessionCreated(session_id="ses_1", roots=(), mode=Mode.ASK, model="m"),
@@ -36,9 +37,8 @@ class Sent:
         self.news = asyncio.Event()
         self.publisher = Publisher(self._keep, {}, lambda path: None)
 
-    def _keep(self, method: str, params: Any) -> None:
-        assert method == "agent/update"
-        self.params.append(params)
+    def _keep(self, params: wire.UpdateParams) -> None:
+        self.params.append(params.model_dump(mode="json", by_alias=True))
         self.news.set()
 
     @property
@@ -128,3 +128,18 @@ async def test_a_discarded_attempt_leaves_no_partial_answer() -> None:
     sent = await check([], [e.TextStreamed("stp_1", "x"), e.AttemptDiscarded("stp_1")])
     assert sent.kinds == [["agent_message_chunk", "agent_chunks_discarded"]]
     assert sent.publisher.snapshot(SessionState(session_id="ses_1"), []).partial is None
+
+
+def test_only_what_comes_again_whole_may_be_dropped() -> None:
+    chunk = wire.AgentMessageChunk(step_id="s", content=wire.TextContent(text="abc"))
+    end = wire.CancelUpdate(by="x")
+    older = wire.UpdateParams(session_id="ses_1", seq=1, updates=[chunk])
+    newer = wire.UpdateParams(session_id="ses_1", seq=2, updates=[chunk, chunk])
+    assert droppable_size(older) == 3
+    assert (
+        droppable_size(wire.UpdateParams(session_id="ses_1", seq=1, updates=[chunk, end])) is None
+    )
+    both = joined(older, newer)
+    assert (both.seq, len(both.updates)) == (2, 1)
+    assert isinstance(both.updates[0], wire.AgentMessageChunk)
+    assert both.updates[0].content.text == "abcabcabc"

@@ -172,6 +172,15 @@ class Storyteller:
         answer = json.dumps(await self.editor.request(method, params))
         assert re.search(expected, answer), f"the answer is {answer}"
 
+    async def step_notify_diagnostics(self, place: Place, message: str) -> None:
+        """Tell what another server found on this line, and something far below."""
+        found = [
+            {"line": line, "endLine": line, "message": text, "source": "other"}
+            for line, text in ((place.line, message), (place.line + 50, "Far away"))
+        ]
+        params = {"uri": self._uri(place.path), "diagnostics": found}
+        await self.editor.notify("agent/editorDiagnostics", params)
+
     async def step_stop(self) -> None:
         await self.editor.execute("agent-ls.stop")
 

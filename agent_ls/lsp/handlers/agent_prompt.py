@@ -10,6 +10,6 @@ async def handle(edge: Edge, params: wire.PromptParams) -> wire.PromptResult:
     """Start a turn, or queue while one runs; answered at once."""
     session = await edge.session(params.session_id)
     place = params.anchor
-    anchor = edge.anchor(place.uri, place.line) if place else None
+    anchor = edge.attention.anchor(place.uri, place.line) if place else None
     turn_id = await session.submit(params.text, anchor=anchor, when_busy=params.when_busy)
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)

@@ -27,7 +27,7 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         *_waiting_elsewhere(edge, uri, where),
         *await _comments(edge, uri, where),
         *_problems(edge, uri, params.context.diagnostics),
-        *_selection(edge, uri, where),
+        *offers.selection_offers(uri, where),
         *(
             offers.stop_offer(state.session_id, state.turn.prompt)
             for state in edge.faces.states()
@@ -35,7 +35,7 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         ),
     ]
     only = params.context.only
-    return found if not only else [one for one in found if _is_wanted(one, only)]
+    return found if not only else [one for one in found if offers.is_wanted(one, only)]
 
 
 def _marks(edge: Edge, uri: str, where: types.Range) -> list[Mark]:
@@ -67,36 +67,22 @@ def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[typ
 async def _comments(edge: Edge, uri: str, where: types.Range) -> list[types.CodeAction]:
     return [
         offers.comment_offer(uri, comment)
-        for comment in await edge.comments(uri)
+        for comment in await edge.instructions.of(uri)
         if comment.line <= where.end.line and where.start.line <= _last_line(edge, uri, comment)
     ]
 
 
 def _last_line(edge: Edge, uri: str, comment: InstructionComment) -> int:
-    text = edge.text(uri) or ""
+    text = edge.attention.text(uri) or ""
     return comment.line + text.count("\n", comment.start, comment.end)
 
 
 def _problems(
     edge: Edge, uri: str, diagnostics: Sequence[types.Diagnostic]
 ) -> Iterator[types.CodeAction]:
-    anchor = edge.anchor(uri, 0)
+    anchor = edge.attention.anchor(uri, 0)
     ours = {one.message for one in edge.faces.marks.in_document(uri)}
     for diagnostic in diagnostics:
         if anchor is None or diagnostic.source == SOURCE or diagnostic.message in ours:
             continue
         yield offers.problem_offer(uri, anchor.path, diagnostic)
-
-
-def _selection(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
-    if where.start != where.end and edge.text(uri) is not None:
-        last = where.end.line
-        if where.end.character == 0 and last > where.start.line:
-            last -= 1
-        yield from offers.selection_offers(uri, where.start.line, last)
-
-
-def _is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:
-    kind = str(getattr(action.kind, "value", action.kind))
-    wanted = (str(getattr(one, "value", one)) for one in only)
-    return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)

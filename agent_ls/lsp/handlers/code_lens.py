@@ -5,22 +5,17 @@ from __future__ import annotations
 from lsprotocol import types
 
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.offers import comment_offer
 
 
 async def handle(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLens]:
     """Return a lens for each instruction comment of the document."""
     uri = params.text_document.uri
     lenses: list[types.CodeLens] = []
-    for comment in await edge.comments(uri):
+    for comment in await edge.instructions.of(uri):
         place = types.Position(comment.line, 0)
-        lenses.append(
-            types.CodeLens(
-                range=types.Range(place, place),
-                command=types.Command(
-                    title="Run agent",
-                    command="agent-ls.prompt",
-                    arguments=[{"uri": uri, "line": comment.line, "about": "comment"}],
-                ),
-            )
-        )
+        command = comment_offer(uri, comment).command
+        assert command is not None
+        shown = types.Command("Run agent", command.command, arguments=command.arguments)
+        lenses.append(types.CodeLens(types.Range(place, place), shown))
     return lenses

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import Anchor
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.prompts import comment_prompt, selection_prompt
-from agent_ls.lsp.wire import Wire
-
-
-class PromptArgument(Wire):
-    """The argument of ``agent-ls.prompt`` when it is more than words."""
-
-    text: str = ""
-    uri: str | None = None
-    line: int = 0
-    last_line: int | None = None
-    about: Literal["", "comment", "selection"] = ""
-    """What in the document it is about; its text is read when the command runs."""
-    when_busy: Literal["steer", "follow_up"] = "follow_up"
+from agent_ls.lsp.prompts import PromptArgument, comment_prompt, selection_prompt, with_problems
 
 
 async def prompt(edge: Edge, argument: Any = None) -> dict[str, str]:
@@ -68,16 +55,20 @@ async def _words(edge: Edge, asked: PromptArgument) -> tuple[str, Anchor | None]
     if asked.uri is None:
         return asked.text, None
     edge.attention.touch(asked.uri)
-    anchor = edge.anchor(asked.uri, asked.line)
+    anchor = edge.attention.anchor(asked.uri, asked.line)
     path = anchor.path if anchor else asked.uri
-    text = edge.text(asked.uri)
+    text = edge.attention.text(asked.uri)
+    problems = edge.foreign_diagnostics.get(asked.uri, ())
     if asked.about == "comment":
-        comments = await edge.comments(asked.uri)
+        comments = await edge.instructions.of(asked.uri)
         found = min(comments, key=lambda one: abs(one.line - asked.line), default=None)
         if found is None or text is None:
             raise AgentLsError(f"There is no instruction comment in {path} any more.")
-        return comment_prompt(path, text, found), edge.anchor(asked.uri, found.line)
+        last = found.line + text.count("\n", found.start, found.end) + 1
+        words = with_problems(comment_prompt(path, text, found), problems, found.line, last)
+        return words, edge.attention.anchor(asked.uri, found.line)
     if asked.about == "selection" and text is not None:
         last = asked.line if asked.last_line is None else asked.last_line
-        return selection_prompt(asked.text, path, text, asked.line, last), anchor
+        words = selection_prompt(asked.text, path, text, asked.line, last)
+        return with_problems(words, problems, asked.line, last), anchor
     return asked.text, anchor
