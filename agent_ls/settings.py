@@ -95,6 +95,8 @@ class LoadedSettings:
     settings: Settings
     problems: tuple[str, ...]
     """For a person: which key of which source, and why."""
+    own_problems: tuple[str, ...] = ()
+    """Those of what the person wrote; the others are a repository's or an editor's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ def load_settings(
     Never raises for what the sources hold. ``defaults`` are the caller's, below everything.
     """
     problems: list[str] = []
+    foreign: list[str] = []
     roots = tuple(folders)
     trusted = TrustedFolders(trust_file())
     is_trusted = bool(roots) and all(map(trusted.is_trusted, roots))
@@ -144,14 +147,15 @@ def load_settings(
     ]
     for root in roots:
         path = root / ".agent-ls" / "config.toml"
-        sources.append(_Source(str(path), _read_toml(path, problems), True, is_trusted))
+        sources.append(_Source(str(path), _read_toml(path, foreign), True, is_trusted))
     sources.append(_Source("editor settings", editor or {}, True, is_trusted))
     sources.append(_Source("command line", command_line or {}))
     settings = Settings()
     for source in sources:
+        found = foreign if source.is_repository else problems
         for keys, value in _leaves(source.values):
-            settings = _merge(settings, source, keys, value, problems)
-    return LoadedSettings(settings, tuple(problems))
+            settings = _merge(settings, source, keys, value, found)
+    return LoadedSettings(settings, (*problems, *foreign), tuple(problems))
 
 
 def _merge(

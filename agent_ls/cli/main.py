@@ -66,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_turn(resume)
     sessions = commands.add_parser("sessions", help="list the sessions of a folder")
     _add_folder(sessions)
+    _add_set(sessions)
     sessions.add_argument("--json", action="store_true", help="print JSON")
     doctor = commands.add_parser("doctor", help="say what works on this machine")
     _add_folder(doctor)

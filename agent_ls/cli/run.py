@@ -15,9 +15,11 @@ from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.options import command_line_settings
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
+from agent_ls.domain.events import ApprovalResolved
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import EXIT_CONFIGURATION, exit_code
 from agent_ls.loop.results import result_of
+from agent_ls.loop.state import SessionState
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
 from agent_ls.session.session import Session
@@ -88,6 +90,9 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:
         command_line=command_line_settings(arguments),
         defaults={"policies": {"wall_clock": {"limit_s": _HEADLESS_TIMEOUT_S}}},
     )
+    if loaded.own_problems:
+        # A limit with a slip in its name must not become no limit.
+        raise SettingsError("\nagent-ls: ".join(loaded.own_problems))
     for problem in loaded.problems:
         sys.stderr.write(f"agent-ls: {problem}\n")
     if not loaded.settings.model:
@@ -114,7 +119,7 @@ async def _turn(
     if ended is None:
         raise StoreError("the turn ended without a result; see the log")
     result = result_of(session.state)
-    _print(result, arguments)
+    _print(session.state, result, arguments)
     return exit_code(
         result.stop_reason,
         is_authentication=ended.is_authentication,
@@ -160,14 +165,38 @@ def _counts_partial(arguments: argparse.Namespace) -> bool:
     return os.environ.get("CI", "").lower() in ("1", "true")
 
 
-def _print(result: TurnResult, arguments: argparse.Namespace) -> None:
+def _print(state: SessionState, result: TurnResult, arguments: argparse.Namespace) -> None:
+    """Print the result; a reader that has gone away has seen enough."""
+    try:
+        _write(state, result, arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter would try once more at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _write(state: SessionState, result: TurnResult, arguments: argparse.Namespace) -> None:
     if arguments.json:
         sys.stdout.write(result.model_dump_json(indent=2) + "\n")
         return
     if result.output:
         sys.stdout.write(result.output.rstrip() + "\n")
-    if not result.success and not arguments.quiet:
+    if not result.success:
         sys.stderr.write(f"\n{result.status}: {result.stop_reason}. {result.failure_reason}\n")
+    if refused := _refused_by_nobody(state):
+        calls = "call was" if refused == 1 else "calls were"
+        sys.stderr.write(
+            f"{refused} {calls} refused, because nobody was there to be asked; "
+            "--mode accept-edits lets edits run, --mode auto everything.\n"
+        )
+
+
+def _refused_by_nobody(state: SessionState) -> int:
+    events = state.turn.events if state.turn else ()
+    return sum(
+        isinstance(stored.event, ApprovalResolved) and stored.event.answer.by == "nobody"
+        for stored in events
+    )
 
 
 def _refuse(why: str) -> int:

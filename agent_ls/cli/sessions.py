@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from agent_ls.cli.options import command_line_settings
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.loop.ports import SessionSummary
@@ -20,7 +21,7 @@ from agent_ls.store.sql_store import open_store
 def list_sessions(arguments: argparse.Namespace) -> int:
     """Print the sessions of the folder, newest first."""
     try:
-        found = asyncio.run(_found(Path(arguments.workspace).resolve()))
+        found = asyncio.run(_found(arguments, Path(arguments.workspace).resolve()))
     except AgentLsError as error:
         sys.stderr.write(f"agent-ls: {error}\n")
         return EXIT_CONFIGURATION
@@ -35,8 +36,9 @@ def list_sessions(arguments: argparse.Namespace) -> int:
     return 0
 
 
-async def _found(folder: Path) -> list[SessionSummary]:
-    store = open_store(store_place(load_settings().settings))
+async def _found(arguments: argparse.Namespace, folder: Path) -> list[SessionSummary]:
+    loaded = load_settings(command_line=command_line_settings(arguments))
+    store = open_store(store_place(loaded.settings))
     try:
         return await store.sessions([folder.as_uri()])
     finally:

@@ -19,6 +19,7 @@ from agent_ls.domain.events import (
     Ephemeral,
     QuestionAsked,
     ReasoningStreamed,
+    RequestPrepared,
     StoredEvent,
     TextStreamed,
 )
@@ -33,12 +34,15 @@ class StreamedText:
         """Take where to write."""
         self._stream = stream
         self._is_in_line = False
+        self._has_text = False
 
     def on_event(self, stored: StoredEvent) -> None:
         """End the line that text was streaming into: what follows is the log's."""
         if isinstance(stored.event, AttemptFinished) and self._is_in_line:
             self._stream.write("\n")
             self._is_in_line = False
+        if isinstance(stored.event, RequestPrepared):
+            self._has_text = False
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Write text with control characters made visible."""
@@ -47,8 +51,10 @@ class StreamedText:
                 self._stream.write(visible(text))
                 self._stream.flush()
                 self._is_in_line = not text.endswith("\n")
+                self._has_text = True
             case AttemptDiscarded():
-                self._stream.write("(the answer so far does not count; trying again)\n")
+                if self._has_text:
+                    self._stream.write("(what was said last does not count)\n")
             case ReasoningStreamed() | CallOutputStreamed():
                 pass
 

@@ -208,7 +208,10 @@ def _clean(text: str, secret: str | None) -> str:
     if _PAGE.search(text):
         title = _TITLE.search(text)
         words = html.unescape(title[1]) if title else "no title"
-        text = f"a web page, not an API answer ({words.strip()})"
+        text = (
+            f"a web page, not an API answer ({words.strip()}); the address is probably wrong: "
+            "it usually ends in /v1"
+        )
     if secret and len(secret) > 3:
         text = text.replace(secret, "[key]")
     text = text.strip()

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_core import PydanticSerializationError
 
 import agent_ls
@@ -56,6 +56,14 @@ class ModelHostOptions(Record):
 
     api_base: str = ""
     """Address of the endpoint; empty: the provider's own, or what its variables say."""
+
+    @field_validator("api_base")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("it must begin with http:// or https://")
+        return value
+
     connect_s: float = Field(default=15.0, gt=0)
     """How long connecting may take."""
     first_chunk_s: float = Field(default=180.0, gt=0)

@@ -4,7 +4,7 @@ No AI is involved. It speaks OpenAI chat completions and Anthropic messages, str
 that everything between the loop and the wire is exercised. The format of a scenario and how
 answers are chosen are described in docs/scripted-model.md.
 
-    python -m agent_ls.providers.scripted SCENARIO.toml [--port N] [--record FILE]
+    python -P -m agent_ls.providers.scripted SCENARIO.toml [--port N] [--record FILE]
 
 prints one line of JSON with its base URL when it listens, and plays until it is stopped.
 """
@@ -171,7 +171,7 @@ async def _play(scenario: Scenario, port: int, record: Path | None) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Play a scenario file until stopped; 3 when the file cannot be used."""
     parser = argparse.ArgumentParser(
-        prog="python -m agent_ls.providers.scripted",
+        prog="python -P -m agent_ls.providers.scripted",
         description="Play a scenario as a model server on loopback; no AI is involved.",
     )
     parser.add_argument("scenario", type=Path)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_MAX_FILE_BYTES = 2 * 2**20
+_MAX_FILE_BYTES = 64 * 2**20
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 _STREAM_LIMIT_BYTES = 4 * 2**20
-_MAX_FILE_SIZE = "2M"
+_MAX_FILE_SIZE = "64M"
 _NO_RIPGREP_FACTOR = 5
 """Python is slower: it gets so many times the limit."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 
-_RUNNING = ("running", "waiting")
-
 
 async def handle(edge: Edge, params: wire.SessionsListParams) -> wire.SessionsListResult:
     """Return them, newest first."""
+    cut_off = {one.session_id for one in await edge.sessions.interrupted()}
     rows: list[wire.SessionRow] = []
     for one in await edge.sessions.list():
         is_open = one.session_id in edge.faces.sessions
@@ -20,7 +19,7 @@ async def handle(edge: Edge, params: wire.SessionsListParams) -> wire.SessionsLi
                 updated_ms=one.updated_ms,
                 turns=one.turns,
                 status=one.status,
-                is_interrupted=one.status in _RUNNING and not is_open,
+                is_interrupted=one.session_id in cut_off,
                 is_open=is_open,
                 cost=wire.Cost(amount=one.cost_usd),
             )

@@ -11,7 +11,10 @@ async def handle(edge: Edge, params: wire.SnapshotParams) -> wire.SnapshotResult
     """Return the session's updates up to now; what comes later follows as ``agent/update``."""
     publisher = edge.faces.publisher
     if publisher is None:
-        raise AgentLsError("Opt in with initializationOptions.agent to use agent/snapshot.")
+        raise AgentLsError(
+            "To use agent/snapshot opt in with initializationOptions.agent.version and "
+            "capabilities.experimental.agent."
+        )
     session = await edge.session(params.session_id)
     journal = await session.journal()
     return publisher.snapshot(session.state, journal)

@@ -23,6 +23,10 @@ _ADVICE: dict[ProviderFailure, str] = {
 """What a person can do, after what the provider itself said."""
 
 
+_A_PAGE = "a web page"
+"""The provider's own words for it say already what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class FatalError:
     """Ends the turn at once for what trying again cannot mend.
@@ -38,4 +42,5 @@ class FatalError:
             return Accept()
         said = attempt.error.message.strip() or f"The request for {view.session.model} failed."
         stop = "" if said.endswith((".", "!", "?")) else "."
-        return Fail(StopReason.ERROR, f"{said}{stop} {_ADVICE[attempt.error.failure]}")
+        advice = "" if _A_PAGE in said else f" {_ADVICE[attempt.error.failure]}"
+        return Fail(StopReason.ERROR, f"{said}{stop}{advice}")
