@@ -2,18 +2,18 @@ import { readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  plugins: [
-    {
-      // As the bundle does it: a picture is its text.
-      name: "svg-as-text",
-      enforce: "pre",
-      load(id) {
-        return id.endsWith(".svg")
-          ? `export default ${JSON.stringify(readFileSync(id, "utf8"))}`
-          : undefined;
-      },
-    },
-  ],
-  test: { include: ["test/**/*.test.{ts,tsx}"], restoreMocks: true },
+    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    plugins: [
+        {
+            // As the bundle does it: a picture is its text.
+            name: "svg-as-text",
+            enforce: "pre",
+            load(id) {
+                return id.endsWith(".svg")
+                    ? `export default ${JSON.stringify(readFileSync(id, "utf8"))}`
+                    : undefined;
+            },
+        },
+    ],
+    test: { include: ["test/**/*.test.{ts,tsx}"], restoreMocks: true },
 });

@@ -45,7 +45,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const dist = vscode.Uri.joinPath(this.#extension, "dist");
     view.webview.options = { enableScripts: true, localResourceRoots: [dist] };
     view.webview.onDidReceiveMessage((said: FromPanel) =>
-      this.#do(said).catch((error) => vscode.window.showErrorMessage(message(error))),
+      this.#do(said).catch((error: unknown) => vscode.window.showErrorMessage(message(error))),
     );
     view.onDidDispose(() => {
       if (this.#view === view) this.#view = null;

@@ -155,7 +155,7 @@ export class Server implements Agent, vscode.Disposable {
     this.#process = null;
     if (!client) return;
     this.#become({ is: "stopped" });
-    await client.dispose().catch((error) => this.log.debug(`stopping: ${error}`));
+    await client.dispose().catch((error: unknown) => this.log.debug(`stopping: ${message(error)}`));
     await process?.endOrKill(END_LIMIT_MS);
   }
 

@@ -3,7 +3,7 @@
 // The server takes what comes from an editor as possibly written by the opened repository. What a
 // person set for themselves goes on its command line instead, where it counts as theirs.
 import * as vscode from "vscode";
-import type { ConfigurationMiddleware } from "vscode-languageclient";
+import type { ConfigurationMiddleware, ResponseError } from "vscode-languageclient";
 import type { Mode } from "./wire";
 
 const SECTION = "agent-ls";
@@ -41,7 +41,7 @@ export const forServer: NonNullable<ConfigurationMiddleware["configuration"]> = 
   token,
   next,
 ) => {
-  const answers = await next(params, token);
+  const answers = (await next(params, token)) as unknown[] | ResponseError;
   if (!Array.isArray(answers)) return answers;
   return answers.map((answer, index) =>
     params.items[index]?.section === SECTION ? withoutOurs(answer) : answer,

@@ -55,31 +55,33 @@ interface Shown {
 }
 
 function describe(server: ServerState, state: State): Shown {
-  if (server.is === "failed") {
-    const tooltip = `${server.problem}\n${server.advice}`;
-    return { text: "$(error) Agent", tooltip, colour: "statusBarItem.errorBackground" };
+  switch (server.is) {
+    case "failed": {
+      const tooltip = `${server.problem}\n${server.advice}`;
+      return { text: "$(error) Agent", tooltip, colour: "statusBarItem.errorBackground" };
+    }
+    case "starting":
+      return { text: "$(circle-outline) Agent", tooltip: "The agent starts", colour: null };
+    case "stopped":
+      return { text: "$(circle-outline) Agent", tooltip: "The agent does not run", colour: null };
+    case "running":
+      return describeSession(state);
   }
-  if (server.is !== "running") {
-    const tooltip = server.is === "starting" ? "The agent starts" : "The agent does not run";
-    return { text: "$(circle-outline) Agent", tooltip, colour: null };
-  }
-  const waiting = state.approvals.length + state.questions.length;
-  if (waiting) {
-    const first = state.approvals[0]?.title ?? state.questions[0]?.text ?? "";
+}
+
+function describeSession({ approvals, questions, turn, model, mode }: State): Shown {
+  const waiting = approvals[0]?.title ?? questions[0]?.text;
+  if (waiting !== undefined) {
     return {
       text: "$(bell-dot) Agent waits for you",
-      tooltip: `The agent waits for your answer: ${first}`,
+      tooltip: `The agent waits for your answer: ${waiting}`,
       colour: "statusBarItem.warningBackground",
     };
   }
-  const choices = [state.model || "no model chosen", state.mode].join(" · ");
-  if (state.turn) {
-    const step = state.turn.step ? `, step ${state.turn.step}` : "";
-    return {
-      text: "$(loading~spin) Agent",
-      tooltip: `The agent works${step} · ${choices}`,
-      colour: null,
-    };
-  }
-  return { text: "$(sparkle) Agent", tooltip: `Open the agent · ${choices}`, colour: null };
+  const choices = `${model || "no model chosen"} · ${mode}`;
+  if (!turn)
+    return { text: "$(sparkle) Agent", tooltip: `Open the agent · ${choices}`, colour: null };
+  const step = turn.step ? `, step ${turn.step}` : "";
+  const tooltip = `The agent works${step} · ${choices}`;
+  return { text: "$(loading~spin) Agent", tooltip, colour: null };
 }

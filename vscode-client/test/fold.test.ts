@@ -1,6 +1,7 @@
 // Updates add up to what a person sees.
 import { expect, test } from "vitest";
-import { follow, fromSnapshot, MAX_OUTPUT, reduce } from "../src/fold/reduce";
+import { MAX_OUTPUT } from "../src/fold/calls";
+import { follow, fromSnapshot, reduce } from "../src/fold/reduce";
 import type { State } from "../src/fold/state";
 import type { Update } from "../src/wire";
 import { begun, folded, itemsOf, snapshot, story, until } from "./golden";
@@ -183,10 +184,11 @@ test("a gate's failure and the nudge after it are one item", () => {
   expect(itemsOf(state, "nudge")).toEqual([]);
 });
 
-test("findings of a file are replaced by the next ones", () => {
-  const found = folded(until("fix_prices", "findings"));
-  expect(found.findings).toMatchObject({ "tests/test_prices.py": [{ code: "F821" }] });
-  expect(folded(story("fix_prices")).findings).toEqual({});
+test("what the checkers found stands where they found it", () => {
+  expect(itemsOf(folded(story("fix_prices")), "findings")).toMatchObject([
+    { paths: ["shop/prices.py", "tests/test_prices.py"], findings: [{ code: "F821" }] },
+    { paths: ["tests/test_prices.py"], findings: [] },
+  ]);
 });
 
 test("the end of a turn sums up what it did", () => {

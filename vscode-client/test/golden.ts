@@ -9,7 +9,8 @@ import type { SnapshotResult, Update, UpdateParams } from "../src/wire";
 export type Story = "fix_prices" | "stopped_and_failed";
 
 export function story(name: Story): UpdateParams[] {
-  return JSON.parse(readFileSync(join(import.meta.dirname, "golden", `${name}.json`), "utf8"));
+  const text = readFileSync(join(import.meta.dirname, "golden", `${name}.json`), "utf8");
+  return JSON.parse(text) as UpdateParams[];
 }
 
 /** The story up to and with its n-th update of a kind. */

@@ -89,7 +89,7 @@ test("whatever grows is rendered as if it had come at once", () => {
     let text = "";
     let grown = NOTHING;
     for (let piece = 0; piece < 25; piece += 1) {
-      text += bits[next(bits.length)];
+      text += bits[next(bits.length)] ?? "";
       grown = render(text, grown);
       expect([text, grown.blocks]).toEqual([text, render(text).blocks]);
     }

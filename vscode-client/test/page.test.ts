@@ -6,7 +6,14 @@ import { PANEL_COMMANDS } from "../src/messages";
 import { page } from "../src/page";
 
 const folder = join(import.meta.dirname, "..");
-const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+
+interface Manifest {
+  contributes: {
+    commands: { command: string }[];
+    configuration: { properties: Record<string, { scope: string }> };
+  };
+}
 
 test("the document allows nothing but our script and our style", () => {
   const html = page({ script: "s.js", style: "s.css", source: "vscode-webview:", nonce: "n0nce" });
@@ -18,14 +25,14 @@ test("the document allows nothing but our script and our style", () => {
 });
 
 test("every button of the panel runs a command that exists", () => {
-  const commands = manifest.contributes.commands.map((one: { command: string }) => one.command);
+  const commands = manifest.contributes.commands.map((one) => one.command);
   for (const name of PANEL_COMMANDS) expect(commands).toContain(`agent-ls.${name}`);
 });
 
 test("what chooses a program, an endpoint or a permission is not read from a workspace", () => {
   const settings = manifest.contributes.configuration.properties;
   for (const name of ["serverCommand", "python", "model", "mode"]) {
-    expect(settings[`agent-ls.${name}`].scope).toBe("machine");
+    expect(settings[`agent-ls.${name}`]?.scope).toBe("machine");
   }
 });
 

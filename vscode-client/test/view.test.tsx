@@ -64,12 +64,12 @@ function all(selector: string): Element[] {
 }
 
 function texts(selector: string): string[] {
-  return all(selector).map((one) => one.textContent ?? "");
+  return all(selector).map((one) => one.textContent);
 }
 
 async function click(name: string): Promise<void> {
   const button = all("button").find(
-    (one) => (one.getAttribute("aria-label") ?? one.textContent)?.trim() === name,
+    (one) => (one.getAttribute("aria-label") ?? one.textContent).trim() === name,
   );
   if (!button) throw new Error(`no button says ${name}; there are ${texts("button").join(", ")}`);
   await act(() => (button as HTMLButtonElement).click());
@@ -363,7 +363,7 @@ test("everything that can be clicked is a button or a link with a name", async (
     for (const params of [story(name), until(name, "tool_call_output")]) {
       await check(...told(params));
       const nameless = all("button, a").filter(
-        (one) => !(one.textContent?.trim() || one.getAttribute("aria-label")),
+        (one) => !(one.textContent.trim() || one.getAttribute("aria-label")),
       );
       expect(nameless).toEqual([]);
     }

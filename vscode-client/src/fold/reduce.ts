@@ -2,15 +2,13 @@
 //
 // A snapshot and the live stream go through the same functions, so a panel that was reloaded shows
 // what one that was open all the time shows.
-import type { SnapshotResult, ToolCallProgress, Update, UpdateParams } from "../wire";
-import type { AnswerItem, CallItem, ChangedFile, EndItem, Item, Keyed, State, Turn } from "./state";
-import { EMPTY } from "./state";
+import type { SnapshotResult, Update, UpdateParams } from "../wire";
+import { answered, chunk, discarded } from "./answers";
+import { called, onCall, printed, progressed } from "./calls";
+import { ended } from "./endings";
+import { add, type Kind, type Of, replace } from "./items";
+import { EMPTY, type State, type Turn } from "./state";
 
-/** How much of a running call's output is kept. */
-export const MAX_OUTPUT = 32_768;
-
-type Kind = Update["sessionUpdate"];
-type Of<K extends Kind> = Extract<Update, { sessionUpdate: K }>;
 type Folds = { [K in Kind]: (state: State, update: Of<K>) => State };
 
 /** The state after one more update; an update of a kind we do not know changes nothing. */
@@ -104,10 +102,7 @@ const FOLDS: Folds = {
         : call,
     ),
   tool_call_output: (state, update) =>
-    onCall(state, update.toolCallId, (call) => ({
-      ...call,
-      output: tail(call.output + update.content.text),
-    })),
+    onCall(state, update.toolCallId, (call) => printed(call, update.content.text)),
   file_edited: (state, update) =>
     onCall(state, update.toolCallId, (call) => ({ ...call, edits: [...call.edits, update] })),
   plan: (state, update) => ({ ...state, plan: update.entries }),
@@ -116,7 +111,8 @@ const FOLDS: Folds = {
   permission_resolved: (state, update) => resolved(state, update),
   question: (state, update) => ({ ...state, questions: [...state.questions, update] }),
   question_resolved: (state, update) => replied(state, update),
-  findings: (state, update) => found(state, update),
+  findings: (state, { paths, findings, problems }) =>
+    add(state, { kind: "findings", paths, findings, problems }),
   gate_failed: (state, update) =>
     add(state, { kind: "gate", origin: update.origin, text: update.text, isNudged: false }),
   notice: (state, update) => add(state, { kind: "notice", level: update.level, text: update.text }),
@@ -137,29 +133,8 @@ export function words(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-// The distributive form keeps the union's members apart when the key is left out.
-type Unkeyed<T> = T extends Keyed ? Omit<T, "key"> : never;
-
-function add(state: State, item: Unkeyed<Item>): State {
-  const keyed = { ...item, key: state.nextKey } as Item;
-  return { ...state, items: [...state.items, keyed], nextKey: state.nextKey + 1 };
-}
-
-function replace(state: State, index: number, item: Item): State {
-  const items = state.items.slice();
-  items[index] = item;
-  return { ...state, items };
-}
-
 function withTurn(state: State, change: Partial<Turn>): State {
   return state.turn ? { ...state, turn: { ...state.turn, ...change } } : state;
-}
-
-function tail(text: string): string {
-  if (text.length <= MAX_OUTPUT) return text;
-  const cut = text.slice(-MAX_OUTPUT);
-  const line = cut.indexOf("\n");
-  return line >= 0 && line < 2_000 ? cut.slice(line + 1) : cut;
 }
 
 function said(state: State, update: Of<"user_message_chunk">): State {
@@ -189,120 +164,6 @@ function nudged(state: State, origin: string, text: string): State {
   return add(state, { kind: "nudge", origin, text });
 }
 
-function streaming(state: State, stepId: string): number {
-  return state.items.findLastIndex(
-    (one) => one.kind === "answer" && one.isStreaming && one.stepId === stepId,
-  );
-}
-
-function openAnswer(state: State, stepId: string): [State, number] {
-  const index = streaming(state, stepId);
-  if (index >= 0) return [state, index];
-  const begun = add(state, {
-    kind: "answer",
-    stepId,
-    kept: "",
-    text: "",
-    keptThought: "",
-    thought: "",
-    isStreaming: true,
-  });
-  return [begun, begun.items.length - 1];
-}
-
-function chunk(before: State, stepId: string, field: "text" | "thought", text: string): State {
-  const [state, index] = openAnswer(before, stepId);
-  const item = state.items[index] as AnswerItem;
-  return replace(state, index, { ...item, [field]: item[field] + text });
-}
-
-function discarded(state: State, stepId: string): State {
-  const index = streaming(state, stepId);
-  if (index < 0) return state;
-  const item = state.items[index] as AnswerItem;
-  if (item.kept || item.keptThought) {
-    return replace(state, index, { ...item, text: "", thought: "" });
-  }
-  return { ...state, items: state.items.filter((_, at) => at !== index) };
-}
-
-function answered(before: State, update: Of<"agent_message">): State {
-  const [state, index] = openAnswer(before, update.stepId);
-  const item = state.items[index] as AnswerItem;
-  const thought = update.thought || item.thought;
-  const now: AnswerItem = {
-    ...item,
-    kept: item.kept + update.content.text,
-    text: "",
-    keptThought: item.keptThought + thought,
-    thought: "",
-    isStreaming: update.isPartial,
-  };
-  if (!now.kept && !now.keptThought && !now.isStreaming) {
-    return { ...state, items: state.items.filter((_, at) => at !== index) };
-  }
-  return replace(state, index, now);
-}
-
-const UNNAMED: Unkeyed<CallItem> = {
-  kind: "call",
-  id: "",
-  tool: "",
-  title: "",
-  toolKind: "other",
-  status: "pending",
-  input: null,
-  locations: [],
-  output: "",
-  result: null,
-  error: null,
-  durationMs: null,
-  edits: [],
-  refusal: "",
-  answer: null,
-};
-
-function callIndex(state: State, id: string): number {
-  return state.items.findLastIndex((one) => one.kind === "call" && one.id === id);
-}
-
-/** A read may start before the model has written all its calls: then it is known before its name. */
-function called(state: State, update: Of<"tool_call">): State {
-  const known = callIndex(state, update.toolCallId);
-  const early = known < 0 ? UNNAMED : (state.items[known] as CallItem);
-  const rest =
-    known < 0 ? state : { ...state, items: state.items.filter((_, index) => index !== known) };
-  return add(rest, {
-    ...early,
-    id: update.toolCallId,
-    tool: update.tool,
-    title: update.title,
-    toolKind: update.kind,
-    input: update.rawInput,
-  });
-}
-
-function onCall(before: State, id: string, change: (call: CallItem) => CallItem): State {
-  let state = before;
-  let index = callIndex(state, id);
-  if (index < 0) {
-    state = add(state, { ...UNNAMED, id });
-    index = state.items.length - 1;
-  }
-  return replace(state, index, change(state.items[index] as CallItem));
-}
-
-function progressed(call: CallItem, update: ToolCallProgress): CallItem {
-  return {
-    ...call,
-    status: update.status,
-    locations: update.locations ?? call.locations,
-    result: update.content?.text ?? call.result,
-    error: update.error ?? call.error,
-    durationMs: update.durationMs ?? call.durationMs,
-  };
-}
-
 const ANSWERS = {
   allow_once: "allowed",
   allow_session: "allowed",
@@ -328,62 +189,4 @@ function replied(state: State, update: Of<"question_resolved">): State {
   if (!question) return state;
   const questions = state.questions.filter((one) => one !== question);
   return add({ ...state, questions }, { kind: "asked", text: question.text, answer: update.text });
-}
-
-function found(state: State, update: Of<"findings">): State {
-  const findings = { ...state.findings };
-  for (const path of update.paths) delete findings[path];
-  for (const one of update.findings) {
-    findings[one.path] = [...(findings[one.path] ?? []), one];
-  }
-  const item = {
-    kind: "findings",
-    paths: update.paths,
-    findings: update.findings,
-    problems: update.problems,
-  } as const;
-  return add({ ...state, findings }, item);
-}
-
-function ended(state: State, update: Of<"turn_ended">): State {
-  const { turn } = state;
-  const first = turn?.firstKey ?? state.nextKey;
-  const items = state.items.map((one) =>
-    one.kind === "answer" && one.isStreaming ? { ...one, isStreaming: false } : one,
-  );
-  const mine = items.filter((one) => one.key >= first);
-  const isSaid = mine.some(
-    (one) => one.kind === "answer" && (one.kept + one.text).trim() === update.output.trim(),
-  );
-  const end: Omit<EndItem, "key"> = {
-    kind: "end",
-    status: update.status,
-    stopReason: update.stopReason,
-    reason: update.failureReason,
-    output: isSaid ? "" : update.output.trim(),
-    openTasks: update.openTasks,
-    steps: turn?.step ?? 0,
-    cost: (state.usage?.cost.amount ?? 0) - (turn?.costBefore ?? 0),
-    files: changedFiles(mine),
-  };
-  return add({ ...state, items, turn: null, approvals: [], questions: [] }, end);
-}
-
-/** The files that edits of these items changed, in order of the first change. */
-function changedFiles(items: readonly Item[]): ChangedFile[] {
-  const files = new Map<string, ChangedFile>();
-  for (const item of items) {
-    if (item.kind !== "call") continue;
-    for (const edit of item.edits) {
-      if (edit.status !== "applied" && edit.status !== "unconfirmed") continue;
-      const { location } = edit;
-      const sum = files.get(location.path) ?? { location, added: 0, removed: 0 };
-      files.set(location.path, {
-        location,
-        added: sum.added + edit.addedLines,
-        removed: sum.removed + edit.removedLines,
-      });
-    }
-  }
-  return [...files.values()];
 }

@@ -34,8 +34,6 @@ export interface State {
   questions: readonly QuestionAsked[];
   queue: readonly Queued[];
   plan: readonly PlanEntry[];
-  /** What the checkers say now, by path; a path without findings is not in it. */
-  findings: Readonly<Record<string, readonly FoundProblem[]>>;
   usage: UsageUpdate | null;
   /** Of the last stored event that is in here. */
   seq: number;
@@ -204,7 +202,6 @@ export const EMPTY: State = {
   questions: [],
   queue: [],
   plan: [],
-  findings: {},
   usage: null,
   seq: 0,
   nextKey: 0,

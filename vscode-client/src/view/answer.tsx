@@ -15,14 +15,18 @@ export function Markdown({ text }: { text: string }) {
   const act = (event: Event) => {
     const target = event.target as Element;
     const link = target.closest("a[data-href]");
-    if (link) return post({ type: "link", href: link.getAttribute("data-href") ?? "" });
+    if (link) {
+      post({ type: "link", href: link.getAttribute("data-href") ?? "" });
+      return;
+    }
     const button = target.closest("button.copy");
     if (!button) return;
     post({ type: "copy", text: button.closest(".code")?.querySelector("code")?.textContent ?? "" });
     button.textContent = "Copied";
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it listens for the links and buttons within
+    // It listens for the links and buttons within, which come as HTML.
+    // eslint-disable-next-line jsx-a11y/no-static-element-interactions
     <div
       class="markdown"
       onClick={act}

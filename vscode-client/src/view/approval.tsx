@@ -13,33 +13,25 @@ interface Props {
   failure: Failure | undefined;
 }
 
-const REJECTIONS: ReadonlySet<ApprovalChoice> = new Set(["reject_once", "reject_always"]);
-
 export function Approval({ request, more, failure }: Props) {
   const post = usePost();
-  const [note, setNote] = useState("");
   const [isSent, setSent] = useState(false);
+  /** The arguments while a person changes them. */
   const [draft, setDraft] = useState<string | null>(null);
   useEffect(() => setSent(false), [failure]);
-  const answer = (choice: ApprovalChoice) => {
+  const answer = (choice: ApprovalChoice, more: Partial<Words> = {}) => {
     setSent(true);
-    const { approvalId } = request;
-    const argumentsJson = choice === "amend" ? draft : null;
-    const words = REJECTIONS.has(choice) ? note.trim() : "";
-    post({ type: "approve", approvalId, choice, note: words, argumentsJson });
+    const words: Words = { note: "", argumentsJson: null, ...more };
+    post({ type: "approve", approvalId: request.approvalId, choice, ...words });
   };
-  const offered = (choice: ApprovalChoice) =>
-    request.options.find((one) => one.optionId === choice && choice !== "cancelled");
-  const allowing = request.options.filter((one) => one.optionId.startsWith("allow_"));
-  const reject = offered("reject_once");
-  const canAmend = offered("amend") !== undefined && request.rawInput !== null;
+  const parts: AnswerProps = { request, isSent, answer };
   return (
     <section class="card approval" aria-label={`Approval needed: ${request.title}`}>
       <header>
         <Icon name={KIND_ICONS[request.kind]} />
         <h2>{request.title}</h2>
         {more > 0 && <span class="badge">{more} more</span>}
-        {canAmend && (
+        {canAmend(request) && (
           <button
             type="button"
             class="tool"
@@ -56,62 +48,108 @@ export function Approval({ request, more, failure }: Props) {
         )}
       </header>
       {request.reason && <p class="reason">{request.reason}</p>}
-      {draft === null ? (
-        <Payload text={request.payload} label="Exactly what would happen" />
-      ) : (
-        <Amend draft={draft} onInput={setDraft} />
-      )}
+      {draft === null && <Payload text={request.payload} label="Exactly what would happen" />}
+      {draft !== null && <Amend {...parts} draft={draft} onInput={setDraft} />}
       {failure && (
         <p class="problem" role="alert">
           {failure.problem}
         </p>
       )}
-      <div class="buttons">
-        {draft === null ? (
-          allowing.map((option, index) => (
-            <button
-              key={option.optionId}
-              type="button"
-              class={index === 0 ? "primary" : "secondary"}
-              disabled={isSent}
-              title={grantWords(option.optionId, request)}
-              onClick={() => answer(option.optionId)}
-            >
-              {option.name}
-            </button>
-          ))
-        ) : (
-          <button
-            type="button"
-            class="primary"
-            disabled={isSent || !isJson(draft)}
-            onClick={() => answer("amend")}
-          >
-            Run with these
-          </button>
-        )}
-      </div>
-      {reject && draft === null && (
-        <form
-          class="rejection"
-          onSubmit={(event) => {
-            event.preventDefault();
-            answer("reject_once");
-          }}
-        >
-          <input
-            type="text"
-            value={note}
-            aria-label="Why not, or what to do instead"
-            placeholder="Why not, or what instead (optional)"
-            onInput={(event) => setNote(event.currentTarget.value)}
-          />
-          <button type="submit" class="secondary" disabled={isSent}>
-            {reject.name}
-          </button>
-        </form>
-      )}
+      {draft === null && <Allowing {...parts} />}
+      {draft === null && <Rejecting {...parts} />}
     </section>
+  );
+}
+
+interface Words {
+  note: string;
+  argumentsJson: string | null;
+}
+
+interface AnswerProps {
+  request: PermissionRequested;
+  isSent: boolean;
+  answer: (choice: ApprovalChoice, more?: Partial<Words>) => void;
+}
+
+function canAmend({ options, rawInput }: PermissionRequested): boolean {
+  return rawInput !== null && options.some((one) => one.optionId === "amend");
+}
+
+function Allowing({ request, isSent, answer }: AnswerProps) {
+  const allowing = request.options.filter((one) => one.optionId.startsWith("allow_"));
+  return (
+    <div class="buttons">
+      {allowing.map((option, index) => (
+        <button
+          key={option.optionId}
+          type="button"
+          class={index === 0 ? "primary" : "secondary"}
+          disabled={isSent}
+          title={grantWords(option.optionId, request)}
+          onClick={() => answer(option.optionId)}
+        >
+          {option.name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Rejecting({ request, isSent, answer }: AnswerProps) {
+  const [note, setNote] = useState("");
+  const reject = request.options.find((one) => one.optionId === "reject_once");
+  if (!reject) return null;
+  return (
+    <form
+      class="rejection"
+      onSubmit={(event) => {
+        event.preventDefault();
+        answer("reject_once", { note: note.trim() });
+      }}
+    >
+      <input
+        type="text"
+        value={note}
+        aria-label="Why not, or what to do instead"
+        placeholder="Why not, or what instead (optional)"
+        onInput={(event) => setNote(event.currentTarget.value)}
+      />
+      <button type="submit" class="secondary" disabled={isSent}>
+        {reject.name}
+      </button>
+    </form>
+  );
+}
+
+interface AmendProps extends AnswerProps {
+  draft: string;
+  onInput: (text: string) => void;
+}
+
+function Amend({ draft, onInput, isSent, answer }: AmendProps) {
+  return (
+    <>
+      <textarea
+        class="amend"
+        rows={Math.min(12, draft.split("\n").length + 1)}
+        spellcheck={false}
+        aria-label="The call's arguments as JSON"
+        aria-invalid={!isJson(draft)}
+        value={draft}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <div class="buttons">
+        <button
+          type="button"
+          class="primary"
+          disabled={isSent || !isJson(draft)}
+          onClick={() => answer("amend", { argumentsJson: draft })}
+        >
+          Run with these
+        </button>
+      </div>
+    </>
   );
 }
 
@@ -126,18 +164,4 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function Amend({ draft, onInput }: { draft: string; onInput: (text: string) => void }) {
-  return (
-    <textarea
-      class="amend"
-      rows={Math.min(12, draft.split("\n").length + 1)}
-      spellcheck={false}
-      aria-label="The call's arguments as JSON"
-      aria-invalid={!isJson(draft)}
-      value={draft}
-      onInput={(event) => onInput(event.currentTarget.value)}
-    />
-  );
 }

@@ -1,4 +1,5 @@
 // Where the person writes: sends, steers, queues and stops, and shows what that will cost.
+import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Queued, State } from "../fold/state";
 import type { ConfigResult, UsageUpdate } from "../wire";
@@ -8,6 +9,8 @@ import { Icon, MODE_ICONS } from "./icons";
 import type { Known } from "./store";
 
 const MAX_HEIGHT_PX = 240;
+
+type WhenBusy = Queued["whenBusy"];
 
 interface Props {
   session: State;
@@ -41,13 +44,7 @@ export function Composer({ session, config, unsent, compose, draft: kept, onDraf
     if (compose.text) write(compose.text + draft);
     box.current?.focus();
   }, [compose]);
-  useLayoutEffect(() => {
-    const area = box.current;
-    if (!area) return;
-    area.style.height = "auto";
-    area.style.height = `${Math.min(area.scrollHeight, MAX_HEIGHT_PX)}px`;
-  }, [draft]);
-  const send = (whenBusy: "steer" | "follow_up") => {
+  const send = (whenBusy: WhenBusy) => {
     // The field knows what was typed a moment ago, when it has not been drawn yet.
     const area = box.current;
     const text = area?.value.trim();
@@ -65,68 +62,12 @@ export function Composer({ session, config, unsent, compose, draft: kept, onDraf
         </p>
       )}
       <div class="box">
-        <textarea
-          ref={box}
-          rows={1}
-          value={draft}
-          aria-label={isBusy ? "Steer the agent" : "Ask the agent"}
-          placeholder={
-            isBusy ? "Steer it, or Alt+Enter for afterwards" : "Ask, or say what to change"
-          }
-          onInput={(event) => write(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-            event.preventDefault();
-            send(event.altKey ? "follow_up" : "steer");
-          }}
-        />
+        <Field box={box} draft={draft} isBusy={isBusy} onInput={write} onSend={send} />
         <div class="bar">
-          <button
-            type="button"
-            class="choice"
-            title="How much the agent may do without asking"
-            onClick={() => post({ type: "run", command: "pickMode" })}
-          >
-            <Icon name={MODE_ICONS[session.mode]} />
-            <span class="sr">Mode: </span>
-            <span class="name">
-              {config?.modes.find((one) => one.id === session.mode)?.name ?? modeName(session.mode)}
-            </span>
-          </button>
-          <button
-            type="button"
-            class="choice model"
-            title={session.model || "No model is chosen"}
-            onClick={() => post({ type: "run", command: "pickModel" })}
-          >
-            <span class="sr">Model: </span>
-            <span class="name">{modelName(session.model)}</span>
-          </button>
-          {config?.roots.some((root) => !root.isTrusted) && (
-            <button
-              type="button"
-              class="choice"
-              title="The agent runs nothing that this folder brings. Click to trust it."
-              onClick={() => post({ type: "run", command: "trustFolders" })}
-            >
-              <Icon name="restricted" />
-              <span class="sr">Not trusted</span>
-            </button>
-          )}
+          <Choices session={session} config={config} />
           <span class="space" />
           <Usage usage={session.usage} />
-          {isBusy && (
-            <button
-              type="button"
-              class="round stop"
-              title="Stop (Escape)"
-              disabled={session.turn?.isStopping}
-              aria-label="Stop"
-              onClick={() => post({ type: "stop" })}
-            >
-              <span aria-hidden="true" />
-            </button>
-          )}
+          {session.turn && <StopButton isStopping={session.turn.isStopping} />}
           {(!isBusy || draft.trim()) && (
             <button
               type="button"
@@ -142,6 +83,96 @@ export function Composer({ session, config, unsent, compose, draft: kept, onDraf
         </div>
       </div>
     </div>
+  );
+}
+
+interface FieldProps {
+  box: RefObject<HTMLTextAreaElement | null>;
+  draft: string;
+  isBusy: boolean;
+  onInput: (text: string) => void;
+  onSend: (whenBusy: WhenBusy) => void;
+}
+
+/** The field itself, as high as its text up to a limit. */
+function Field({ box, draft, isBusy, onInput, onSend }: FieldProps) {
+  useLayoutEffect(() => {
+    const area = box.current;
+    if (!area) return;
+    area.style.height = "auto";
+    area.style.height = `${Math.min(area.scrollHeight, MAX_HEIGHT_PX)}px`;
+  }, [draft]);
+  return (
+    <textarea
+      ref={box}
+      rows={1}
+      value={draft}
+      aria-label={isBusy ? "Steer the agent" : "Ask the agent"}
+      placeholder={isBusy ? "Steer it, or Alt+Enter for afterwards" : "Ask, or say what to change"}
+      onInput={(event) => onInput(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+        event.preventDefault();
+        onSend(event.altKey ? "follow_up" : "steer");
+      }}
+    />
+  );
+}
+
+function StopButton({ isStopping }: { isStopping: boolean }) {
+  const post = usePost();
+  return (
+    <button
+      type="button"
+      class="round stop"
+      title="Stop (Escape)"
+      aria-label="Stop"
+      disabled={isStopping}
+      onClick={() => post({ type: "stop" })}
+    >
+      <span aria-hidden="true" />
+    </button>
+  );
+}
+
+/** What holds for the session: each opens the editor's own list of alternatives. */
+function Choices({ session, config }: { session: State; config: ConfigResult | null }) {
+  const post = usePost();
+  const mode = config?.modes.find((one) => one.id === session.mode);
+  const isRestricted = config?.roots.some((root) => !root.isTrusted);
+  return (
+    <>
+      <button
+        type="button"
+        class="choice"
+        title={mode?.description ?? "How much the agent may do without asking"}
+        onClick={() => post({ type: "run", command: "pickMode" })}
+      >
+        <Icon name={MODE_ICONS[session.mode]} />
+        <span class="sr">Mode: </span>
+        <span class="name">{mode?.name ?? modeName(session.mode)}</span>
+      </button>
+      <button
+        type="button"
+        class="choice model"
+        title={session.model || "No model is chosen"}
+        onClick={() => post({ type: "run", command: "pickModel" })}
+      >
+        <span class="sr">Model: </span>
+        <span class="name">{modelName(session.model)}</span>
+      </button>
+      {isRestricted && (
+        <button
+          type="button"
+          class="choice"
+          title="The agent runs nothing that this folder brings. Click to trust it."
+          onClick={() => post({ type: "run", command: "trustFolders" })}
+        >
+          <Icon name="restricted" />
+          <span class="sr">Not trusted</span>
+        </button>
+      )}
+    </>
   );
 }
 

@@ -71,7 +71,7 @@ export function plural(value: number, one: string, many = `${one}s`): string {
 
 // Characters that hide or reorder what surrounds them, line ends and tabs left out.
 const UNSEEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // eslint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 
 /** Exact text with what cannot be seen spelled out, so that nobody allows what is hidden. */
@@ -82,7 +82,7 @@ export function visible(text: string): string {
 }
 
 // Colours and cursor movements that programs print for terminals.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// eslint-disable-next-line no-control-regex
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
 /** What a program printed, without what only a terminal understands. */

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { words } from "../fold/reduce";
 import type {
   AskedItem,
+  ChangedFile,
   CompactedItem,
   EndItem,
   FindingsItem,
@@ -11,7 +12,7 @@ import type {
   NudgeItem,
   ResumedItem,
 } from "../fold/state";
-import type { FoundProblem, StopReason } from "../wire";
+import type { FoundProblem, StopReason, TurnStatus } from "../wire";
 import { Markdown } from "./answer";
 import { Stat } from "./call";
 import { usePost } from "./context";
@@ -185,21 +186,23 @@ const ENDINGS: Record<StopReason, string> = {
   cancelled: "Stopped",
 };
 
+const ENDING_LOOKS: Partial<Record<TurnStatus, [IconName, string]>> = {
+  success: ["pass", "good"],
+  failed: ["error", "failed"],
+};
+
 export function End({ item }: { item: EndItem }) {
-  const post = usePost();
-  const isGood = item.status === "success";
-  const isFailed = item.status === "failed";
-  const icon = isGood ? "pass" : isFailed ? "error" : "circleSlash";
+  const [icon, look] = ENDING_LOOKS[item.status] ?? ["circleSlash", ""];
   const facts = [item.steps && plural(item.steps, "step"), money(item.cost)].filter(Boolean);
   return (
     <div class={`end ${item.status}`}>
       {item.output && <Markdown text={item.output} />}
       <div class="line note">
-        <Icon name={icon} class={isGood ? "good" : isFailed ? "failed" : ""} />
+        <Icon name={icon} class={look} />
         <span class="verb">{ENDINGS[item.stopReason]}</span>
         <span class="facts">{facts.join(" · ")}</span>
       </div>
-      {item.reason && <div class={isFailed ? "reason failed" : "reason"}>{item.reason}</div>}
+      {item.reason && <div class={`reason ${look}`}>{item.reason}</div>}
       {item.openTasks.length > 0 && (
         <ul class="open-tasks">
           {item.openTasks.map((task) => (
@@ -207,23 +210,28 @@ export function End({ item }: { item: EndItem }) {
           ))}
         </ul>
       )}
-      {item.files.length > 0 && (
-        <div class="files" role="group" aria-label="Changed files">
-          {item.files.map(({ location, added, removed }) => (
-            <button
-              key={location.path}
-              type="button"
-              class="file"
-              disabled={!location.uri}
-              onClick={() => location.uri && post({ type: "open", uri: location.uri, line: null })}
-            >
-              <Icon name="edit" />
-              <FileName path={location.path} />
-              <Stat edits={[{ addedLines: added, removedLines: removed }]} />
-            </button>
-          ))}
-        </div>
-      )}
+      {item.files.length > 0 && <Files files={item.files} />}
+    </div>
+  );
+}
+
+function Files({ files }: { files: readonly ChangedFile[] }) {
+  const post = usePost();
+  return (
+    <div class="files" role="group" aria-label="Changed files">
+      {files.map(({ location: { path, uri }, added, removed }) => (
+        <button
+          key={path}
+          type="button"
+          class="file"
+          disabled={!uri}
+          onClick={() => uri && post({ type: "open", uri, line: null })}
+        >
+          <Icon name="edit" />
+          <FileName path={path} />
+          <Stat edits={[{ addedLines: added, removedLines: removed }]} />
+        </button>
+      ))}
     </div>
   );
 }
