@@ -296,7 +296,7 @@ async def test_a_very_deep_folder_is_walked(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     assert await workspace(tmp_path).files() == ["a.txt"]
     # Python's own removal would call itself once per folder.
-    subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
+    await asyncio.to_thread(subprocess.run, ["rm", "-rf", str(tmp_path / "d")], check=True)
 
 
 async def test_the_project_tree_is_short_and_honest(tmp_path: Path) -> None:
