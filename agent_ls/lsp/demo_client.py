@@ -172,7 +172,7 @@ class DemoClient:
 
     async def stop(self) -> int:
         """Shut the server down and return its exit code; kills one that does not end."""
-        process = self._running()
+        process = self.process()
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_STOP_S):
                 await self.request("shutdown", None)
@@ -188,7 +188,7 @@ class DemoClient:
 
     async def kill(self) -> None:
         """Kill the server, as a crash would."""
-        process = self._running()
+        process = self.process()
         process.kill()
         await process.wait()
         await self._end()
@@ -416,7 +416,8 @@ class DemoClient:
 
     # How messages go.
 
-    def _running(self) -> asyncio.subprocess.Process:
+    def process(self) -> asyncio.subprocess.Process:
+        """Return the server's process."""
         if self._process is None:
             raise RuntimeError("the server was not started")
         return self._process
@@ -434,14 +435,14 @@ class DemoClient:
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         body = json.dumps(message).encode()
-        stdin = self._running().stdin
+        stdin = self.process().stdin
         assert stdin is not None
         with contextlib.suppress(ConnectionError):
             stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
             await stdin.drain()
 
     async def _read(self) -> None:
-        stdout = self._running().stdout
+        stdout = self.process().stdout
         assert stdout is not None
         try:
             while header := await stdout.readline():

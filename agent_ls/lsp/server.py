@@ -79,6 +79,9 @@ COMMANDS: Final[dict[str, str]] = {
 }
 """Command: the function in ``handlers`` that runs it as ``function(edge, *arguments)``."""
 
+_NOT_HELD = frozenset({types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS})
+"""Comes before everything is loaded, too; whatever came until then is taken over in loading."""
+
 _START_ANYWAY_S = 1.0
 """A client that never sends ``initialized`` is served all the same."""
 _SHUTDOWN_S = 0.3
@@ -95,7 +98,7 @@ def create_server(command_line: Mapping[str, Any] | None = None) -> AgentLanguag
     life = _Life(server, command_line or {})
     _register_life(server, life)
     for method, (module, options) in FEATURES.items():
-        server.feature(method, options)(_feature(life, module))
+        server.feature(method, options)(_feature(life, method, module))
     for command, place in COMMANDS.items():
         server.command(command)(_command(life, place))
     return server
@@ -117,6 +120,11 @@ class _Life:
         if self._edge is None:
             raise RuntimeError("agent-ls could not be loaded; its log says why")
         return self._edge
+
+    @property
+    def is_loaded(self) -> bool:
+        """Say whether there is an edge."""
+        return self._edge is not None
 
     def on_initialize(self, params: types.InitializeParams) -> None:
         """Hold what needs more than is loaded, and begin to load at the latest in a second."""
@@ -176,8 +184,10 @@ def _register_life(server: AgentLanguageServer, life: _Life) -> None:
     del on_initialize, on_initialized, on_shutdown
 
 
-def _feature(life: _Life, module: str) -> Any:
+def _feature(life: _Life, method: str, module: str) -> Any:
     async def handler(params: Any) -> Any:
+        if method in _NOT_HELD and not life.is_loaded:
+            return None
         handle = importlib.import_module(f"agent_ls.lsp.handlers.{module}").handle
         return await _told(handle(life.edge, params))
 

@@ -155,6 +155,18 @@ class Storyteller:
         """Change a file behind the editor's back."""
         (self.root / path).write_text(text)
 
+    async def step_write_large(self, path: str, megabytes: str) -> None:
+        """Put a file of text of that many megabytes there."""
+        with (self.root / path).open("wb") as file:
+            for _ in range(int(megabytes)):
+                file.write(b"0123456789abcde\n" * 65536)
+
+    async def step_add_folder(self, name: str, path: str) -> None:
+        """Open one more folder in the same window."""
+        folder = {"uri": self._uri(path), "name": name}
+        params = {"event": {"added": [folder], "removed": []}}
+        await self.editor.notify("workspace/didChangeWorkspaceFolders", params)
+
     async def step_prompt(self, text: str) -> None:
         await self.editor.execute("agent-ls.prompt", text)
 
