@@ -15,5 +15,7 @@ export default defineConfig({
             },
         },
     ],
-    test: { include: ["test/**/*.test.{ts,tsx}"], restoreMocks: true },
+    test: {
+    // A machine that is busy is not a defect.
+    testTimeout: 60_000, include: ["test/**/*.test.{ts,tsx}"], restoreMocks: true },
 });
