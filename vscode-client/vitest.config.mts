@@ -16,6 +16,9 @@ export default defineConfig({
         },
     ],
     test: {
-    // A machine that is busy is not a defect.
-    testTimeout: 60_000, include: ["test/**/*.test.{ts,tsx}"], restoreMocks: true },
+        // A machine that is busy is not a defect.
+        testTimeout: 60_000,
+        include: ["test/**/*.test.{ts,tsx}"],
+        restoreMocks: true,
+    },
 });
