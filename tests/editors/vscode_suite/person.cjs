@@ -1,6 +1,9 @@
 // What a person does with the agent's panel, in words; and where our server is.
 const fs = require('node:fs');
 
+// The first answer waits for the model host to load, on a machine that does other things, too.
+const LIMIT_MS = 40_000;
+
 /** The process of our server: a child of this extension host; null when there is none. */
 exports.server = () => {
   for (const pid of fs.readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
@@ -20,7 +23,7 @@ exports.agent = ({ screen }) => {
   /** Does something to the panel; a failure says what the panel showed. */
   const panel = async (what, words) => {
     try {
-      return await screen[what]({ panel: true, ...words });
+      return await screen[what]({ panel: true, limitMs: LIMIT_MS, ...words });
     } catch (error) {
       const shown = await screen.texts({ panel: true }).catch((one) => [String(one)]);
       throw new Error(`${error.message}\nThe panel showed:\n${shown.join('\n')}`);
@@ -29,7 +32,7 @@ exports.agent = ({ screen }) => {
   return {
     panel,
     /** Waits until the panel shows a text. */
-    shows: (text, selector = 'body') => panel('wait', { selector, text, limitMs: 20_000 }),
+    shows: (text, selector = 'body') => panel('wait', { selector, text }),
     /** Types a prompt and sends it. */
     say: async (words) => {
       await panel('fill', { selector: '.composer textarea', words });
