@@ -41,18 +41,18 @@ class Editor:
         *,
         env: Mapping[str, str] | None = None,
         log: Path | None = None,
-        on_message: Callable[[Message], None] | None = None,
     ) -> None:
         self.root = root
         self.buffers: dict[str, str] = {}
         self._versions: dict[str, int] = {}
-        self._on_message = on_message
         self._next_id = 0
         self._pending = bytearray()
         self._messages: list[Message] = []
         self._answers: dict[int, Message] = {}
         self.ended: dict[str, str] = {}
         """How each progress ended, by token."""
+        self.shown: list[str] = []
+        """Messages to the person, oldest first."""
         errors = log.open("ab") if log else None
         self.started_at = time.monotonic()
         self.process = subprocess.Popen(
@@ -148,7 +148,8 @@ class Editor:
         deadline = time.monotonic() + limit_s
         while not condition():
             if not self._read(deadline - time.monotonic()):
-                raise TimeoutError(f"waited {limit_s:g} s in vain for {what}")
+                shown = "".join(f"\n  shown: {text}" for text in self.shown)
+                raise TimeoutError(f"waited {limit_s:g} s in vain for {what}{shown}")
 
     def read_for(self, duration_s: float) -> None:
         """Read what comes for so long."""
@@ -201,8 +202,8 @@ class Editor:
         elif method == "$/progress" and message["params"]["value"]["kind"] == "end":
             value = message["params"]["value"]
             self.ended[str(message["params"]["token"])] = value.get("message", "")
-        if self._on_message:
-            self._on_message(message)
+        elif method == "window/showMessage":
+            self.shown.append(message["params"]["message"])
 
     def _answer(self, method: str, params: Message) -> Any:
         match method:
