@@ -1,0 +1,267 @@
+"""What the server announces exists, and small parts of the edge that need no server."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, Question
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.lsp import offers, wire
+from agent_ls.lsp.folders import roots_of
+from agent_ls.lsp.marks import Mark, Nudge, PendingEdit, Span
+from agent_ls.lsp.notices import Level, Notices
+from agent_ls.lsp.options import settings_in, settings_of, without_defaults
+from agent_ls.lsp.prompts import comment_prompt, selection_prompt, with_problems
+from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
+from agent_ls.safety.trust import TrustedFolders
+from agent_ls.syntax.comments import find_instructions
+
+HANDLERS = "agent_ls.lsp.handlers"
+
+
+@pytest.mark.parametrize("module", sorted({module for module, _ in FEATURES.values()}))
+def test_every_announced_method_has_a_handler_of_the_one_shape(module: str) -> None:
+    handle = importlib.import_module(f"{HANDLERS}.{module}").handle
+    assert inspect.iscoroutinefunction(handle)
+    assert list(inspect.signature(handle).parameters) == ["edge", "params"]
+
+
+@pytest.mark.parametrize("place", sorted(COMMANDS.values()))
+def test_every_announced_command_has_a_function(place: str) -> None:
+    module, _, name = place.partition(".")
+    function = getattr(importlib.import_module(f"{HANDLERS}.{module}"), name)
+    assert inspect.iscoroutinefunction(function)
+    assert next(iter(inspect.signature(function).parameters)) == "edge"
+
+
+def test_every_custom_request_is_served() -> None:
+    asked = {one.name for one in wire.METHODS if one.to_server}
+    assert asked == {name for name in FEATURES if name.startswith("agent/")}
+    assert AGENT_VERSION == wire.VERSION
+
+
+def test_handlers_stay_small() -> None:
+    folder = Path(inspect.getfile(importlib.import_module(HANDLERS))).parent
+    sizes = {path.name: len(path.read_text().splitlines()) for path in folder.glob("*.py")}
+    assert {name: size for name, size in sizes.items() if size > 100} == {}
+
+
+# Offers.
+
+DIAGNOSTIC = types.Diagnostic(types.Range(types.Position(0, 0), types.Position(0, 1)), "m")
+APPROVAL = ApprovalRequest(
+    id="apr_1",
+    call_id="c",
+    turn_id="t",
+    tool="run_command",
+    reason="r",
+    preview=Preview(title="Run: make", payload="make", grant="make *"),
+    digest="d",
+    choices=(
+        ApprovalChoice.ALLOW_ONCE,
+        ApprovalChoice.ALLOW_SESSION,
+        ApprovalChoice.REJECT_ONCE,
+        ApprovalChoice.AMEND,
+    ),
+)
+
+
+def titles(subject: Any) -> list[str]:
+    mark = Mark("ses_1", "u", Span.whole(0), subject)
+    return [one.title for one in offers.mark_offers(mark, DIAGNOSTIC)]
+
+
+@pytest.mark.parametrize(
+    "subject, expected",
+    [
+        (
+            APPROVAL,
+            [
+                "Agent: Allow once — Run: make",
+                "Agent: Allow for this session (make *) — Run: make",
+                "Agent: Reject — Run: make",
+                "Agent: Show — Run: make",
+            ],
+        ),
+        (
+            Question(id="q", turn_id="t", origin="o", text="Which?", options=("a", "b")),
+            ["Agent: answer “a” — Which?", "Agent: answer “b” — Which?"],
+        ),
+        (
+            Nudge("t", "text", is_running=False),
+            ["Agent: Continue", "Agent: Leave it", "Agent: Never for this session"],
+        ),
+        (
+            Nudge("t", "text", is_running=True),
+            ["Agent: Leave it", "Agent: Never for this session"],
+        ),
+        (
+            PendingEdit("edit-1", "u", 0, "Agent: edit a.py", types.WorkspaceEdit()),
+            ["Apply — Agent: edit a.py", "Discard — Agent: edit a.py"],
+        ),
+        (
+            Finding(path="a.py", checker="ruff", message="x" * 80),
+            ["Ask the agent to fix: " + "x" * 59 + "…"],
+        ),
+    ],
+)
+def test_a_mark_offers_what_can_be_done_about_it(subject: Any, expected: list[str]) -> None:
+    assert titles(subject) == expected
+
+
+def test_nothing_is_offered_as_preferred() -> None:
+    mark = Mark("ses_1", "u", Span.whole(0), APPROVAL)
+    assert not any(one.is_preferred for one in offers.mark_offers(mark, DIAGNOSTIC))
+
+
+@pytest.mark.parametrize(
+    "only, expected",
+    [
+        (["quickfix"], True),
+        ([""], True),
+        (["source.fixAll"], False),
+        (["quick"], False),
+        ([types.CodeActionKind.Refactor], False),
+    ],
+)
+def test_only_kinds_that_are_asked_for_are_given(only: list[Any], expected: bool) -> None:
+    assert offers.is_wanted(offers.stop_offer("ses_1", "p"), only) is expected
+
+
+def test_a_selection_that_ends_before_a_line_does_not_hold_it() -> None:
+    where = types.Range(types.Position(2, 0), types.Position(4, 0))
+    found = list(offers.selection_offers("u", where))
+    assert all(one.kind == types.CodeActionKind.RefactorRewrite for one in found)
+    assert found[0].command is not None
+    assert json.dumps(found[0].command.arguments).count('"lastLine": 3') == 1
+    cursor = types.Range(types.Position(2, 0), types.Position(2, 0))
+    assert list(offers.selection_offers("u", cursor)) == []
+
+
+# Prompts.
+
+
+def test_a_comments_prompt_holds_wish_place_and_surroundings() -> None:
+    text = "a = 1\r\n# agent: do it\r\nb = 2\r\n"
+    [comment] = find_instructions(text, language_id="python")
+    prompt = comment_prompt("x.py", text, comment)
+    assert prompt.startswith("do it\n")
+    assert "x.py, line 2" in prompt
+    assert "    1  a = 1\n    2  # agent: do it\n    3  b = 2" in prompt
+    assert "remove that comment" in prompt
+
+
+def test_a_long_selection_is_shown_by_its_ends() -> None:
+    text = "\n".join(f"line {number}" for number in range(1, 201))
+    prompt = selection_prompt("Explain.", "x.py", text, 0, 199)
+    assert "line 30\n       … 140 lines …\n  171  line 171" in prompt
+
+
+def test_problems_of_other_servers_are_told_where_they_are() -> None:
+    found = [
+        wire.EditorDiagnostic(line=line, end_line=line, message=f"m{line}", source="other")
+        for line in (1, 5)
+    ]
+    assert with_problems("p", found, 0, 2).endswith("- line 2: m1 (other)")
+    assert with_problems("p", found, 8, 9) == "p"
+
+
+# Settings and folders.
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({"agent": {"version": 1}}, {}),
+        ({"agent": {}, "model": "m"}, {"model": "m"}),
+        ({"settings": {"model": "m"}, "other": 1}, {"model": "m"}),
+    ],
+)
+def test_settings_come_with_the_options_in_two_ways(
+    options: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert settings_in(options) == expected
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ({"agent-ls": {"model": "m"}}, {"model": "m"}),
+        ({"model": "m"}, {"model": "m"}),
+        (None, {}),
+        ([], {}),
+        ({"agent-ls": None}, {}),
+    ],
+)
+def test_settings_come_with_the_configuration_with_our_section_or_without(
+    value: object, expected: dict[str, Any]
+) -> None:
+    assert settings_of(value) == expected
+
+
+def test_values_that_are_the_defaults_say_nothing() -> None:
+    values = {"mode": "ask", "model": "", "loop": {"parallel": True, "max_replans": 5}, "typo": 1}
+    assert without_defaults(values) == {"loop": {"max_replans": 5}, "typo": 1}
+
+
+def test_roots_are_the_folders_with_names_of_their_own(tmp_path: Path) -> None:
+    for name in ("a/src", "b/src"):
+        (tmp_path / name).mkdir(parents=True)
+    trust = TrustedFolders(tmp_path / "trusted.json")
+    trust.trust(tmp_path / "b")
+    folders = {(tmp_path / name).as_uri(): "src" for name in ("a/src", "b/src")}
+    folders |= {"untitled:1": "no", (tmp_path / "gone").as_uri(): "gone"}
+    found = roots_of(folders, [], trust)
+    assert [(one.name, one.is_trusted) for one in found] == [("src", False), ("src-2", True)]
+
+
+def test_without_a_folder_the_first_open_files_is_the_root(tmp_path: Path) -> None:
+    trust = TrustedFolders(tmp_path / "trusted.json")
+    uris = ["untitled:1", (tmp_path / "a.py").as_uri()]
+    assert [one.path for one in roots_of({}, uris, trust)] == [tmp_path.resolve()]
+    assert roots_of({}, ["untitled:1"], trust) == ()
+
+
+# Notices.
+
+
+def said(*events: e.Event) -> list[tuple[Level, str]]:
+    found: list[tuple[Level, str]] = []
+    notices = Notices(lambda level, text: found.append((level, text)), lambda _: True)
+    for seq, event in enumerate(events, 1):
+        notices.on_event(e.StoredEvent(session_id="s", seq=seq, at_ms=0, event=event))
+    return found
+
+
+def ended(status: TurnStatus, output: str = "", why: str = "") -> e.TurnEnded:
+    stop = StopReason.CANCELLED if status is TurnStatus.CANCELLED else StopReason.ERROR
+    return e.TurnEnded(turn_id="t", stop=stop, status=status, output=output, failure_reason=why)
+
+
+@pytest.mark.parametrize(
+    "event, expected",
+    [
+        (ended(TurnStatus.SUCCESS, "done"), [("log", "done")]),
+        (ended(TurnStatus.FAILED, "", "no key"), [("error", "The agent stopped: no key")]),
+        (ended(TurnStatus.PARTIAL, "", "limit"), [("warning", "The agent stopped: limit")]),
+        (ended(TurnStatus.CANCELLED, "", "stopped"), []),
+    ],
+)
+def test_the_end_of_a_turn_is_said_as_loud_as_it_is(
+    event: e.TurnEnded, expected: list[tuple[Level, str]]
+) -> None:
+    assert said(event) == expected
+
+
+def test_a_checker_that_cannot_run_is_shown_once() -> None:
+    event = e.FindingsReported(paths=(), problems=("no ruff",))
+    assert said(event, event) == [("warning", "no ruff"), ("log", "no ruff")]
