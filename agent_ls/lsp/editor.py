@@ -19,6 +19,7 @@ from agent_ls.lsp.documents import Snapshot
 from agent_ls.lsp.language_server import AgentLanguageServer
 from agent_ls.lsp.notices import Level
 from agent_ls.lsp.wire import SaveParams
+from agent_ls.safety.text import visible
 
 _log = logging.getLogger(__name__)
 
@@ -137,7 +138,10 @@ class EditorClient:
 
     def say(self, level: Level, text: str) -> None:
         """Show words, or write them to the client's log."""
-        params = {"type": _LEVELS[level].value, "message": text}
+        # The model's words and file names are in them. Some editors make links of Markdown, even
+        # ones that run commands.
+        plain = visible(text).replace("](", "] (")
+        params = {"type": _LEVELS[level].value, "message": plain}
         shown = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
         self._server.protocol.notify(shown, params)
 

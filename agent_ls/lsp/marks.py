@@ -17,6 +17,7 @@ from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.findings import Finding, Severity
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state import SessionState, TurnState
+from agent_ls.safety.text import visible
 
 SOURCE = "agent-ls"
 INCOMPLETE_ACTION = StopReason.INCOMPLETE_ACTION.value
@@ -112,13 +113,13 @@ class Mark:
                 asked = self.subject
                 return f"The agent asks: {asked.preview.title}\n{asked.reason}".rstrip()
             case Question():
-                return f"The agent asks: {self.subject.text}"
+                return f"The agent asks: {visible(self.subject.text)}"
             case Nudge():
                 return self.subject.text
             case PendingEdit():
                 return f"{self.subject.label}: waits for you to apply it"
             case Finding():
-                return self.subject.message
+                return visible(self.subject.message)
 
 
 class Documents(Protocol):

@@ -15,6 +15,7 @@ from agent_ls.domain.findings import Finding
 from agent_ls.lsp.marks import Mark, Nudge, PendingEdit
 from agent_ls.lsp.prompts import PromptArgument, finding_prompt, problem_prompt
 from agent_ls.lsp.updates import CHOICE_NAMES
+from agent_ls.safety.text import visible_line
 from agent_ls.syntax.comments import InstructionComment
 
 _TITLE_CHARACTERS = 60
@@ -171,5 +172,5 @@ def _pending_offers(
 
 
 def _short(text: str) -> str:
-    line = text.strip().partition("\n")[0]
+    line = visible_line(text.strip().partition("\n")[0])
     return line if len(line) <= _TITLE_CHARACTERS else line[: _TITLE_CHARACTERS - 1] + "…"

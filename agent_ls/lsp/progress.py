@@ -16,6 +16,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp.updates import call_title
+from agent_ls.safety.text import visible_line
 
 _REPORT_S = 0.25
 """What streams is shown this often at most."""
@@ -192,7 +193,7 @@ def _message(event: e.Event, shown: _Shown) -> str | None:
         case e.Moved(to=Phase.CLOSE):
             return "summing up"
         case e.ToolCallStarted():
-            return call_title(event.tool, event.arguments_json)
+            return visible_line(call_title(event.tool, event.arguments_json))
         case e.ApprovalRequested():
             return f"waiting for you: {event.request.preview.title}"
         case e.QuestionAsked():
@@ -206,4 +207,5 @@ def _message(event: e.Event, shown: _Shown) -> str | None:
 
 
 def _short(text: str, characters: int) -> str:
-    return text if len(text) <= characters else text[: characters - 1] + "…"
+    line = visible_line(text)
+    return line if len(line) <= characters else line[: characters - 1] + "…"

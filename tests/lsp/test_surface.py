@@ -17,6 +17,7 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import offers, wire
 from agent_ls.lsp.folders import roots_of
+from agent_ls.lsp.handlers.hover import approval_words
 from agent_ls.lsp.marks import Mark, Nudge, PendingEdit, Span
 from agent_ls.lsp.notices import Level, Notices
 from agent_ls.lsp.options import settings_in, settings_of, without_defaults
@@ -145,6 +146,15 @@ def test_a_selection_that_ends_before_a_line_does_not_hold_it() -> None:
     assert json.dumps(found[0].command.arguments).count('"lastLine": 3') == 1
     cursor = types.Range(types.Position(2, 0), types.Position(2, 0))
     assert list(offers.selection_offers("u", cursor)) == []
+
+
+def test_what_the_model_wrote_is_text_in_a_hover() -> None:
+    preview = Preview(title="![x](http://h/p.png) \u202eevil", payload="a ``` b\u200b")
+    request = APPROVAL.model_copy(update={"preview": preview})
+    shown = approval_words(request)
+    assert "![" not in shown
+    assert "\u202e" not in shown
+    assert "````\na ``` b\\u200b\n````" in shown
 
 
 # Prompts.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.calls import ToolKind
 from agent_ls.lsp.edge import Edge
+from agent_ls.safety.text import visible
 
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]()<>#|!~&]")
 _LANGUAGES = {ToolKind.EXECUTE: "sh", ToolKind.EDIT: "diff", ToolKind.DELETE: "diff"}
 
 
@@ -21,8 +25,8 @@ async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
             case ApprovalRequest():
                 parts.append(approval_words(mark.subject))
             case Question():
-                options = "".join(f"\n- {option}" for option in mark.subject.options)
-                parts.append(f"**The agent asks:** {mark.subject.text}\n{options}")
+                options = "".join(f"\n- {plain(option)}" for option in mark.subject.options)
+                parts.append(f"**The agent asks:** {plain(mark.subject.text)}\n{options}")
             case _:
                 continue
     if not parts:
@@ -37,9 +41,14 @@ def approval_words(request: ApprovalRequest) -> str:
     fence = _fence(preview.payload)
     language = _LANGUAGES.get(preview.kind, "")
     return (
-        f"**The agent asks:** {preview.title}\n\n"
-        f"{fence}{language}\n{preview.payload}\n{fence}\n\n{request.reason}"
+        f"**The agent asks:** {plain(preview.title)}\n\n"
+        f"{fence}{language}\n{visible(preview.payload)}\n{fence}\n\n{plain(request.reason)}"
     ).rstrip()
+
+
+def plain(text: str) -> str:
+    """Return text that Markdown shows as it is: no links, no pictures, nothing hidden."""
+    return _MARKDOWN.sub(r"\\\g<0>", visible(text))
 
 
 def _fence(payload: str) -> str:
