@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -42,6 +42,9 @@ _NOT_INSTALLED = frozenset(
 """Say that a package or its types are missing: outside of any project that proves nothing."""
 
 
+_AT_ONCE = 2
+
+
 class TscOptions(Record):
     """Which TypeScript, and how it is run."""
 
@@ -67,6 +70,10 @@ class Tsc:
     name: ClassVar[str] = "tsc"
     workspace: Workspace
     options: TscOptions = TscOptions()
+    _places: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False, repr=False, compare=False
+    )
+    """Several edits at once would each start a compiler, and each takes hundreds of megabytes."""
 
     def handles(self, path: str) -> bool:
         """Say whether a change of this file can matter to TypeScript."""
@@ -91,7 +98,7 @@ class Tsc:
             by_root.setdefault(root, {})[path] = text
         reports = await asyncio.gather(
             *(
-                self._check_root(root, [path for at, path in changed if at == root], known)
+                self._check_in_turn(root, [path for at, path in changed if at == root], known)
                 for root, known in by_root.items()
             )
         )
@@ -103,6 +110,12 @@ class Tsc:
             checkers=(self.name,) if ran else (),
             problems=tuple(dict.fromkeys(problems)),
         )
+
+    async def _check_in_turn(
+        self, root: Root, changed: list[Path], known: Mapping[Path, str | None]
+    ) -> CheckReport:
+        async with self._places:
+            return await self._check_root(root, changed, known)
 
     def _located(
         self, texts: Mapping[str, str | None], problems: list[str]
