@@ -15,6 +15,7 @@ from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question,
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.goals import Goal, Proof
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
@@ -91,6 +92,8 @@ class TurnStarted(_Event):
     turn_id: str
     prompt: str
     anchor: Anchor | None = None
+    goal: Goal | None = None
+    """Makes it a goal turn: what must be true in the end, and how that is proven."""
 
 
 class PrefixSet(_Event):
@@ -191,6 +194,14 @@ class GateFailed(_Event):
     type: Literal["gate_failed"] = "gate_failed"
     origin: str
     text: str
+
+
+class GoalChecked(_Event):
+    """Commands or criteria of the turn's goal were looked at; later changes undo what it says."""
+
+    type: Literal["goal_checked"] = "goal_checked"
+    origin: str
+    proofs: tuple[Proof, ...]
 
 
 class FindingsReported(_Event):
@@ -348,6 +359,7 @@ Event = Annotated[
     | Answered
     | NudgeAdded
     | GateFailed
+    | GoalChecked
     | FindingsReported
     | CallDecided
     | ApprovalRequested

@@ -14,6 +14,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.calls import Effect, ToolCall, ToolResult
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.goals import Goal
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
@@ -52,6 +53,8 @@ class TurnState:
     turn_id: str
     prompt: str
     anchor: e.Anchor | None = None
+    goal: Goal | None = None
+    """None: an ordinary turn."""
     phase: Phase = Phase.CHECK
     stop: StopReason | None = None
     why: str = ""
@@ -184,7 +187,12 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
         case e.TurnStarted():
             return replace(
                 _said(state, UserMessage(text=event.prompt)),
-                turn=TurnState(turn_id=event.turn_id, prompt=event.prompt, anchor=event.anchor),
+                turn=TurnState(
+                    turn_id=event.turn_id,
+                    prompt=event.prompt,
+                    anchor=event.anchor,
+                    goal=event.goal,
+                ),
                 turns=state.turns + 1,
                 title=state.title or event.prompt.strip().partition("\n")[0][:80],
                 queue=_without_first(state.queue, event.prompt),

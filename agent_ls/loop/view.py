@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from agent_ls.domain import events as e
 from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.goals import Goal
 from agent_ls.domain.messages import Message, UserMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
@@ -39,6 +40,11 @@ class TurnView:
     def mode(self) -> Mode:
         """Return the permission mode."""
         return self.session.mode
+
+    @property
+    def goal(self) -> Goal | None:
+        """Return what the turn is for; None for an ordinary turn."""
+        return self.turn.goal
 
     @property
     def messages(self) -> tuple[Message, ...]:

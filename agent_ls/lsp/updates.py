@@ -99,6 +99,8 @@ class Translation:
                 return self._of_call(event)
             case e.NudgeAdded() | e.GateFailed() | e.FindingsReported() | e.PlanUpdated():
                 return [self._of_judgement(event)]
+            case e.GoalChecked():
+                return [_of_goal(event)]
             case _:
                 assert_never(event)
 
@@ -429,6 +431,16 @@ def _of_recovery(event: e.RecoveryChosen) -> list[wire.Update]:
     if event.wait_s:
         words += f" (in {event.wait_s:g} s)"
     return [_notice("warning", event.origin, words)]
+
+
+def _of_goal(event: e.GoalChecked) -> wire.NoticeUpdate:
+    """Say how much of the goal holds."""
+    missing = [one.of for one in event.proofs if not one.is_met]
+    met = len(event.proofs) - len(missing)
+    words = f"Goal: {met} of {len(event.proofs)} proven."
+    return _notice(
+        "info", event.origin, f"{words} Missing: {'; '.join(missing)}" if missing else words
+    )
 
 
 def _notice(level: str, origin: str, text: str) -> wire.NoticeUpdate:

@@ -173,6 +173,8 @@ def _of_policies(event: ev.Event) -> list[str]:
             return [f"   ⚠️  {origin}: {short(text)}"]
         case ev.GateFailed(origin=origin, text=text):
             return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
+        case ev.GoalChecked(proofs=proofs):
+            return [f"   {'✓' if one.is_met else '✗'} {short(one.of)}" for one in proofs]
         case ev.QuestionAsked(question=question):
             return [f"   ❓ {short(question.text)} ({question.origin})"]
         case ev.QuestionResolved(answer=answer):

@@ -24,6 +24,7 @@ from agent_ls.domain.events import (
     TurnEnded,
     TurnStarted,
 )
+from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
@@ -77,12 +78,17 @@ class Session:
         prompt: str,
         *,
         anchor: Anchor | None = None,
+        goal: Goal | None = None,
         when_busy: Literal["steer", "follow_up"] = "steer",
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue for it or after it.
 
+        With a ``goal`` the prompt is further words to it and may be empty; a queued one is words.
+
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty.
         """
+        if goal is not None:
+            prompt = goal.as_prompt(prompt)
         if not prompt.strip():
             raise AgentLsError("The prompt is empty: say what to do.")
         running = self.state.turn
@@ -91,11 +97,15 @@ class Session:
             # A turn that a dead process left open goes on with these words.
             self.resume()
             return running.turn_id
-        return await self._start(prompt, anchor)
+        return await self._start(prompt, anchor, goal)
 
-    async def _start(self, prompt: str, anchor: Anchor | None = None) -> str:
+    async def _start(
+        self, prompt: str, anchor: Anchor | None = None, goal: Goal | None = None
+    ) -> str:
         turn_id = self._kit.ids.new("trn")
-        await self._recorder.emit(TurnStarted(turn_id=turn_id, prompt=prompt, anchor=anchor))
+        await self._recorder.emit(
+            TurnStarted(turn_id=turn_id, prompt=prompt, anchor=anchor, goal=goal)
+        )
         self._run()
         return turn_id
 

@@ -45,6 +45,10 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             return _recovery_chosen(cursor, event)
         case ev.GateFailed(origin=origin, text=text):
             return _validated(cursor, {"gate": origin, "passed": False, "text": cut(text)})
+        case ev.GoalChecked(origin=origin, proofs=proofs):
+            met = [one.of for one in proofs if one.is_met]
+            failed = [one.of for one in proofs if not one.is_met]
+            return _validated(cursor, {"goal": origin, "met": [*met], "failed": [*failed]})
         case ev.FindingsReported() as event:
             return _validated(cursor, _findings(event))
         case ev.CallDecided() as event:

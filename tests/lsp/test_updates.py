@@ -18,6 +18,7 @@ from agent_ls.domain.approvals import (
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolKind, ToolResult
 from agent_ls.domain.edits import DeleteFile
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.goals import Proof
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
@@ -124,6 +125,16 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         [{"sessionUpdate": "user_message_chunk", "origin": "compile"}],
     ),
     (e.GateFailed(origin="compile", text="bad"), [{"sessionUpdate": "gate_failed", "text": "bad"}]),
+    (
+        e.GoalChecked(
+            origin="verification",
+            proofs=(
+                Proof(of="pytest", is_met=True, by="command"),
+                Proof(of="API kept.", is_met=False, by="model"),
+            ),
+        ),
+        [{"sessionUpdate": "notice", "text": "Goal: 1 of 2 proven. Missing: API kept."}],
+    ),
     (
         e.FindingsReported(
             paths=("a.py",), findings=(Finding(path="a.py", checker="ruff", message="m"),)

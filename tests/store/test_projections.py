@@ -8,6 +8,7 @@ import pytest
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.goals import Proof
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.store.changes import AbandonCalls, Change, Cursor, Write
@@ -38,8 +39,8 @@ def test_every_kind_of_event_is_projected_or_known_to_change_nothing() -> None:
     for kind in quiet:
         fields = {name: field for name, field in kind.model_fields.items() if field.is_required()}
         made = kind.model_construct(**dict.fromkeys(fields, ""))
-        if isinstance(made, ev.ModeChanged | ev.ModelChanged):
-            continue  # The contract has them.
+        if isinstance(made, ev.ModeChanged | ev.ModelChanged | ev.GoalChecked):
+            continue  # The contract has the first two, a test below the last.
         check(IN_STEP, made)
 
 
@@ -77,6 +78,19 @@ def test_a_turns_end_marks_the_calls_that_never_got_a_result() -> None:
         AbandonCalls("trn_1", 1_010),
     )
     assert after == Cursor(turns=1)
+
+
+def test_what_was_proven_of_a_goal_is_part_of_the_steps_validation() -> None:
+    proofs = (
+        Proof(of="pytest", is_met=True, by="command"),
+        Proof(of="API kept.", is_met=False, by="model"),
+    )
+    said = {"goal": "verification", "met": ["pytest"], "failed": ["API kept."]}
+    check(
+        IN_STEP,
+        ev.GoalChecked(origin="verification", proofs=proofs),
+        Write("steps", "stp_1", {"validation": [said]}),
+    )
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,9 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  nudge {event.origin}: {_quoted(event.text)}"
         case e.GateFailed():
             return f"  gate {event.origin} failed"
+        case e.GoalChecked():
+            said = [f"{'met' if one.is_met else 'not met'} {one.of}" for one in event.proofs]
+            return f"  goal checked by {event.origin}: {'; '.join(said)}"
         case e.FindingsReported():
             found = [f"{f.path}:{f.start_line + 1} {f.checker} {f.code}" for f in event.findings]
             return f"  findings in {' '.join(event.paths)}: {'; '.join(found) or 'none'}"

@@ -1,0 +1,101 @@
+"""What a goal turn is for, and how one can tell that it was reached. Source: seed 004."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.record import Record
+
+
+def _from_text(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
+
+
+class Criterion(Record):
+    """One thing that must be true in the end."""
+
+    text: str = Field(min_length=1)
+    command: str = ""
+    """Proves it by exiting with 0; empty: it is judged, not run."""
+
+
+class Goal(Record):
+    """A goal with its acceptance criteria, constraints and required tests."""
+
+    text: str = Field(min_length=1)
+    acceptance: tuple[Annotated[Criterion, BeforeValidator(_from_text)], ...] = ()
+    """A plain text stands for a criterion without a command."""
+    constraints: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    """Commands that must exit with 0."""
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Return every command that has to succeed: the criteria's, then the tests, each once."""
+        of_criteria = (one.command for one in self.acceptance if one.command)
+        return tuple(dict.fromkeys((*of_criteria, *self.tests)))
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """Return the criteria that no command can prove."""
+        return tuple(one.text for one in self.acceptance if not one.command)
+
+    def as_prompt(self, words: str = "") -> str:
+        """Return what the model is told: the goal, how it will be judged, then further words."""
+        parts = [self.text.strip()]
+        if self.acceptance:
+            parts.append("Acceptance criteria:\n" + "\n".join(map(_line, self.acceptance)))
+        if self.constraints:
+            parts.append("Constraints:\n" + "\n".join(f"- {one}" for one in self.constraints))
+        if self.tests:
+            tests = "\n".join(f"- `{one}`" for one in self.tests)
+            parts.append(f"Required tests, each has to exit with 0:\n{tests}")
+        if words.strip():
+            parts.append(words.strip())
+        return "\n\n".join(parts)
+
+
+def _line(criterion: Criterion) -> str:
+    proof = f" (proven by `{criterion.command}`)" if criterion.command else ""
+    return f"- {criterion.text}{proof}"
+
+
+class Proof(Record):
+    """Whether one command or criterion of the goal holds, and who says so."""
+
+    of: str
+    """The command, or the criterion's text."""
+    is_met: bool
+    by: Literal["command", "model"]
+    evidence: str = ""
+    """The end of the output, or the model's reason."""
+
+
+def parse_goal(text: str, *, name: str) -> Goal:
+    """Return the goal that a file holds: JSON when it begins with ``{``, else TOML.
+
+    The keys are those of ``Goal``; ``goal`` is accepted for ``text``.
+    Errors: ``SettingsError`` that names the file, the key and what is wrong.
+    """
+    try:
+        data: Any = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"{name} is neither TOML nor JSON: {error}.") from None
+    values = dict(cast("Mapping[str, Any]", data))
+    if "goal" in values and "text" not in values:
+        values["text"] = values.pop("goal")
+    try:
+        return Goal.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "goal"
+        raise SettingsError(
+            f"{name}: {key}: {first['msg']}. A goal has `goal`, and may have `acceptance`, "
+            "`constraints` and `tests`."
+        ) from None
