@@ -12,11 +12,9 @@ import pytest
 
 from agent_ls.loop.ports import Provider
 from tests.support.archive import Archive, read_archive
-from tests.support.scripted import scripted
+from tests.support.stories import all_stories, opened_story, tell, write_files
 from tests.support.trace import trace_of
-from tests.support.turns import open_test_sessions, run_turn_of
 
-STORIES = Path(__file__).parents[1] / "transcripts"
 UPDATES = os.environ.get("UPDATE_GOLDEN") == "1"
 
 
@@ -30,23 +28,9 @@ async def check(path: Path, folder: Path, host: Provider, port: int) -> None:
 
 
 async def _told(story: Archive, folder: Path, host: Provider, port: int) -> Archive:
-    for name, text in story.below("file").items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8", newline="")
-    answers = [line for line in story.members.get("answers", "").splitlines() if line.strip()]
-    is_alone = "alone" in story.members
-    async with (
-        scripted(story.members["model"], port=port),
-        open_test_sessions(
-            folder,
-            host,
-            settings_toml=story.members.get("settings", ""),
-            is_attended=not is_alone,
-        ) as sessions,
-    ):
-        session = await sessions.create()
-        _, events = await run_turn_of(session, story.members["prompt"].strip(), answers)
+    write_files(story, folder)
+    async with opened_story(story, folder, host, port) as (sessions, _):
+        _, events = await tell(story, sessions)
     members = {
         name: text
         for name, text in story.members.items()
@@ -64,9 +48,7 @@ async def _told(story: Archive, folder: Path, host: Provider, port: int) -> Arch
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize(
-    "path", [pytest.param(one, id=one.stem) for one in sorted(STORIES.glob("*.txt"))]
-)
+@pytest.mark.parametrize("path", [pytest.param(one, id=one.stem) for one in all_stories()])
 async def test_a_story_happens_as_it_is_told(
     path: Path, tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:

@@ -1,0 +1,73 @@
+"""Told turns: one text archive each, with the files, the prompt, the model's part, the answers.
+
+Whoever runs them takes them from here: the golden transcripts, and the sweep that cuts them off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from agent_ls.domain.events import Event
+from agent_ls.loop.ports import Provider, Reader
+from agent_ls.providers.scenario import Scenario
+from agent_ls.providers.scripted import ScriptedModel
+from agent_ls.session.session import Session
+from agent_ls.session.sessions import Sessions
+from tests.support.archive import Archive
+from tests.support.scripted import scripted
+from tests.support.turns import open_test_sessions, run_turn_of
+
+STORIES = Path(__file__).parents[1] / "transcripts"
+
+
+def all_stories() -> list[Path]:
+    """Return every told turn, in a steady order."""
+    return sorted(STORIES.glob("*.txt"))
+
+
+def write_files(story: Archive, folder: Path) -> None:
+    """Put the story's files into its folder."""
+    for name, text in story.below("file").items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8", newline="")
+
+
+def answers_of(story: Archive) -> list[str]:
+    """Return what the person answers, in order."""
+    return [line for line in story.members.get("answers", "").splitlines() if line.strip()]
+
+
+@asynccontextmanager
+async def opened_story(
+    story: Archive,
+    folder: Path,
+    host: Provider,
+    port: int,
+    *,
+    scenario: Scenario | None = None,
+) -> AsyncIterator[tuple[Sessions, ScriptedModel]]:
+    """Open sessions as the story sets them, with its model; another scenario is not held to."""
+    async with (
+        scripted(scenario or story.members["model"], port=port, is_strict=not scenario) as model,
+        open_test_sessions(
+            folder,
+            host,
+            settings_toml=story.members.get("settings", ""),
+            is_attended="alone" not in story.members,
+        ) as sessions,
+    ):
+        yield sessions, model
+
+
+async def tell(
+    story: Archive, sessions: Sessions, follow: Callable[[Session], Reader] | None = None
+) -> tuple[Session, list[Event]]:
+    """Run the story's prompt to its end; return the session and the turn's events."""
+    session = await sessions.create()
+    if follow is not None:
+        session.follow(follow(session))
+    _, events = await run_turn_of(session, story.members["prompt"].strip(), answers_of(story))
+    return session, events
