@@ -23,6 +23,7 @@ from agent_ls.settings import Settings, store_place
 from agent_ls.store.sql_store import open_store
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
+from agent_ls.workspace.file_claims import FileClaims
 
 
 class SystemClock:
@@ -75,6 +76,7 @@ async def open_sessions(
         "runner": ShellRunner(),
         "checks": _compile_checks(settings, workspace),
     }
+        "claims": FileClaims(clock),
 
     async def close() -> None:
         await asyncio.gather(store.close(), *(() if provider else (host.close(),)))

@@ -25,6 +25,7 @@ from agent_ls.policies.gates.incomplete_action import IncompleteAction
 from agent_ls.policies.gates.open_tasks import OpenTasks
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
+from agent_ls.policies.guards.file_claim import FileClaim
 from agent_ls.policies.guards.path_guard import PathGuard
 from agent_ls.policies.injections.files_changed import FilesChanged
 from agent_ls.policies.injections.recitation import Recitation
@@ -83,7 +84,7 @@ RECOVERIES: tuple[type[Any], ...] = (
 )
 """What to do with a bad attempt; errors first, the first that acts wins."""
 
-GUARDS: tuple[type[Any], ...] = (PathGuard, CommandGuard, Approval)
+GUARDS: tuple[type[Any], ...] = (PathGuard, CommandGuard, Approval, FileClaim)
 """Before every call; deny before ask before allow."""
 
 FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, MaskSecrets, TruncateResult)

@@ -256,6 +256,21 @@ class Store(Protocol):
         ...
 
     async def get_blob(self, digest: str) -> bytes | None:
+class Claims(Protocol):
+    """Which agent works on which file right now, so that agents side by side do not collide.
+
+    A claim is a lease: an agent that dies, or forgets, holds nobody up for long.
+    """
+
+    def claim(self, path: str, owner: str, ttl_s: float) -> str | None:
+        """Take or renew a file for ``owner``; return who holds it when that is somebody else."""
+        ...
+
+    def release(self, owner: str) -> None:
+        """Give back everything that ``owner`` holds."""
+        ...
+
+
         """Return stored bytes."""
         ...
 
