@@ -18,6 +18,7 @@ from agent_ls.domain.ids import Ids
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports import CompileChecks, Provider, Root, Workspace
 from agent_ls.safety.trust import TrustedFolders, trust_file
+from agent_ls.session.adviser import SideModel
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place
 from agent_ls.store.sql_store import open_store
@@ -86,7 +87,14 @@ async def open_sessions(
         workspace=workspace,
         clock=clock,
         ids=ids,
-        build_kit=lambda approver: _kit(settings, {**ports, "approver": approver}),
+        build_kit=lambda approver, recorder: _kit(
+            settings,
+            {
+                **ports,
+                "approver": approver,
+                "adviser": SideModel(recorder, host, clock, settings.models),
+            },
+        ),
         mode=settings.mode,
         model=settings.model,
         is_attended=is_attended,
@@ -109,6 +117,7 @@ def _kit(settings: Settings, ports: Mapping[str, Any]) -> Kit:
     tools = built(catalogue.TOOLS, settings.tools)
     return Kit(
         options=settings.loop,
+        models=settings.models,
         clock=ports["clock"],
         ids=ports["ids"],
         provider=ports["provider"],

@@ -21,7 +21,7 @@ from pydantic import ValidationError, create_model
 from agent_ls import catalogue
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
-from agent_ls.loop.options import LoopOptions
+from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.safety.trust import TrustedFolders, trust_file
 
 _ENV = "AGENT_LS_"
@@ -78,6 +78,8 @@ class Settings(Record):
     """An SQLAlchemy URL; empty: SQLite in the user's data folder."""
     loop: LoopOptions = LoopOptions()
     """The machine's own numbers."""
+    models: ModelOptions = ModelOptions()
+    """Which models are asked besides the main one."""
     provider: catalogue.PROVIDER_OPTIONS = catalogue.PROVIDER_OPTIONS()
     """How models are reached."""
     checkers: CheckerSettings = CheckerSettings()

@@ -17,7 +17,7 @@ from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Goal, Proof
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.model_io import FinishReason, ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
@@ -321,6 +321,41 @@ class Compacted(_Event):
     after_tokens: int
 
 
+class AdviceGiven(_Event):
+    """A side model was asked for a short text: a real request, whose usage counts."""
+
+    type: Literal["advice_given"] = "advice_given"
+    origin: str
+    """The policy that asked."""
+    role: ModelRole
+    model: str
+    text: str = ""
+    """The answer; empty when it failed."""
+    failure: str | None = None
+    """A ``ProviderFailure`` word."""
+    message: str = ""
+    usage: Usage = Usage()
+    duration_ms: int = 0
+
+
+class WrapUpRequested(_Event):
+    """Somebody asked the turn to come to an end in good order."""
+
+    type: Literal["wrap_up_requested"] = "wrap_up_requested"
+    by: str
+    text: str = ""
+    """What the last answer should hold; empty: the usual."""
+
+
+class MonitorAlerted(_Event):
+    """A reader outside the loop saw that the turn gets nowhere."""
+
+    type: Literal["monitor_alerted"] = "monitor_alerted"
+    pattern: Literal["alternation", "near_equal", "no_progress"]
+    text: str
+    """What was seen, for the model and for a person."""
+
+
 class CancelRequested(_Event):
     """Somebody asked the turn to stop; recorded before the running work is cancelled."""
 
@@ -372,6 +407,9 @@ Event = Annotated[
     | ToolCallFinished
     | PlanUpdated
     | Compacted
+    | AdviceGiven
+    | WrapUpRequested
+    | MonitorAlerted
     | CancelRequested
     | TurnEnded,
     Field(discriminator="type"),

@@ -13,6 +13,17 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.usage import Usage
 
 
+class ModelRole(StrEnum):
+    """What a model is asked for."""
+
+    MAIN = "main"
+    """The turn's own steps."""
+    CHEAP = "cheap"
+    """Summaries, confidence, evaluation; the main one unless another is set."""
+    FALLBACK = "fallback"
+    """When the main one gives no answer any more; off unless one is set."""
+
+
 class ToolSpec(Record):
     """A tool as the model sees it."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.model_io import ToolSpec
-from agent_ls.loop.options import LoopOptions
+from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.loop.ports import Approver, Clock, Provider, Store, Workspace
 from agent_ls.loop.sockets import Check, Compactor, FollowUp, Gate, Guard, Injection, Recovery, Tool
 
@@ -18,6 +18,7 @@ class Kit:
     """The parts of one session's turns, in the catalogue's order."""
 
     options: LoopOptions
+    models: ModelOptions
     clock: Clock
     ids: Ids
     provider: Provider

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from agent_ls.domain.record import Record
+
+
+class ModelOptions(Record):
+    """Which models are asked besides the main one."""
+
+    cheap: str = ""
+    """For summaries, confidence and evaluation, a litellm model name; empty: the main model."""
+    fallback: str = ""
+    """Asked when the main model's retries are used up; empty: off."""
+    advice_timeout_s: float = Field(default=60.0, gt=0)
+    """How long a summary, a confidence or an evaluation may take."""
 
 
 class LoopOptions(Record):

@@ -14,7 +14,7 @@ from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question,
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
 from agent_ls.domain.events import Ephemeral, StoredEvent
 from agent_ls.domain.findings import CheckReport
-from agent_ls.domain.model_io import ModelEvent, ModelRequest
+from agent_ls.domain.model_io import ModelEvent, ModelRequest, ModelRole
 
 
 class Clock(Protocol):
@@ -64,6 +64,26 @@ class Provider(Protocol):
 
     async def facts(self, model: str) -> ModelFacts:
         """Return what is known of ``model``; never raises for an unknown one."""
+        ...
+
+
+class Adviser(Protocol):
+    """A side model that gives short texts: summaries, confidence, evaluations."""
+
+    async def ask(
+        self,
+        system: str,
+        text: str,
+        *,
+        origin: str,
+        role: ModelRole = ModelRole.CHEAP,
+        max_tokens: int = 1_000,
+    ) -> str:
+        """Return what the model of that role answers; recorded as ``AdviceGiven``.
+
+        ``origin`` is the policy that asks.
+        Errors: ``ProviderError`` when there is no answer, a time-out and an empty one included.
+        """
         ...
 
 

@@ -173,7 +173,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             return replace(state, prefix=event)
         case e.PlanUpdated():
             return replace(state, plan=event.items)
-        case e.AttemptFinished():
+        case e.AttemptFinished() | e.AdviceGiven():
             return replace(state, usage=state.usage + event.usage)
         case e.FindingsReported():
             return replace(state, findings=_findings_after(state.findings, event))
@@ -268,7 +268,7 @@ def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 reasks=(),
                 partial_text="",
             )
-        case e.AttemptFinished():
+        case e.AttemptFinished() | e.AdviceGiven():
             return replace(turn, usage=turn.usage + event.usage)
         case e.RecoveryChosen(action="reask"):
             told = UserMessage(text=event.text, origin=event.origin)

@@ -106,7 +106,7 @@ class TurnProgress:
         if isinstance(stored.event, e.TurnEnded):
             self._end(shown, stored.event)
             return
-        if isinstance(stored.event, e.AttemptFinished):
+        if isinstance(stored.event, e.AttemptFinished | e.AdviceGiven):
             shown.usage += stored.event.usage
         if isinstance(stored.event, e.RequestPrepared):
             shown.step = stored.event.number

@@ -48,6 +48,8 @@ class Translation:
         self._steers: list[str] = []
         self._calls: dict[str, ToolCall] = {}
         self._total = Usage()
+        self._last = Usage()
+        """Of the last attempt: it tells how large the conversation is."""
         self._step = 0
 
     def begin(self, state: SessionState) -> None:
@@ -71,6 +73,10 @@ class Translation:
                 return [self._of_session(event)]
             case e.TurnStarted() | e.CancelRequested() | e.TurnEnded():
                 return self._of_turn(event)
+            case e.WrapUpRequested():
+                return [_notice("info", "wrap_up", f"Asked to come to an end by {event.by}.")]
+            case e.MonitorAlerted():
+                return [_notice("warning", "external_monitor", event.text)]
             case (
                 e.PrefixSet()
                 | e.Moved()
@@ -80,6 +86,7 @@ class Translation:
                 | e.RecoveryChosen()
                 | e.Answered()
                 | e.Compacted()
+                | e.AdviceGiven()
             ):
                 return self._of_step(event)
             case (
@@ -164,7 +171,8 @@ class Translation:
         | e.AttemptFinished
         | e.RecoveryChosen
         | e.Answered
-        | e.Compacted,
+        | e.Compacted
+        | e.AdviceGiven,
     ) -> list[wire.Update]:
         match event:
             case e.PrefixSet():
@@ -181,7 +189,7 @@ class Translation:
                 return [
                     wire.UserMessageUpdate(content=_text(one), origin="steer") for one in steers
                 ]
-            case e.AttemptFinished():
+            case e.AttemptFinished() | e.AdviceGiven():
                 return self._of_attempt(event)
             case e.RecoveryChosen():
                 return _of_recovery(event)
@@ -197,17 +205,19 @@ class Translation:
                     )
                 ]
 
-    def _of_attempt(self, event: e.AttemptFinished) -> list[wire.Update]:
+    def _of_attempt(self, event: e.AttemptFinished | e.AdviceGiven) -> list[wire.Update]:
         self._total += event.usage
         updates: list[wire.Update] = []
         if event.failure is not None:
             updates.append(_notice("warning", "model", event.message or event.failure))
         if event.usage != Usage():
-            updates.append(self._usage(event.usage))
+            is_step = isinstance(event, e.AttemptFinished)
+            updates.append(self._usage(event.usage if is_step else self._last))
         return updates
 
     def _usage(self, last: Usage) -> wire.UsageUpdate:
         total = self._total
+        self._last = last
         return wire.UsageUpdate(
             used=last.total_tokens,
             size=None,

@@ -76,6 +76,11 @@ class HumanLog:
                 self._turn.tokens += event.usage.total_tokens
                 self._turn.cost_usd += event.usage.cost_usd
                 return [_attempt(event)]
+            case ev.AdviceGiven():
+                self._turn.tokens += event.usage.total_tokens
+                self._turn.cost_usd += event.usage.cost_usd
+                said = f"{event.failure}: {event.message}" if event.failure else event.text
+                return [f"   · {event.origin} asked {short(event.model)}: {short(said)}"]
             case ev.RecoveryChosen():
                 wait = f" in {event.wait_s:g} s" if event.wait_s else ""
                 words = f": {short(event.text)}" if event.text else ""
@@ -141,6 +146,8 @@ class HumanLog:
                 return [f"▶ Resumed; interrupted calls: {len(calls)}"]
             case ev.PromptQueued(text=text, kind=kind):
                 return [f"▶ {'While it works' if kind == 'steer' else 'Next'}: {short(text)}"]
+            case ev.WrapUpRequested(by=by):
+                return [f"⏹️  Coming to an end ({short(by)})"]
             case ev.CancelRequested(by=by):
                 return [f"⏹️  Stopping ({short(by)})"]
             case ev.Moved(to=Phase.CLOSE, stop=stop):
@@ -179,6 +186,8 @@ def _of_policies(event: ev.Event) -> list[str]:
             return [f"   ❓ {short(question.text)} ({question.origin})"]
         case ev.QuestionResolved(answer=answer):
             return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
+        case ev.MonitorAlerted(text=text):
+            return [f"   ⚠️  external_monitor: {short(text)}"]
         case ev.Compacted():
             size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
             return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]

@@ -23,6 +23,7 @@ from agent_ls.domain.events import (
     StoredEvent,
     TurnEnded,
     TurnStarted,
+    WrapUpRequested,
 )
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
@@ -37,7 +38,7 @@ from agent_ls.session.approvals import Approvals
 
 _log = logging.getLogger(__name__)
 
-BuildKit = Callable[[Approver], Kit]
+BuildKit = Callable[[Approver, Recorder], Kit]
 
 
 class Session:
@@ -47,7 +48,7 @@ class Session:
         """Take the journal's recorder and what builds the parts around this session's approver."""
         self._recorder = recorder
         self._approvals = Approvals(recorder, is_attended=is_attended)
-        self._kit = build_kit(self._approvals)
+        self._kit = build_kit(self._approvals, recorder)
         self._task: asyncio.Task[TurnEnded] | None = None
         self._ended: TurnEnded | None = None
         self._is_closing = False
@@ -147,6 +148,16 @@ class Session:
         await asyncio.sleep(0)
         if self._task is not None:
             self._task.cancel()
+        return True
+
+    async def wrap_up(self, by: str, text: str = "") -> bool:
+        """Let the running turn come to an end in good order; False when none runs.
+
+        ``text`` says what its last answer should hold.
+        """
+        if not self.state.is_running:
+            return False
+        await self._recorder.emit(WrapUpRequested(by=by, text=text))
         return True
 
     async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:

@@ -14,11 +14,10 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import SessionCreated
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.kit import Kit
-from agent_ls.loop.ports import Approver, Clock, SessionSummary, Store, Workspace
+from agent_ls.loop.ports import Clock, SessionSummary, Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.repair import repair
-from agent_ls.session.session import Session
+from agent_ls.session.session import BuildKit, Session
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ class Sessions:
         workspace: Workspace,
         clock: Clock,
         ids: Ids,
-        build_kit: Callable[[Approver], Kit],
+        build_kit: BuildKit,
         mode: Mode,
         model: str,
         is_attended: bool,

@@ -39,6 +39,8 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             return _request_prepared(cursor, event, at_ms)
         case ev.AttemptFinished() as event:
             return _attempt_finished(cursor, event, at_ms)
+        case ev.AdviceGiven(usage=usage):
+            return _advice_given(cursor, usage)
         case ev.Answered() as event:
             return _answered(cursor, event, at_ms)
         case ev.RecoveryChosen() as event:
@@ -80,6 +82,8 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             | ev.NudgeAdded()
             | ev.EditIntended()
             | ev.Compacted()
+            | ev.WrapUpRequested()
+            | ev.MonitorAlerted()
             | ev.CancelRequested()
         ):
             return cursor, ()
@@ -180,6 +184,13 @@ def _attempt_finished(cursor: Cursor, event: ev.AttemptFinished, at_ms: int) -> 
         *of_turn(cursor, execution),
         Write("sessions", "", add=spent),
     )
+
+
+def _advice_given(cursor: Cursor, usage: Usage) -> Projected:
+    """Count what a side model cost; it is no attempt of a step."""
+    spent = _spent(usage)
+    execution = Write("executions", cursor.execution_id, add=spent)
+    return cursor, (*of_turn(cursor, execution), Write("sessions", "", add=spent))
 
 
 def _answered(cursor: Cursor, event: ev.Answered, at_ms: int) -> Projected:

@@ -20,6 +20,7 @@ from agent_ls.domain.edits import DeleteFile
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Proof
 from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
@@ -208,6 +209,23 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
             origin="w", why="y", drop_before=1, summary="s", before_tokens=9, after_tokens=3
         ),
         [{"sessionUpdate": "compacted", "beforeTokens": 9, "afterTokens": 3}],
+    ),
+    (
+        e.AdviceGiven(
+            origin="summarize",
+            role=ModelRole.CHEAP,
+            model="m",
+            usage=Usage(input_tokens=70, output_tokens=5),
+        ),
+        [{"sessionUpdate": "usage_update", "used": 0}],
+    ),
+    (
+        e.WrapUpRequested(by="panel"),
+        [{"sessionUpdate": "notice", "level": "info", "origin": "wrap_up"}],
+    ),
+    (
+        e.MonitorAlerted(pattern="no_progress", text="Nothing new."),
+        [{"sessionUpdate": "notice", "origin": "external_monitor", "text": "Nothing new."}],
     ),
     (e.CancelRequested(by="panel"), [{"sessionUpdate": "cancel_requested", "by": "panel"}]),
     (

@@ -25,7 +25,7 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.model_io import FinishReason, ModelRole
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
@@ -181,6 +181,17 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
                 after_tokens=4_000,
             ),
             ["   🗜️  Shortened the conversation: 12,000 → 4,000 tokens (full)"],
+        ),
+        (
+            ev.AdviceGiven(
+                origin="summarize", role=ModelRole.CHEAP, model="m", failure="timeout", message="no"
+            ),
+            ["   · summarize asked m: timeout: no"],
+        ),
+        (ev.WrapUpRequested(by="panel"), ["⏹️  Coming to an end (panel)"]),
+        (
+            ev.MonitorAlerted(pattern="alternation", text="Back and forth."),
+            ["   ⚠️  external_monitor: Back and forth."],
         ),
         (ev.CancelRequested(by="SIGINT"), ["⏹️  Stopping (SIGINT)"]),
         (

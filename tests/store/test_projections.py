@@ -10,7 +10,9 @@ from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.goals import Proof
 from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.usage import Usage
 from agent_ls.store.changes import AbandonCalls, Change, Cursor, Write
 from agent_ls.store.projections import project, roots_key
 from tests.store.stories import TURN, Journal, noise
@@ -39,8 +41,8 @@ def test_every_kind_of_event_is_projected_or_known_to_change_nothing() -> None:
     for kind in quiet:
         fields = {name: field for name, field in kind.model_fields.items() if field.is_required()}
         made = kind.model_construct(**dict.fromkeys(fields, ""))
-        if isinstance(made, ev.ModeChanged | ev.ModelChanged | ev.GoalChecked):
-            continue  # The contract has the first two, a test below the last.
+        if isinstance(made, ev.ModeChanged | ev.ModelChanged | ev.GoalChecked | ev.AdviceGiven):
+            continue  # The contract has the first two, tests below the others.
         check(IN_STEP, made)
 
 
@@ -90,6 +92,17 @@ def test_what_was_proven_of_a_goal_is_part_of_the_steps_validation() -> None:
         IN_STEP,
         ev.GoalChecked(origin="verification", proofs=proofs),
         Write("steps", "stp_1", {"validation": [said]}),
+    )
+
+
+def test_what_a_side_model_cost_counts_for_the_turn_and_not_as_an_attempt() -> None:
+    usage = Usage(input_tokens=90, output_tokens=10, cost_usd=0.5)
+    spent = usage.model_dump()
+    check(
+        IN_STEP,
+        ev.AdviceGiven(origin="summarize", role=ModelRole.CHEAP, model="m", usage=usage),
+        Write("executions", "trn_1", add=spent),
+        Write("sessions", "", add=spent),
     )
 
 

@@ -98,6 +98,13 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  plan: {'; '.join(f'{item.status} {item.text}' for item in event.items)}"
         case e.Compacted():
             return f"  compacted by {event.origin}"
+        case e.AdviceGiven():
+            said = f"failed: {event.failure}" if event.failure else _quoted(event.text)
+            return f"  advice for {event.origin} from {event.role}: {said}"
+        case e.WrapUpRequested():
+            return f"  wrap-up by {event.by}: {_quoted(event.text)}"
+        case e.MonitorAlerted():
+            return f"  monitor {event.pattern}: {_quoted(event.text)}"
         case e.CancelRequested():
             return f"  cancel by {event.by}"
         case e.TurnEnded():

@@ -1,0 +1,103 @@
+"""Asks a side model for a short text, and records the request as what it is: one that costs.
+
+Owns which model plays which role. What is asked, and what an answer means, is the policies'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.events import AdviceGiven
+from agent_ls.domain.messages import UserMessage
+from agent_ls.domain.model_io import ModelRequest, ModelRole, StreamFinished, TextDelta
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.options import ModelOptions
+from agent_ls.loop.ports import Clock, Provider
+from agent_ls.loop.recorder import Recorder
+
+
+class SideModel:
+    """The ``Adviser`` of one session."""
+
+    def __init__(
+        self, recorder: Recorder, provider: Provider, clock: Clock, options: ModelOptions
+    ) -> None:
+        """Take where requests are recorded, the way to models, and which model has which role."""
+        self._recorder = recorder
+        self._provider = provider
+        self._clock = clock
+        self._options = options
+
+    async def ask(
+        self,
+        system: str,
+        text: str,
+        *,
+        origin: str,
+        role: ModelRole = ModelRole.CHEAP,
+        max_tokens: int = 1_000,
+    ) -> str:
+        """Return the answer; see ``Adviser``. One try: who asks has another way without it."""
+        model = self._model(role)
+        request = ModelRequest(
+            model=model,
+            system=system,
+            messages=(UserMessage(text=text),),
+            max_output_tokens=max_tokens,
+        )
+        started_s = self._clock.monotonic_s()
+        said, usage, error = await self._streamed(request)
+        await self._recorder.emit(
+            AdviceGiven(
+                origin=origin,
+                role=role,
+                model=model,
+                text=said,
+                failure=error.failure if error else None,
+                message=error.message if error else "",
+                usage=usage,
+                duration_ms=int((self._clock.monotonic_s() - started_s) * 1000),
+            )
+        )
+        if error is not None:
+            raise error
+        return said
+
+    async def _streamed(self, request: ModelRequest) -> tuple[str, Usage, ProviderError | None]:
+        """Return the text, what it cost, and why there is none."""
+        parts: list[str] = []
+        usage = Usage()
+        limit_s = self._options.advice_timeout_s
+        try:
+            async with (
+                asyncio.timeout(limit_s),
+                aclosing(self._provider.stream(request)) as events,
+            ):
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        parts.append(event.text)
+                    elif isinstance(event, StreamFinished):
+                        usage = event.usage
+        except ProviderError as error:
+            return "", usage, error
+        except TimeoutError:
+            words = f"{request.model} gave no answer within {limit_s:.0f} s."
+            return "", usage, ProviderError(ProviderFailure.TIMEOUT, words)
+        said = "".join(parts).strip()
+        if not said:
+            words = f"{request.model} answered without a text."
+            return "", usage, ProviderError(ProviderFailure.BROKEN_STREAM, words)
+        return said, usage, None
+
+    def _model(self, role: ModelRole) -> str:
+        """Return the role's model; the session's own where no other is set."""
+        main = self._recorder.state.model
+        match role:
+            case ModelRole.MAIN:
+                return main
+            case ModelRole.CHEAP:
+                return self._options.cheap or main
+            case ModelRole.FALLBACK:
+                return self._options.fallback or main

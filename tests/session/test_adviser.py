@@ -1,0 +1,99 @@
+"""The side model: which one is asked for what, and that what it costs is counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.assembly import SystemClock
+from agent_ls.domain import events as e
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.model_io import ModelRole
+from agent_ls.domain.modes import Mode
+from agent_ls.loop.options import ModelOptions
+from agent_ls.loop.ports import Provider
+from agent_ls.loop.recorder import Recorder
+from agent_ls.session.adviser import SideModel
+from agent_ls.store.sql_store import open_store
+from tests.support.scripted import scripted
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def check(
+    folder: Path, host: Provider, port: int, answer: str, options: ModelOptions, role: ModelRole
+) -> tuple[str | ProviderFailure, e.AdviceGiven, Recorder]:
+    """Ask once; return what came back, what was recorded, and the session it counts for."""
+    store = open_store(folder / "store.db")
+    recorder = Recorder("ses_1", store, SystemClock())
+    try:
+        await recorder.emit(
+            e.SessionCreated(
+                session_id="ses_1", roots=(), mode=Mode.ASK, model="openai/scripted-main"
+            )
+        )
+        await recorder.emit(e.TurnStarted(turn_id="trn_1", prompt="Do it."))
+        adviser = SideModel(recorder, host, SystemClock(), options)
+        said: str | ProviderFailure
+        async with scripted(f"[[answer]]\n{answer}", port=port):
+            try:
+                said = await adviser.ask("Be brief.", "What?", origin="summarize", role=role)
+            except ProviderError as error:
+                said = error.failure
+        assert recorder.state.turn is not None
+        [given] = [
+            one.event for one in recorder.state.turn.events if isinstance(one.event, e.AdviceGiven)
+        ]
+        return said, given, recorder
+    finally:
+        await store.close()
+
+
+ROLES = [
+    pytest.param(ModelRole.CHEAP, {}, "openai/scripted-main", id="the-main-model-when-none-is-set"),
+    pytest.param(
+        ModelRole.CHEAP, {"cheap": "openai/scripted-small"}, "openai/scripted-small", id="cheap"
+    ),
+    pytest.param(
+        ModelRole.MAIN, {"cheap": "openai/scripted-small"}, "openai/scripted-main", id="main"
+    ),
+    pytest.param(
+        ModelRole.FALLBACK, {"fallback": "openai/scripted-b"}, "openai/scripted-b", id="fallback"
+    ),
+]
+
+
+@pytest.mark.parametrize("role, options, model", ROLES)
+async def test_a_role_names_the_model_that_is_asked(
+    role, options, model, tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    answer = (
+        'text = " Short. "\nusage = { input = 70, output = 5 }\nwhen.side = true\n'
+        'expect.contains = ["Be brief.", "What?"]'
+    )
+    said, given, recorder = await check(
+        tmp_path, model_host, model_port, answer, ModelOptions(**options), role
+    )
+    assert (said, given.text, given.model, given.role) == ("Short.", "Short.", model, role)
+    assert recorder.state.usage.total_tokens == 75
+    assert recorder.state.turn is not None
+    assert recorder.state.turn.usage.total_tokens == 75
+
+
+FAILURES = [
+    pytest.param(
+        'error = { status = 503, message = "busy" }', 60.0, ProviderFailure.OVERLOADED, id="503"
+    ),
+    pytest.param('text = ""', 60.0, ProviderFailure.BROKEN_STREAM, id="no-text"),
+    pytest.param('hang = "before"', 0.2, ProviderFailure.TIMEOUT, id="no-answer-in-time"),
+]
+
+
+@pytest.mark.parametrize("answer, timeout_s, failure", FAILURES)
+async def test_no_answer_is_an_error_and_is_recorded(
+    answer, timeout_s, failure, tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    options = ModelOptions(advice_timeout_s=timeout_s)
+    said, given, _ = await check(tmp_path, model_host, model_port, answer, options, ModelRole.CHEAP)
+    assert (said, given.failure, given.text) == (failure, failure, "")
