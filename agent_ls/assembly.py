@@ -15,16 +15,19 @@ from typing import Any
 from agent_ls import catalogue
 from agent_ls.domain.errors import bug
 from agent_ls.domain.ids import Ids
+from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports import CompileChecks, Provider, Root, Workspace
+from agent_ls.processes.launching import get_ready
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place
 from agent_ls.store.sql_store import open_store
 from agent_ls.workspace.disk import DiskWorkspace
-from agent_ls.workspace.runner import ShellRunner
 from agent_ls.workspace.file_claims import FileClaims
+from agent_ls.workspace.hook_commands import HookCommands
+from agent_ls.workspace.runner import ShellRunner
 
 
 class SystemClock:
@@ -66,18 +69,21 @@ async def open_sessions(
     clock = SystemClock()
     ids = Ids(clock.now_ms)
     store = open_store(store_place(settings))
+    await get_ready()
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start()
+    runner = ShellRunner()
     ports: dict[str, object] = {
         "clock": clock,
         "ids": ids,
         "store": store,
         "provider": host,
         "workspace": workspace,
-        "runner": ShellRunner(),
+        "runner": runner,
+        "hooks": Hooks(HookCommands(runner), workspace, settings.hooks),
         "checks": _compile_checks(settings, workspace),
-    }
         "claims": FileClaims(clock),
+    }
 
     async def close() -> None:
         await asyncio.gather(store.close(), *(() if provider else (host.close(),)))
@@ -124,6 +130,7 @@ def _kit(settings: Settings, ports: Mapping[str, Any]) -> Kit:
         workspace=ports["workspace"],
         store=ports["store"],
         approver=ports["approver"],
+        hooks=ports["hooks"],
         role=catalogue.ROLE,
         tools={tool.name: tool for tool in tools},
         specs=tuple(map(catalogue.spec_of, tools)),

@@ -6,13 +6,13 @@ Never leaves a process behind: a time-out and a cancellation kill the whole grou
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from agent_ls.processes.launching import start_piped
 
 _KEPT_VARIABLES = ("HOME", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT", "USERPROFILE")
 _KEPT_PREFIXES = ("LC_", "XDG_")
@@ -40,32 +40,25 @@ async def run_program(
     Never raises but for cancellation, which kills the program first.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
-            *map(str, command),
-            cwd=cwd,
-            env=_environment(path),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
+        piped = await start_piped(list(map(str, command)), cwd=cwd, env=_environment(path))
     except OSError as error:
-        return ProgramOutcome("not_started", None, "", error.strerror or str(error))
+        return ProgramOutcome("not_started", None, "", str(error))
     try:
         async with asyncio.timeout(timeout_s):
             # Lone surrogates cannot be written; a character in their place keeps the columns.
             data = stdin.encode(errors="replace")
             _, stdout, stderr = await asyncio.gather(
-                _feed(process, data), _read(process.stdout), _read(process.stderr)
+                piped.feed(data), _read(piped.stdout), _read(piped.stderr)
             )
-            await process.wait()
+            await piped.program.wait()
     except TimeoutError:
         return ProgramOutcome("timed_out", None, "", "")
     except _TooMuchError:
         return ProgramOutcome("too_much", None, "", "")
     finally:
-        await asyncio.shield(asyncio.ensure_future(_end(process)))
-    return ProgramOutcome("exited", process.returncode, stdout, stderr)
+        # Kills what is left of the group, also after an orderly end.
+        await asyncio.shield(asyncio.ensure_future(piped.end()))
+    return ProgramOutcome("exited", piped.program.returncode, stdout, stderr)
 
 
 class _TooMuchError(Exception):
@@ -82,27 +75,10 @@ def _environment(path: str) -> dict[str, str]:
     return kept | {"PATH": path, "NO_COLOR": "1"}
 
 
-async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
-    assert process.stdin is not None
-    # Who ends without reading everything has a reason, and says it.
-    with contextlib.suppress(ConnectionError):
-        process.stdin.write(data)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _read(stream: asyncio.StreamReader | None) -> str:
-    assert stream is not None
+async def _read(stream: asyncio.StreamReader) -> str:
     taken = bytearray()
     while data := await stream.read(_READ_BYTES):
         taken += data
         if len(taken) > _MAX_OUTPUT_BYTES:
             raise _TooMuchError
     return taken.decode(errors="replace")
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill what is left of the group, also after an orderly end."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()

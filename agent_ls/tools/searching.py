@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_ls.processes.launching import start_piped
+
 _STREAM_LIMIT_BYTES = 4 * 2**20
 _MAX_FILE_SIZE = "64M"
 _NO_RIPGREP_FACTOR = 5
@@ -133,55 +135,37 @@ async def _run(
     command: list[str], query: Query, limit_s: float, cwd: Path | None, data: bytes = b""
 ) -> Found:
     """Run a search process that prints ripgrep's JSON lines, until it ends or has to."""
-    process = await asyncio.create_subprocess_exec(
-        *command,
+    piped = await start_piped(
+        command,
         cwd=cwd,
         # It needs nothing of ours, so it cannot lose it.
         env={name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
         limit=_STREAM_LIMIT_BYTES,
     )
     hits: list[Hit] = []
     notes: tuple[str, ...] = ()
     errors = b""
-    feeding = asyncio.create_task(_feed(process, data))
+    feeding = asyncio.create_task(piped.feed(data))
     try:
         async with asyncio.timeout(limit_s):
-            if await _take(process, hits, query.max_hits) and process.stderr is not None:
-                errors = await process.stderr.read(4_096)
-                await process.wait()
+            if await _take(piped.stdout, hits, query.max_hits):
+                errors = await piped.stderr.read(4_096)
+                await piped.program.wait()
     except TimeoutError:
         notes = (f"the search was ended after {limit_s:g} s; narrow it",)
     except ValueError:
         notes = ("a matching line is too long to show; the search ended there",)
     finally:
         feeding.cancel()
-        if process.returncode is None:
-            process.kill()
-        await asyncio.shield(process.wait())
-    if process.returncode == 2 and errors and not hits:
+        await asyncio.shield(asyncio.ensure_future(piped.end()))
+    if piped.program.returncode == 2 and errors and not hits:
         raise BadPattern(errors.decode(errors="replace").strip())
     return Found(hits, notes)
 
 
-async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
-    if process.stdin is None:
-        return
-    try:
-        process.stdin.write(data)
-        await process.stdin.drain()
-        process.stdin.close()
-    except (BrokenPipeError, ConnectionResetError):
-        return
-
-
-async def _take(process: asyncio.subprocess.Process, hits: list[Hit], max_hits: int) -> bool:
+async def _take(stdout: asyncio.StreamReader, hits: list[Hit], max_hits: int) -> bool:
     """Take hits as they come; say whether the process came to its own end."""
-    if process.stdout is None:
-        return False
-    while line := await process.stdout.readline():
+    while line := await stdout.readline():
         message = json.loads(line)
         if message["type"] != "match":
             continue

@@ -21,6 +21,7 @@ from typing import Literal
 import psutil
 
 from agent_ls.loop.ports import CommandOutcome
+from agent_ls.processes.launching import Program, start
 from agent_ls.safety.commands import child_path
 
 _SHELL = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
@@ -56,6 +57,8 @@ _SUPERVISED_S = 1.6
 """The supervisor needs 1.5 s at most; after that it is no longer trusted to do it."""
 _SWEEP_S = 1.0
 _DRAIN_S = 0.3
+_STATUS = 3
+"""The supervisor's descriptor for what it says at its end."""
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 
 
@@ -114,9 +117,7 @@ class _Status:
 class _Running:
     """One command under its supervisor, and the pipes to both."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, mark: str, control: int, output: int, status: int
-    ) -> None:
+    def __init__(self, process: Program, mark: str, control: int, output: int, status: int) -> None:
         self.process = process
         self.output = output
         self._mark = mark
@@ -167,17 +168,15 @@ async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
             theirs.append(write_end)
         output, status = theirs[1], theirs[2]
         os.set_blocking(ours[2], False)
-        # -I and -S: nothing of the folder or the environment is imported by the supervisor.
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", _SUPERVISOR, str(status)),
-            *(_SHELL, *_SHELL_OPTIONS, "-c", command.encode()),
+        process = await start(
+            # -I and -S: nothing of the folder or the environment is imported by the supervisor.
+            [
+                *(sys.executable, "-I", "-S", _SUPERVISOR, str(_STATUS)),
+                *(_SHELL, *_SHELL_OPTIONS, "-c", command),
+            ],
             cwd=cwd,
             env=command_environment() | env | {_MARK: mark},
-            stdin=stdin,
-            stdout=output,
-            stderr=output,
-            pass_fds=(status,),
-            start_new_session=True,
+            descriptors=(stdin, output, output, status),
         )
     except BaseException:
         for descriptor in ours:
@@ -260,7 +259,7 @@ async def _read(read_end: int, output: _Output) -> None:
         transport.close()
 
 
-async def _sweep(process: asyncio.subprocess.Process, mark: str) -> None:
+async def _sweep(process: Program, mark: str) -> None:
     """Kill everything that carries the mark or stayed in the session, then the supervisor."""
     deadline_s = time.monotonic() + _SWEEP_S
     while left := await asyncio.to_thread(_members, process.pid, mark):

@@ -14,6 +14,7 @@ import pytest
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.loop.ports import Root
+from agent_ls.processes.launching import get_ready
 from agent_ls.tools.glob import Glob
 from agent_ls.tools.grep import Grep, GrepOptions
 from agent_ls.tools.list_dir import ListDir
@@ -250,10 +251,14 @@ async def test_a_pattern_that_never_ends_is_ended(place: Place) -> None:
     assert "the search was ended" in output.text
 
 
+def _below() -> set[int]:
+    return {one.pid for one in psutil.Process().children(recursive=True)}
+
+
 def _wait_for_child(before: set[int]) -> None:
     deadline_s = time.monotonic() + 20
     while time.monotonic() < deadline_s:
-        if {one.pid for one in psutil.Process().children()} - before:
+        if _below() - before:
             return
     raise AssertionError("no search process was started")
 
@@ -262,13 +267,14 @@ async def test_a_cancelled_search_leaves_no_process(place: Place, grep: Grep) ->
     for number in range(200):
         place.write(f"{number}.txt", "needle\n" * 2_000)
     tool = Grep(place.workspace, GrepOptions(use_ripgrep=grep.options.use_ripgrep, max_hits=10**9))
-    before = {one.pid for one in psutil.Process().children()}
+    await get_ready()
+    before = _below()
     task = asyncio.create_task(place.call(tool, pattern="needle"))
     await asyncio.to_thread(_wait_for_child, before)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert {one.pid for one in psutil.Process().children()} <= before
+    assert _below() <= before
 
 
 async def test_hidden_characters_of_a_hit_do_not_reach_the_model(place: Place, grep: Grep) -> None:

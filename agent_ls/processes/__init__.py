@@ -1,0 +1,1 @@
+"""Starting programs without holding the event loop."""

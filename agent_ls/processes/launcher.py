@@ -1,0 +1,130 @@
+"""Starts programs for the server, which asks over its socket. Started by its path.
+
+Starting a program stops the process that does it until the new one has been loaded: a server
+that did so itself would keep its editor waiting. This process is small, waits for nothing else,
+imports nothing of the project, and ends everything it started when the server is gone.
+
+A request is a header of four bytes, its length, that carries the descriptors for the new
+program's 0, 1, 2 and so on, and then JSON. Answers are lines of JSON: first the process's id or
+why there is none, in the end its exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from contextlib import suppress
+from typing import Any
+
+_SOCKET = 0
+_MAX_DESCRIPTORS = 8
+_MANY = 2**16
+_HEADER = struct.Struct("!I")
+_RESTORED = ("SIGPIPE", "SIGXFSZ")
+"""Python ignores these, and what is ignored stays so in a new program."""
+
+
+def main() -> int:
+    """Serve until the other end of the socket is closed."""
+    # The server's own descriptors are nobody's business here.
+    os.closerange(3, _MANY)
+    # The numbers that new programs use are taken, so that no descriptor arrives under one.
+    while (spare := os.open(os.devnull, os.O_RDWR)) < _MAX_DESCRIPTORS:
+        pass
+    os.close(spare)
+    asking = socket.socket(fileno=_SOCKET)
+    wake, wakened = os.pipe()
+    os.set_blocking(wakened, False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    signal.set_wakeup_fd(wakened, warn_on_full_buffer=False)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        # A key pressed in the server's terminal is the server's business.
+        signal.signal(number, signal.SIG_IGN)
+    running: dict[int, int] = {}
+    with suppress(ConnectionError):
+        while True:
+            ready, _, _ = select.select([asking, wake], [], [])
+            if asking in ready:
+                request = _receive(asking)
+                if request is None:
+                    break
+                _start(asking, *request, running)
+            if wake in ready:
+                os.read(wake, 4_096)
+            _reap(asking, running)
+    for pid in running:
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGTERM)
+    return 0
+
+
+def _receive(asking: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Return the next request and its descriptors; None when there will be none."""
+    header, descriptors, _, _ = socket.recv_fds(asking, _HEADER.size, _MAX_DESCRIPTORS)
+    for one in descriptors:
+        os.set_inheritable(one, False)
+    while header and len(header) < _HEADER.size:
+        header += asking.recv(_HEADER.size - len(header))
+    if not header:
+        return None
+    (size,) = _HEADER.unpack(header)
+    data = bytearray()
+    while len(data) < size:
+        piece = asking.recv(size - len(data))
+        if not piece:
+            return None
+        data += piece
+    return json.loads(data), descriptors
+
+
+def _start(
+    asking: socket.socket, request: dict[str, Any], descriptors: list[int], running: dict[int, int]
+) -> None:
+    """Start one program in a session of its own and say which process it is."""
+    number = request["number"]
+    try:
+        os.chdir(os.fsencode(request["cwd"]))
+        pid = os.posix_spawnp(
+            os.fsencode(request["command"][0]),
+            [os.fsencode(word) for word in request["command"]],
+            {os.fsencode(name): os.fsencode(value) for name, value in request["env"].items()},
+            file_actions=[(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in enumerate(descriptors)],
+            setsid=True,
+            setsigmask=[],
+            setsigdef=[
+                *(getattr(signal, name) for name in _RESTORED),
+                signal.SIGINT,
+                signal.SIGHUP,
+            ],
+        )
+    except (OSError, ValueError) as error:
+        _say(asking, {"number": number, "error": getattr(error, "strerror", None) or str(error)})
+    else:
+        running[pid] = number
+        _say(asking, {"number": number, "pid": pid})
+    finally:
+        for one in descriptors:
+            os.close(one)
+
+
+def _reap(asking: socket.socket, running: dict[int, int]) -> None:
+    """Collect everything that has ended and say how."""
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            number = running.pop(ended[0], None)
+            if number is not None:
+                code = os.waitstatus_to_exitcode(ended[1])
+                _say(asking, {"number": number, "code": code})
+
+
+def _say(asking: socket.socket, answer: dict[str, Any]) -> None:
+    asking.sendall(json.dumps(answer).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,296 @@
+"""Starts programs by way of the launcher, a small process of its own.
+
+``asyncio.create_subprocess_exec`` holds the event loop until the new program has been loaded,
+10 ms and more on a busy machine. There is one launcher per event loop; it comes with the first
+program, or earlier by ``get_ready``, and ends with this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_PROGRAM = str(Path(__file__).with_name("launcher.py"))
+_HEADER = struct.Struct("!I")
+_READ_BYTES = 2**16
+_RETRY_S = 0.001
+_LOST = -signal.SIGKILL
+"""The exit code of a program whose launcher was killed: nobody knows the true one."""
+
+
+class Program:
+    """A running program, in a session and process group of its own."""
+
+    def __init__(self, pid: int, ended: asyncio.Future[int]) -> None:
+        self.pid = pid
+        self._ended = ended
+
+    @property
+    def returncode(self) -> int | None:
+        """Return the exit code, minus the signal's number for a killed one; None while it runs."""
+        return self._ended.result() if self._ended.done() else None
+
+    async def wait(self) -> int:
+        """Return the exit code when the program has ended, whoever still holds its pipes."""
+        return await asyncio.shield(self._ended)
+
+    async def end(self) -> None:
+        """Kill the program's whole process group, also what it left behind."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        await self.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class PipedProgram:
+    """A running program with pipes to its input and outputs."""
+
+    program: Program
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+    stderr: asyncio.StreamReader
+    _outputs: tuple[asyncio.ReadTransport, ...]
+
+    async def feed(self, data: bytes) -> None:
+        """Write the whole input and close it; who ends without reading it all has a reason."""
+        with suppress(ConnectionError):
+            self.stdin.write(data)
+            await self.stdin.drain()
+        self.stdin.close()
+
+    async def end(self) -> None:
+        """Kill what is left of it, also after an orderly end, and close the pipes."""
+        await self.program.end()
+        if not self.stdin.is_closing():
+            self.stdin.transport.abort()
+        for output in self._outputs:
+            output.close()
+        # Transports let go of their pipes in the loop's next round.
+        await asyncio.sleep(0)
+
+
+async def get_ready() -> None:
+    """Start the launcher, so that the first program does not wait for it."""
+    _launcher()
+
+
+async def start(
+    command: Sequence[str], *, cwd: Path | None, env: Mapping[str, str], descriptors: Sequence[int]
+) -> Program:
+    """Start a program whose descriptors 0, 1, 2 and so on are these; the caller closes its own.
+
+    Without a folder it runs in the file system's root.
+    Errors: ``OSError`` when it cannot be started.
+    """
+    starting = _launcher().start(command, cwd, env, descriptors)
+    return await _kept(starting, Program.end)
+
+
+async def start_piped(
+    command: Sequence[str], *, cwd: Path | None, env: Mapping[str, str], limit: int = 2**16
+) -> PipedProgram:
+    """Start a program with pipes to its input, output and errors; ``limit`` is that of a line.
+
+    Errors: ``OSError`` when it cannot be started. The caller must ``end`` it.
+    """
+    return await _kept(_start_piped(command, cwd, env, limit), PipedProgram.end)
+
+
+async def _kept(
+    starting: Coroutine[None, None, T], discard: Callable[[T], Coroutine[None, None, None]]
+) -> T:
+    """Return what was started; when cancelled meanwhile, wait for it and end it.
+
+    The request may be on its way, with descriptors that the caller is about to close.
+    """
+    task = asyncio.ensure_future(starting)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if task.exception() is None:
+            await discard(task.result())
+        raise
+
+
+async def _start_piped(
+    command: Sequence[str], cwd: Path | None, env: Mapping[str, str], limit: int
+) -> PipedProgram:
+    pipes = [os.pipe() for _ in range(3)]
+    theirs = (pipes[0][0], pipes[1][1], pipes[2][1])
+    ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
+    try:
+        program = await _launcher().start(command, cwd, env, theirs)
+    except BaseException:
+        for one in ours:
+            os.close(one)
+        raise
+    finally:
+        for one in theirs:
+            os.close(one)
+    stdin = await _writer(ours[0])
+    stdout, from_stdout = await _reader(ours[1], limit)
+    stderr, from_stderr = await _reader(ours[2], limit)
+    return PipedProgram(program, stdin, stdout, stderr, (from_stdout, from_stderr))
+
+
+async def _reader(fd: int, limit: int) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
+    reader = asyncio.StreamReader(limit)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(fd, "rb", buffering=0)
+    )
+    return reader, transport
+
+
+async def _writer(fd: int) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.streams.FlowControlMixin(loop), os.fdopen(fd, "wb", buffering=0)
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+class _Launcher:
+    """This loop's end of the socket to a launcher.
+
+    It holds a bare descriptor: nothing here has to be closed in order when a loop just ends.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._sending = asyncio.Lock()
+        self._last = 0
+        self._starting: dict[int, asyncio.Future[Program]] = {}
+        self._running: dict[int, asyncio.Future[int]] = {}
+        self._received = b""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            self._pid = os.posix_spawn(
+                sys.executable,
+                # -I and -S: nothing of the folder or the environment is imported.
+                [sys.executable, "-I", "-S", _PROGRAM],
+                os.environ,
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
+                    # Our own standard output is the editor's.
+                    (os.POSIX_SPAWN_DUP2, nowhere, 1),
+                ],
+            )
+            os.close(nowhere)
+        ours.setblocking(False)
+        self._fd = ours.detach()
+        self.is_alive = True
+        loop.add_reader(self._fd, self._on_readable)
+
+    async def start(
+        self,
+        command: Sequence[str],
+        cwd: Path | None,
+        env: Mapping[str, str],
+        descriptors: Sequence[int],
+    ) -> Program:
+        self._last += 1
+        number = self._last
+        answer = self._starting[number] = self._loop.create_future()
+        request = {"command": [*command], "cwd": str(cwd or "/"), "env": {**env}, "number": number}
+        data = json.dumps(request).encode()
+        with socket.socket(fileno=os.dup(self._fd)) as sending:
+            sending.setblocking(False)
+            async with self._sending:
+                try:
+                    await self._send(sending, data, descriptors)
+                except ConnectionError:
+                    self._on_lost()
+        return await answer
+
+    async def _send(self, sending: socket.socket, data: bytes, descriptors: Sequence[int]) -> None:
+        while True:
+            try:
+                # The header goes or does not go as a whole: it is far smaller than any buffer.
+                socket.send_fds(sending, [_HEADER.pack(len(data))], list(descriptors))
+                break
+            except BlockingIOError:
+                await asyncio.sleep(_RETRY_S)
+        await self._loop.sock_sendall(sending, data)
+
+    def _on_readable(self) -> None:
+        try:
+            data = os.read(self._fd, _READ_BYTES)
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            data = b""
+        if not data:
+            self._on_lost()
+            return
+        *lines, self._received = (self._received + data).split(b"\n")
+        for line in lines:
+            self._on_answer(json.loads(line))
+
+    def _on_answer(self, answer: Mapping[str, Any]) -> None:
+        number = answer["number"]
+        if "code" in answer:
+            self._running.pop(number).set_result(answer["code"])
+            return
+        starting = self._starting.pop(number)
+        if "error" in answer:
+            starting.set_exception(OSError(answer["error"]))
+            return
+        ended = self._running[number] = self._loop.create_future()
+        starting.set_result(Program(answer["pid"], ended))
+
+    def _on_lost(self) -> None:
+        """Settle everything when the launcher was killed; the next program gets a new one."""
+        if not self.is_alive:
+            return
+        self.close()
+        for ended in self._running.values():
+            ended.set_result(_LOST)
+        for starting in self._starting.values():
+            starting.set_exception(OSError("the process that starts programs was killed"))
+        self._running.clear()
+        self._starting.clear()
+
+    def close(self) -> None:
+        """Let the launcher end."""
+        self.is_alive = False
+        if not self._loop.is_closed():
+            self._loop.remove_reader(self._fd)
+        os.close(self._fd)
+        _ended.append(self._pid)
+
+
+_launchers: dict[asyncio.AbstractEventLoop, _Launcher] = {}
+_ended: list[int] = []
+"""Launchers that were told to end, or did, and have not been waited for."""
+
+
+def _launcher() -> _Launcher:
+    """Return the running loop's launcher; those of loops that are closed are let go."""
+    loop = asyncio.get_running_loop()
+    for one, launcher in list(_launchers.items()):
+        if one.is_closed() or not launcher.is_alive:
+            del _launchers[one]
+            if launcher.is_alive:
+                launcher.close()
+    for pid in list(_ended):
+        with suppress(ChildProcessError):
+            if not os.waitpid(pid, os.WNOHANG)[0]:
+                continue
+        _ended.remove(pid)
+    if loop not in _launchers:
+        _launchers[loop] = _Launcher(loop)
+    return _launchers[loop]
