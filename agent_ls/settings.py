@@ -19,6 +19,7 @@ import platformdirs
 from pydantic import ValidationError, create_model
 
 from agent_ls import catalogue
+from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.loop.options import LoopOptions, ModelOptions
@@ -34,7 +35,7 @@ _ENV_SHORT = {
 _ENV_NOT_SETTINGS = frozenset({"API_KEY", "EDITORS"})
 """Read elsewhere: the key by the provider's credentials, the other by the tests."""
 
-_NEVER_FROM_REPOSITORY = ("provider", "store_url", "checkers")
+_NEVER_FROM_REPOSITORY = ("provider", "store_url", "checkers", "hooks")
 """Endpoints, executables and where history goes: user file, environment and command line only."""
 
 _MASKING = ("policies", "mask_secrets")
@@ -82,6 +83,8 @@ class Settings(Record):
     """Which models are asked besides the main one."""
     provider: catalogue.PROVIDER_OPTIONS = catalogue.PROVIDER_OPTIONS()
     """How models are reached."""
+    hooks: HookOptions = HookOptions()
+    """Commands of the user's own that look at calls and model requests."""
     checkers: CheckerSettings = CheckerSettings()
     """How ruff and tsc are found and run."""
     policies: PolicySettings = PolicySettings()

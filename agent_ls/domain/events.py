@@ -16,6 +16,7 @@ from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Goal, Proof
+from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
 from agent_ls.domain.modes import Mode
@@ -104,6 +105,8 @@ class PrefixSet(_Event):
     tools: tuple[str, ...]
     made_of: str = ""
     """Hash of what it was made from, to tell whether it must be made anew."""
+    unhooked: str | None = None
+    """The system prompt before hooks changed it; None when none did."""
     reason: str
     """``first``, or what changed: announced, because it costs the provider's cache."""
 
@@ -301,6 +304,20 @@ class ToolCallFinished(_Event):
     """Of the call, ``READ`` too for one that never started."""
 
 
+class HookRan(_Event):
+    """A hook of the user's was asked."""
+
+    type: Literal["hook_ran"] = "hook_ran"
+    point: HookPoint
+    name: str
+    outcome: HookOutcome
+    duration_ms: int = 0
+    text: str = ""
+    """Why it blocked or failed, or what it changed; for a person."""
+    call_id: str = ""
+    """The call it was asked about; empty for model requests."""
+
+
 class PlanUpdated(_Event):
     """The agent replaced its plan."""
 
@@ -405,6 +422,7 @@ Event = Annotated[
     | EditIntended
     | EditApplied
     | ToolCallFinished
+    | HookRan
     | PlanUpdated
     | Compacted
     | AdviceGiven

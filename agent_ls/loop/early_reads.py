@@ -16,6 +16,7 @@ from agent_ls.loop.conflicts import conflicts
 from agent_ls.loop.guarding import decide
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.sockets import PlannedCall, Ran
+from agent_ls.loop.tool_hooks import before_tool_hooks
 from agent_ls.loop.turn import Turn
 
 _LOOKS = frozenset({ToolKind.READ, ToolKind.SEARCH})
@@ -43,6 +44,10 @@ class EarlyReads:
         if planned.effect in (Effect.EXECUTE, Effect.DELEGATE):
             self._is_blocked = True
             return
+        if before_tool_hooks(planned, self._turn):
+            # A hook may block or change it: it waits for its turn.
+            self._seen.append(planned)
+            return
         is_free = not any(conflicts(planned, earlier) for earlier in self._seen)
         self._seen.append(planned)
         within = len(self._seen) <= options.max_calls_per_answer
@@ -54,6 +59,6 @@ class EarlyReads:
     async def _read(self, planned: PlannedCall) -> Ran | None:
         async with self._slots:
             _, verdict = await decide(planned, self._turn)
-            if not isinstance(verdict, Allow):
+            if not isinstance(verdict, Allow) or verdict.after_s:
                 return None
             return await run_tool(planned, self._turn)

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.model_io import ToolSpec
+from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.loop.ports import Approver, Clock, Provider, Store, Workspace
 from agent_ls.loop.sockets import Check, Compactor, FollowUp, Gate, Guard, Injection, Recovery, Tool
@@ -25,6 +26,7 @@ class Kit:
     workspace: Workspace
     store: Store
     approver: Approver
+    hooks: Hooks
     role: str
     """What the system prompt begins with; environment, project and rules are added."""
     tools: Mapping[str, Tool[Any]]

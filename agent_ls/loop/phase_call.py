@@ -46,6 +46,7 @@ from agent_ls.domain.verdicts import (
     StepFailed,
 )
 from agent_ls.loop.early_reads import EarlyReads
+from agent_ls.loop.llm_hooks import ask_after_llm_call
 from agent_ls.loop.request import request_of
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.turn import Move, Turn
@@ -94,17 +95,17 @@ async def _stream(turn: Turn) -> Attempt:
     except ProviderError as failed:
         error = failed
     attempt = gathered.attempt(error)
-    await turn.emit(
-        AttemptFinished(
-            step_id=turn.state.step_id,
-            finish=attempt.finish,
-            failure=error.failure if error else None,
-            message=error.message if error else "",
-            usage=attempt.usage,
-            model=gathered.model,
-            duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
-        )
+    finished = AttemptFinished(
+        step_id=turn.state.step_id,
+        finish=attempt.finish,
+        failure=error.failure if error else None,
+        message=error.message if error else "",
+        usage=attempt.usage,
+        model=gathered.model,
+        duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
     )
+    await turn.emit(finished)
+    await ask_after_llm_call(turn, attempt, finished)
     return attempt
 
 

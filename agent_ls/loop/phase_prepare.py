@@ -12,6 +12,7 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import AdvisoryRaised, PrefixSet, RequestPrepared
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.verdicts import Slot
+from agent_ls.loop.llm_hooks import ask_before_llm_call
 from agent_ls.loop.prefix import made_from, project_rules, system_prompt
 from agent_ls.loop.turn import Move, Turn
 from agent_ls.loop.view import TurnView, text_tokens
@@ -26,6 +27,7 @@ _CUT = "\n[cut to fit]"
 async def prepare(turn: Turn) -> Move:
     """Set the prefix once a turn, gather the slots, and record what the next request carries."""
     await _set_prefix(turn)
+    await ask_before_llm_call(turn)
     view = turn.view
     proposed = _advisories(view)
     for one in turn.kit.injections:

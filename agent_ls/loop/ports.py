@@ -200,6 +200,30 @@ class Runner(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """What a hook's command did."""
+
+    exit_code: int | None
+    """None when it was killed."""
+    output: str
+    """Standard output, where its answer is."""
+    errors: str
+    """The beginning of standard error: cleaned, masked."""
+    has_timed_out: bool
+    duration_ms: int
+
+
+class HookRunner(Protocol):
+    """Runs hooks: as commands run, with input and with the two outputs apart."""
+
+    async def run(
+        self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
+    ) -> HookRun:
+        """Run a hook to its end; ``OSError`` or ``ValueError`` when it cannot be started."""
+        ...
+
+
 class Checker(Protocol):
     """One compile-time checker (ruff, tsc, …) over given texts instead of the disk."""
 
@@ -256,6 +280,21 @@ class SessionSummary:
     cost_usd: float
 
 
+class Claims(Protocol):
+    """Which agent works on which file right now, so that agents side by side do not collide.
+
+    A claim is a lease: an agent that dies, or forgets, holds nobody up for long.
+    """
+
+    def claim(self, path: str, owner: str, ttl_s: float) -> str | None:
+        """Take or renew a file for ``owner``; return who holds it when that is somebody else."""
+        ...
+
+    def release(self, owner: str) -> None:
+        """Give back everything that ``owner`` holds."""
+        ...
+
+
 class Store(Protocol):
     """The one store of all sessions."""
 
@@ -276,21 +315,6 @@ class Store(Protocol):
         ...
 
     async def get_blob(self, digest: str) -> bytes | None:
-class Claims(Protocol):
-    """Which agent works on which file right now, so that agents side by side do not collide.
-
-    A claim is a lease: an agent that dies, or forgets, holds nobody up for long.
-    """
-
-    def claim(self, path: str, owner: str, ttl_s: float) -> str | None:
-        """Take or renew a file for ``owner``; return who holds it when that is somebody else."""
-        ...
-
-    def release(self, owner: str) -> None:
-        """Give back everything that ``owner`` holds."""
-        ...
-
-
         """Return stored bytes."""
         ...
 

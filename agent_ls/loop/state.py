@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
-from agent_ls.domain.calls import Effect, ToolCall, ToolResult
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
@@ -23,6 +23,10 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 
 V = TypeVar("V")
+
+_TELLS_CALL = frozenset({ErrorKind.RUNTIME, ErrorKind.TIMEOUT, ErrorKind.DENIED})
+"""Failures after the arguments were fine; before that the result itself says the call."""
+_SHOWN_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +336,7 @@ def _with_results(state: SessionState) -> SessionState:
                 call_id=one.call.id,
                 provider_id=one.call.provider_id,
                 tool=one.call.tool,
-                text=one.result.text,
+                text=_with_call_text(one.call, one.result),
                 error=one.result.error,
                 output_id=one.result.output_id,
             )
@@ -340,6 +344,13 @@ def _with_results(state: SessionState) -> SessionState:
             if one.result is not None
         ),
     )
+
+
+def _with_call_text(call: ToolCall, result: ToolResult) -> str:
+    """Return what the model reads: of a failure the error and the call it belongs to."""
+    if result.error not in _TELLS_CALL:
+        return result.text
+    return f"error: {result.text}\ncall: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})"
 
 
 def _with_call(

@@ -16,6 +16,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
 from agent_ls.domain.calls import ToolCall, ToolKind
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.hooks import HookOutcome
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
@@ -73,10 +74,6 @@ class Translation:
                 return [self._of_session(event)]
             case e.TurnStarted() | e.CancelRequested() | e.TurnEnded():
                 return self._of_turn(event)
-            case e.WrapUpRequested():
-                return [_notice("info", "wrap_up", f"Asked to come to an end by {event.by}.")]
-            case e.MonitorAlerted():
-                return [_notice("warning", "external_monitor", event.text)]
             case (
                 e.PrefixSet()
                 | e.Moved()
@@ -106,8 +103,8 @@ class Translation:
                 return self._of_call(event)
             case e.NudgeAdded() | e.GateFailed() | e.FindingsReported() | e.PlanUpdated():
                 return [self._of_judgement(event)]
-            case e.GoalChecked():
-                return [_of_goal(event)]
+            case e.HookRan() | e.GoalChecked() | e.WrapUpRequested() | e.MonitorAlerted():
+                return _of_outside(event)
             case _:
                 assert_never(event)
 
@@ -429,6 +426,30 @@ def parsed(arguments_json: str) -> JsonValue:
         return json.loads(arguments_json)
     except ValueError:
         return arguments_json
+
+
+def _of_outside(
+    event: e.HookRan | e.GoalChecked | e.WrapUpRequested | e.MonitorAlerted,
+) -> list[wire.Update]:
+    """Tell of what came from elsewhere than the model and its calls."""
+    match event:
+        case e.HookRan():
+            return _of_hook(event)
+        case e.GoalChecked():
+            return [_of_goal(event)]
+        case e.WrapUpRequested():
+            return [_notice("info", "wrap_up", f"Asked to come to an end by {event.by}.")]
+        case e.MonitorAlerted():
+            return [_notice("warning", "external_monitor", event.text)]
+
+
+def _of_hook(event: e.HookRan) -> list[wire.Update]:
+    """Tell of a hook that did something, or that did not work."""
+    if event.outcome is HookOutcome.PASSED:
+        return []
+    level = "warning" if event.outcome in (HookOutcome.FAILED, HookOutcome.TIMED_OUT) else "info"
+    words = f"{event.outcome}: {event.text}" if event.text else event.outcome.value
+    return [_notice(level, f"hook {event.name}", words)]
 
 
 def _of_recovery(event: e.RecoveryChosen) -> list[wire.Update]:

@@ -188,6 +188,9 @@ def _of_policies(event: ev.Event) -> list[str]:
             return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
         case ev.MonitorAlerted(text=text):
             return [f"   ⚠️  external_monitor: {short(text)}"]
+        case ev.HookRan():
+            why = f": {short(event.text)}" if event.text else ""
+            return [f"   🪝 {event.name} ({event.point}): {event.outcome}{why}"]
         case ev.Compacted():
             size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
             return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]

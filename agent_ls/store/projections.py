@@ -81,6 +81,7 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             | ev.AdvisoryRaised()
             | ev.NudgeAdded()
             | ev.EditIntended()
+            | ev.HookRan()
             | ev.Compacted()
             | ev.WrapUpRequested()
             | ev.MonitorAlerted()

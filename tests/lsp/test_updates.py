@@ -19,6 +19,7 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolKind, ToolRes
 from agent_ls.domain.edits import DeleteFile
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Proof
+from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
@@ -227,6 +228,13 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         e.MonitorAlerted(pattern="no_progress", text="Nothing new."),
         [{"sessionUpdate": "notice", "origin": "external_monitor", "text": "Nothing new."}],
     ),
+    (
+        e.HookRan(
+            point=HookPoint.BEFORE_TOOL, name="h", outcome=HookOutcome.TIMED_OUT, text="too slow"
+        ),
+        [{"sessionUpdate": "notice", "level": "warning", "origin": "hook h"}],
+    ),
+    (e.HookRan(point=HookPoint.AFTER_LLM_CALL, name="h", outcome=HookOutcome.PASSED), []),
     (e.CancelRequested(by="panel"), [{"sessionUpdate": "cancel_requested", "by": "panel"}]),
     (
         e.TurnEnded(

@@ -24,6 +24,7 @@ from agent_ls.domain.approvals import (
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
 from agent_ls.domain.phases import Phase
@@ -192,6 +193,10 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
         (
             ev.MonitorAlerted(pattern="alternation", text="Back and forth."),
             ["   ⚠️  external_monitor: Back and forth."],
+        ),
+        (
+            ev.HookRan(point=HookPoint.BEFORE_TOOL, name="h", outcome=HookOutcome.FAILED, text="w"),
+            ["   🪝 h (before_tool): failed: w"],
         ),
         (ev.CancelRequested(by="SIGINT"), ["⏹️  Stopping (SIGINT)"]),
         (

@@ -52,7 +52,7 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
         case e.AdvisoryRaised():
             return f"  advisory {event.origin}: {_quoted(event.text)}"
         case e.RequestPrepared():
-            slots = f", {len(event.slots)} slots" if event.slots else ""
+            slots = "".join(f"\n    slot {_quoted(text)}" for text in event.slots)
             return f"  request {event.number}{slots}"
         case e.AttemptFinished():
             how = event.finish or f"failed: {event.failure} {_quoted(event.message)}"
@@ -94,6 +94,10 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
         case e.ToolCallFinished():
             how = f" {event.result.error}" if event.result.error else ""
             return f"  {event.result.call_id} result{how} {_quoted(event.result.text)}"
+        case e.HookRan():
+            about = f" {event.call_id}" if event.call_id else ""
+            why = f": {_quoted(event.text)}" if event.text else ""
+            return f" {about} hook {event.name} ({event.point}) {event.outcome}{why}"
         case e.PlanUpdated():
             return f"  plan: {'; '.join(f'{item.status} {item.text}' for item in event.items)}"
         case e.Compacted():

@@ -1,0 +1,86 @@
+"""Hooks: commands of the user's own that look at calls and model requests, and what they may say.
+
+Owns how a hook is configured and the shape of its answer; running them is ``loop/hooks.py``.
+Source: seed 002 hooks, seed 003 hook wish list.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from agent_ls.domain.record import Record
+
+Seconds = Annotated[float, Field(gt=0, le=300)]
+
+
+class HookPoint(StrEnum):
+    """When a hook is asked."""
+
+    BEFORE_TOOL = "before_tool"
+    AFTER_TOOL = "after_tool"
+    BEFORE_LLM_CALL = "before_llm_call"
+    AFTER_LLM_CALL = "after_llm_call"
+
+
+class HookOutcome(StrEnum):
+    """What came of asking one."""
+
+    PASSED = "passed"
+    CHANGED = "changed"
+    ALLOWED = "allowed"
+    """It answered the approval with yes."""
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+
+
+class Hook(Record):
+    """One command, and which calls it is asked about."""
+
+    name: Annotated[str, Field(min_length=1, max_length=60)]
+    command: Annotated[str, Field(min_length=1)]
+    tools: tuple[str, ...] = ()
+    """Names or patterns such as ``edit_*``; empty: every tool."""
+    paths: tuple[str, ...] = ()
+    """Patterns such as ``*.py``; empty: calls that name no file too."""
+    timeout_s: Seconds | None = None
+    """None: what holds for its point."""
+    fail_closed: bool = False
+    """Before a tool: a hook that fails blocks. After it: the result is withheld."""
+
+
+class HookOptions(Record):
+    """The hooks of each point, in the order in which they are asked."""
+
+    before_tool: tuple[Hook, ...] = ()
+    """Before a call; exit code 2 blocks it, and an answer may change or decide it."""
+    after_tool: tuple[Hook, ...] = ()
+    """After a call; an answer may replace the text of its result."""
+    before_llm_call: tuple[Hook, ...] = ()
+    """Before a model request; an answer may narrow the tools and change the system prompt."""
+    after_llm_call: tuple[Hook, ...] = ()
+    """After a model request, failed ones too; only reads."""
+    tool_timeout_s: Seconds = 10.0
+    """How long one hook before or after a tool may take."""
+    llm_timeout_s: Seconds = 5.0
+    """How long one hook before or after a model request may take."""
+
+
+class HookAnswer(Record):
+    """The JSON object that a hook may print; nothing printed means no opinion."""
+
+    decision: Literal["allow", "deny"] | None = None
+    """Before a tool: *allow* answers where a person would be asked, *deny* blocks."""
+    reason: str = ""
+    """Why; for *deny* the model reads it."""
+    arguments: dict[str, JsonValue] | None = None
+    """Before a tool: the arguments to run with instead."""
+    result: str | None = None
+    """After a tool: the text to read instead."""
+    system: str | None = None
+    """Before a model request: the system prompt to send instead."""
+    tools: tuple[str, ...] | None = None
+    """Before a model request: those of the offered tools that stay."""

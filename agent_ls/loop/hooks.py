@@ -1,0 +1,128 @@
+"""Asks the user's hooks, each isolated and within its own time.
+
+What a hook says at which point is carried out in ``tool_hooks`` and ``llm_hooks``.
+Source: seed 002 hooks, seed 003 hooks with its wishes for isolation and time limits.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from pydantic import JsonValue, ValidationError
+
+from agent_ls.domain.events import HookRan
+from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
+from agent_ls.loop.ports import HookRun, HookRunner, Workspace
+
+_log = logging.getLogger(__name__)
+
+_BLOCKS = 2
+"""The exit code that says no."""
+_MAX_CHARS = 2_000
+_TOOL_POINTS = (HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL)
+FAILURES = (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
+"""A hook that ended so has said nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one hook answered."""
+
+    outcome: HookOutcome
+    text: str = ""
+    answer: HookAnswer = field(default_factory=HookAnswer)
+    duration_ms: int = 0
+
+    def ran(
+        self, point: HookPoint, hook: Hook, call_id: str = "", outcome: HookOutcome | None = None
+    ) -> HookRan:
+        """Return the event that tells of it."""
+        return HookRan(
+            point=point,
+            name=hook.name,
+            outcome=outcome or self.outcome,
+            duration_ms=self.duration_ms,
+            text=self.text[:_MAX_CHARS],
+            call_id=call_id,
+        )
+
+    def failed(self, why: str) -> Said:
+        """Return that this answer cannot be used."""
+        return Said(HookOutcome.FAILED, why, duration_ms=self.duration_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """The configured hooks, and how they are run."""
+
+    runner: HookRunner
+    workspace: Workspace
+    options: HookOptions = HookOptions()
+
+    def of(self, point: HookPoint, tool: str = "", paths: tuple[str, ...] = ()) -> tuple[Hook, ...]:
+        """Return the hooks of a point that want to be asked, in their order."""
+        hooks: tuple[Hook, ...] = getattr(self.options, point.value)
+        if point not in _TOOL_POINTS:
+            return hooks
+        return tuple(one for one in hooks if _wants(one, tool, paths))
+
+    async def ask(
+        self, point: HookPoint, hook: Hook, told: Mapping[str, JsonValue], path: str = ""
+    ) -> Said:
+        """Run the hook; never raises for what it does."""
+        of_tools = point in _TOOL_POINTS
+        usual_s = self.options.tool_timeout_s if of_tools else self.options.llm_timeout_s
+        limit_s = hook.timeout_s or usual_s
+        root = self.workspace.roots[0].path
+        given = {"hook": point.value, "name": hook.name, "workspace": str(root), **told}
+        env = {"AGENT_LS_HOOK": point.value, "AGENT_LS_FILE": path}
+        try:
+            run = await self.runner.run(
+                hook.command,
+                json.dumps(given, ensure_ascii=False),
+                cwd=root,
+                timeout_s=limit_s,
+                env=env,
+            )
+            return _understood(run, limit_s)
+        except Exception as error:
+            _log.warning("hook %s could not be run: %s", hook.name, error)
+            return Said(HookOutcome.FAILED, f"it could not be run: {error}")
+
+
+def _wants(hook: Hook, tool: str, paths: tuple[str, ...]) -> bool:
+    is_tool = not hook.tools or any(fnmatchcase(tool, one) for one in hook.tools)
+    return is_tool and (
+        not hook.paths or any(fnmatchcase(path, one) for path in paths for one in hook.paths)
+    )
+
+
+def _understood(run: HookRun, limit_s: float) -> Said:
+    """Return what exit code and output mean."""
+    if run.has_timed_out:
+        why = f"it did not end within {limit_s:g} s"
+        return Said(HookOutcome.TIMED_OUT, why, duration_ms=run.duration_ms)
+    output = run.output.strip()
+    if run.exit_code == _BLOCKS:
+        why = run.errors or output or "it gave no reason"
+        return Said(HookOutcome.BLOCKED, why, duration_ms=run.duration_ms)
+    if run.exit_code != 0:
+        why = f"exit code {run.exit_code}" + (f": {run.errors}" if run.errors else "")
+        return Said(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
+    if not output.startswith("{"):
+        # Formatters and linters print what they did: that is no answer.
+        return Said(HookOutcome.PASSED, duration_ms=run.duration_ms)
+    try:
+        answer = HookAnswer.model_validate_json(output)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "its answer"
+        why = f"its answer is not understood: {where}: {first['msg']}"
+        return Said(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
+    outcome = HookOutcome.BLOCKED if answer.decision == "deny" else HookOutcome.PASSED
+    why = answer.reason or ("it gave no reason" if outcome is HookOutcome.BLOCKED else "")
+    return Said(outcome, why, answer, run.duration_ms)

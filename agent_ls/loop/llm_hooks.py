@@ -1,0 +1,111 @@
+"""What hooks may do to a model request: narrow its tools and change its system prompt.
+
+What they change is announced as a new prefix, because it costs the provider's cache; each step
+begins again with what would be sent without them.
+Source: seed 003, ``beforeLLMCall`` and ``afterLLMCall``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from agent_ls.domain.events import AttemptFinished, PrefixSet
+from agent_ls.domain.hooks import HookAnswer, HookOutcome, HookPoint
+from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.turn import Turn
+
+_BEFORE, _AFTER = HookPoint.BEFORE_LLM_CALL, HookPoint.AFTER_LLM_CALL
+
+
+@dataclass(frozen=True, slots=True)
+class _Front:
+    """What the hooks may change."""
+
+    system: str
+    tools: tuple[str, ...]
+
+    def after(self, answer: HookAnswer) -> _Front:
+        """Return it as a hook wants it; it can take tools away and add none."""
+        tools = self.tools
+        if answer.tools is not None:
+            tools = tuple(one for one in tools if one in answer.tools)
+        return _Front(self.system if answer.system is None else answer.system, tools)
+
+
+async def ask_before_llm_call(turn: Turn) -> None:
+    """Let the hooks look at the front of the next request; announce it when it is another one."""
+    prefix = turn.session.prefix
+    if prefix is None:
+        return
+    plain = prefix.system if prefix.unhooked is None else prefix.unhooked
+    front = start = _Front(plain, tuple(spec.name for spec in turn.kit.specs))
+    changed_by: list[str] = []
+    for hook in turn.kit.hooks.of(_BEFORE):
+        said = await turn.kit.hooks.ask(_BEFORE, hook, _told(turn, front))
+        outcome = said.outcome
+        if outcome is HookOutcome.BLOCKED:
+            said = said.failed(f"a model request cannot be blocked: {said.text}")
+            outcome = said.outcome
+        wanted = front.after(said.answer)
+        if not wanted.tools:
+            # Providers refuse a conversation with calls in it and no tools beside it.
+            said = said.failed("none of the tools would be left")
+            outcome, wanted = said.outcome, front
+        if wanted != front:
+            front, outcome = wanted, HookOutcome.CHANGED
+            changed_by.append(hook.name)
+        await turn.emit(said.ran(_BEFORE, hook, outcome=outcome))
+    if (front.system, front.tools) == (prefix.system, prefix.tools):
+        return
+    by = f"changed by the hooks {', '.join(changed_by)}" if changed_by else "no hook changes it now"
+    await turn.emit(
+        PrefixSet(
+            system=front.system,
+            tools=front.tools,
+            made_of=prefix.made_of,
+            unhooked=None if front == start else plain,
+            reason=by,
+        )
+    )
+
+
+async def ask_after_llm_call(turn: Turn, attempt: Attempt, finished: AttemptFinished) -> None:
+    """Show the hooks how a request ended, failed ones too."""
+    for hook in turn.kit.hooks.of(_AFTER):
+        said = await turn.kit.hooks.ask(_AFTER, hook, _ended(turn, attempt, finished))
+        if said.outcome is HookOutcome.BLOCKED:
+            said = said.failed(f"it comes too late to block: {said.text}")
+        await turn.emit(said.ran(_AFTER, hook))
+
+
+def _told(turn: Turn, front: _Front) -> dict[str, JsonValue]:
+    view = turn.view
+    return {
+        "session_id": view.session.session_id,
+        "turn_id": view.turn.turn_id,
+        "mode": view.mode.value,
+        "step": view.steps + 1,
+        "model": view.session.model,
+        "system": front.system,
+        "tools": list(front.tools),
+        "messages": len(view.messages),
+        "context_tokens": view.context_tokens,
+    }
+
+
+def _ended(turn: Turn, attempt: Attempt, finished: AttemptFinished) -> dict[str, JsonValue]:
+    return {
+        "session_id": turn.session.session_id,
+        "turn_id": turn.state.turn_id,
+        "step": turn.state.step_number,
+        "model": finished.model,
+        "finish": finished.finish,
+        "failure": finished.failure,
+        "message": finished.message,
+        "text": attempt.text,
+        "calls": [call.tool for call in attempt.calls],
+        "usage": finished.usage.model_dump(mode="json"),
+        "duration_ms": finished.duration_ms,
+    }

@@ -1,0 +1,31 @@
+"""What do the user's own hooks make of the result?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.calls import ToolResult
+from agent_ls.loop.hooks import Hooks
+from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.tool_hooks import ask_after_tool
+from agent_ls.loop.view import TurnView
+
+
+@dataclass(frozen=True, slots=True)
+class AfterToolHooks:
+    """Lets ``hooks.after_tool`` replace the result's text.
+
+    Invariant: stands before what masks and cuts, so that this holds for a hook's text too.
+    Source: seed 002 post-tool hooks, seed 003 ``afterToolCall``.
+    """
+
+    name: ClassVar[str] = "after_tool_hooks"
+    hooks: Hooks
+
+    async def follow(
+        self, planned: PlannedCall, result: ToolResult, view: TurnView
+    ) -> FollowUpOutcome:
+        """Answer from what the hooks say."""
+        changed, events = await ask_after_tool(planned, result, view, self.hooks)
+        return FollowUpOutcome(changed, events)

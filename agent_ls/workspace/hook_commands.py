@@ -1,0 +1,73 @@
+"""Runs a hook's command: JSON in on standard input, its answer on standard output.
+
+It runs as every command does, through the runner; files in a folder of its own carry what the
+runner has no pipe for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_ls.loop.ports import HookRun, Runner
+from agent_ls.safety.secrets import mask
+from agent_ls.safety.text import cleaned, plain_output
+
+_INPUT = "AGENT_LS_HOOK_INPUT"
+_ERRORS = "AGENT_LS_HOOK_ERRORS"
+_MAX_ERROR_BYTES = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class HookCommands:
+    """Runs hooks on this machine."""
+
+    runner: Runner
+
+    async def run(
+        self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
+    ) -> HookRun:
+        """Run a hook to its end; kills it with all its children on time-out or cancel.
+
+        Errors: ``OSError`` and ``ValueError`` when it cannot even be started.
+        """
+        place = await asyncio.to_thread(_place, stdin)
+        given, errors = place / "input.json", place / "errors"
+        try:
+            outcome = await self.runner.run(
+                # A group, and a new line, so that whatever the command is gets both.
+                f'{{ {command}\n}} <"${_INPUT}" 2>"${_ERRORS}"',
+                cwd=cwd,
+                timeout_s=timeout_s,
+                env={**env, _INPUT: str(given), _ERRORS: str(errors)},
+            )
+            said = await asyncio.to_thread(_read, errors)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, place, True)
+        return HookRun(
+            exit_code=outcome.exit_code,
+            output=outcome.output,
+            errors=mask(cleaned(plain_output(said))).strip(),
+            has_timed_out=outcome.end == "timed_out",
+            duration_ms=outcome.duration_ms,
+        )
+
+
+def _place(stdin: str) -> Path:
+    """Return a new folder that only this user may enter, with the input in it."""
+    place = Path(tempfile.mkdtemp(prefix="agent-ls-hook-"))
+    (place / "input.json").write_text(stdin, encoding="utf-8", errors="replace")
+    return place
+
+
+def _read(errors: Path) -> str:
+    """Return the beginning of what the hook complained about."""
+    try:
+        with errors.open("rb") as file:
+            return file.read(_MAX_ERROR_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
