@@ -5,7 +5,7 @@ Whoever runs them takes them from here: the golden transcripts, and the sweep th
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -48,7 +48,7 @@ async def opened_story(
     port: int,
     *,
     scenario: Scenario | None = None,
-) -> AsyncIterator[tuple[Sessions, ScriptedModel]]:
+) -> AsyncGenerator[tuple[Sessions, ScriptedModel]]:
     """Open sessions as the story sets them, with its model; another scenario is not held to."""
     async with (
         scripted(scenario or story.members["model"], port=port, is_strict=not scenario) as model,
