@@ -27,7 +27,10 @@ from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.file_claim import FileClaim
 from agent_ls.policies.guards.path_guard import PathGuard
+from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
+from agent_ls.policies.injections.orientation import Orientation
+from agent_ls.policies.injections.phase_hints import PhaseHints
 from agent_ls.policies.injections.recitation import Recitation
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
 from agent_ls.policies.recoveries.continuation import Continuation
@@ -69,7 +72,13 @@ CHECKS: tuple[type[Any], ...] = (
 COMPACTORS: tuple[type[Any], ...] = (Window,)
 """Cheapest first."""
 
-INJECTIONS: tuple[type[Any], ...] = (FilesChanged, Recitation)
+INJECTIONS: tuple[type[Any], ...] = (
+    FailureEvidence,
+    FilesChanged,
+    Orientation,
+    Recitation,
+    PhaseHints,
+)
 """What the next request may carry; ranked by priority, then by this order."""
 
 RECOVERIES: tuple[type[Any], ...] = (

@@ -46,6 +46,15 @@ def sized(tokens: int) -> list[Event]:
 RHYTHM = [
     pytest.param(steps(0), {}, False, id="not-in-the-first-step-where-the-task-was-just-said"),
     pytest.param(steps(0), {"on_first_step": True}, True, id="in-the-first-step-when-wanted"),
+    pytest.param(
+        [PlanUpdated(items=(PlanItem(text="Left over"),))], {}, True, id="at-once-with-an-open-plan"
+    ),
+    pytest.param(
+        [PlanUpdated(items=(PlanItem(text="x", status=PlanStatus.COMPLETED),))],
+        {},
+        False,
+        id="not-with-a-finished-one",
+    ),
     pytest.param(steps(9), {}, False, id="not-one-step-too-early"),
     pytest.param(steps(10), {}, True, id="after-ten-steps-of-a-small-conversation"),
     pytest.param(steps(11), {}, True, id="late-rather-than-never"),

@@ -21,5 +21,5 @@ async def scripted(
     async with ScriptedModel(scenario, port=port) as model:
         yield model
         if is_strict:
-            assert model.problems == []
+            assert model.problems == [], f"{model.problems}"
             assert model.unused == [], f"answers never asked for: {model.unused}"

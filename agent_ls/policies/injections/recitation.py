@@ -28,7 +28,7 @@ class RecitationOptions(Record):
     every_steps: tuple[PositiveInt, ...] = (10, 7, 5, 3)
     """Steps between two reminders."""
     on_first_step: bool = False
-    """Remind at the very beginning too, when the task was just said."""
+    """Remind at the very beginning too, though the task was just said; open plans are anyway."""
     max_tokens: int = Field(default=500, ge=0)
     """Size of a reminder; 0: none."""
 
@@ -51,7 +51,8 @@ class Recitation:
 
     def _is_due(self, view: TurnView) -> bool:
         if view.steps == 0:
-            return self.options.on_first_step
+            # An open plan of an earlier turn is news at the beginning of this one.
+            return self.options.on_first_step or _has_open_plan(view)
         interval = self._interval(view.context_tokens)
         return interval is not None and _steps_since(view) >= interval
 
@@ -60,6 +61,10 @@ class Recitation:
         rows = zip(self.options.above_tokens, self.options.every_steps, strict=False)
         reached = [every for above, every in rows if context_tokens >= above]
         return reached[-1] if reached else None
+
+
+def _has_open_plan(view: TurnView) -> bool:
+    return any(item.status is not PlanStatus.COMPLETED for item in view.session.plan)
 
 
 def _steps_since(view: TurnView) -> int:

@@ -1,0 +1,166 @@
+"""What has failed in this turn, so that the model does not try the same again?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, cast
+
+from pydantic import Field
+
+from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.events import Answered, ToolCallFinished
+from agent_ls.domain.failure_kinds import FailureKind, failure_kind
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Slot
+from agent_ls.loop.view import TurnView
+
+_MAX_WORDS_CHARS = 160
+_MAX_TARGET_CHARS = 80
+_TARGETS = ("path", "command", "pattern", "query", "url")
+"""Arguments that say what a call was about, the most telling first."""
+
+_SUGGESTIONS: dict[FailureKind, str] = {
+    FailureKind.PERMISSION: "It is not allowed: use what is, or tell the user what you need.",
+    FailureKind.NOT_FOUND: "Search for the right name before you use one.",
+    FailureKind.SYNTAX: "Read the lines around the place, and write the whole construct anew.",
+    FailureKind.TYPE: "Look up how the name is declared before you use it.",
+    FailureKind.RUNTIME: "Find the cause in the last lines of the error before you run it again.",
+    FailureKind.NETWORK: "Do without the network if you can; it may not be there.",
+    FailureKind.TIMEOUT: "Ask for less at once: one file, one test, a narrower search.",
+    FailureKind.VALIDATION: "Read the tool's schema, and give exactly those arguments.",
+    FailureKind.LOGIC: "Compare what was expected with what came; mend the code, not the test.",
+    FailureKind.RESOURCE: "The machine has no more of it: use less, or tell the user.",
+    FailureKind.UNKNOWN: "Look at it from another side before you try again.",
+}
+
+
+class FailureEvidenceOptions(Record):
+    """From when on, and of how many failures, the model is reminded."""
+
+    min_failures: int = Field(default=2, ge=1)
+    """Fewer stand before the model's eyes anyway."""
+    max_age_steps: int = Field(default=8, ge=1)
+    """A failure that did not come again for so many steps is no news any more."""
+    max_kept: int = Field(default=50, ge=1)
+    """Older ones are forgotten."""
+    max_shown: int = Field(default=5, ge=0)
+    """The newest ones; 0: none."""
+    max_tokens: int = Field(default=400, ge=0)
+    """Size of the reminder."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """One failure that nothing has settled since."""
+
+    call: ToolCall
+    about: str
+    result: ToolResult
+    step: int
+    times: int = 1
+
+    @property
+    def kind(self) -> FailureKind:
+        return failure_kind(self.result.error, self.result.text)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureEvidence:
+    """Lists the newest failures with one suggestion for each kind.
+
+    A failure is settled, and forgotten, when the same tool has worked on the same target since.
+    Source: seed 000, failure evidence (Trick S).
+    """
+
+    name: ClassVar[str] = "failure_evidence"
+    options: FailureEvidenceOptions = FailureEvidenceOptions()
+
+    async def propose(self, view: TurnView) -> Slot | None:
+        """Answer from the turn's results."""
+        failures = _failures(view, self.options)
+        count = sum(one.times for one in failures)
+        if count < self.options.min_failures or not self.options.max_shown:
+            return None
+        lines = ["What has failed so far and is not settled; do not repeat it the same way:"]
+        suggested: set[FailureKind] = set()
+        # The newest first, because the end may be cut.
+        for one in reversed(failures[-self.options.max_shown :]):
+            times = f" ({one.times} times)" if one.times > 1 else ""
+            about = f" {one.about}" if one.about else ""
+            lines.append(f"- {one.call.tool}{about}{times}, {one.kind}: {_first_words(one.result)}")
+            if one.kind not in suggested:
+                lines.append(f"  {_SUGGESTIONS[one.kind]}")
+                suggested.add(one.kind)
+        return Slot(self.name, 2, self.options.max_tokens, "\n".join(lines))
+
+
+def _failures(view: TurnView, options: FailureEvidenceOptions) -> list[_Failure]:
+    """Return what failed and was not settled, oldest first, equal ones together."""
+    calls: dict[str, ToolCall] = {}
+    step = 0
+    found: dict[tuple[str, str, str], _Failure] = {}
+    for stored in view.turn.events:
+        match stored.event:
+            case Answered(message=message):
+                step += 1
+                calls.update((call.id, call) for call in message.calls)
+            case ToolCallFinished(result=result) if result.call_id in calls:
+                _take(found, calls[result.call_id], result, step)
+            case _:
+                pass
+    young = [one for one in found.values() if step - one.step < options.max_age_steps]
+    return young[-options.max_kept :]
+
+
+def _take(
+    found: dict[tuple[str, str, str], _Failure], call: ToolCall, result: ToolResult, step: int
+) -> None:
+    """Add a failure, or forget those that this result settles."""
+    about = _target(call)
+    if not _has_failed(result):
+        for key in [key for key in found if key[:2] == (call.tool, about)]:
+            del found[key]
+        return
+    if result.error is ErrorKind.CANCELLED:
+        return
+    key = (call.tool, about, _first_words(result))
+    earlier = found.pop(key, None)
+    one = _Failure(call, about, result, step)
+    found[key] = replace(one, times=earlier.times + 1) if earlier else one
+
+
+def _has_failed(result: ToolResult) -> bool:
+    if result.error is not None:
+        return True
+    match result.data:
+        case {"exit_code": int(code)}:
+            return code != 0
+        case _:
+            return False
+
+
+def _target(call: ToolCall) -> str:
+    """Return what the call was about, on one line; empty when its arguments do not say."""
+    try:
+        arguments = json.loads(call.arguments_json)
+    except ValueError:
+        return ""
+    if not isinstance(arguments, dict):
+        return ""
+    named = cast("Mapping[str, object]", arguments)
+    found = (named[name] for name in _TARGETS if isinstance(named.get(name), str))
+    return _short(str(next(found, "")), _MAX_TARGET_CHARS)
+
+
+def _first_words(result: ToolResult) -> str:
+    """Return the telling line: the first of an error, the last of a command's output."""
+    lines = [line for line in result.text.splitlines() if line.strip()] or ["no words"]
+    is_output = result.error is None and len(lines) > 1
+    return _short(f"{lines[0]} … {lines[-1]}" if is_output else lines[0], _MAX_WORDS_CHARS)
+
+
+def _short(text: str, chars: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= chars else f"{line[:chars]}…"
