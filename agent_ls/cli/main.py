@@ -36,6 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             from agent_ls.cli.sessions import list_sessions
 
             return list_sessions(arguments)
+        case "report":
+            from agent_ls.cli.report import report
+
+            return report(arguments)
+        case "trace":
+            from agent_ls.cli.trace import trace
+
+            return trace(arguments)
         case "doctor":
             from agent_ls.cli.doctor import doctor
 
@@ -68,6 +76,15 @@ def _parser() -> argparse.ArgumentParser:
     _add_folder(sessions)
     _add_set(sessions)
     sessions.add_argument("--json", action="store_true", help="print JSON")
+    report = commands.add_parser("report", help="write a page that shows what a session did")
+    _add_session(report)
+    report.add_argument(
+        "--out", metavar="FILE", help="where to; - prints it (default: the user's state folder)"
+    )
+    report.add_argument("--open", action="store_true", help="open it in the browser")
+    trace = commands.add_parser("trace", help="say what each step of a session took and used")
+    _add_session(trace)
+    trace.add_argument("--json", action="store_true", help="print JSON")
     doctor = commands.add_parser("doctor", help="say what works on this machine")
     _add_folder(doctor)
     _add_set(doctor)
@@ -77,6 +94,14 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="run the main job on a small project, without a model")
     demo.add_argument("--keep", metavar="FOLDER", help="work in this new folder and keep it")
     return parser
+
+
+def _add_session(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "session", nargs="?", help="its id, or the end of it; by default the folder's newest"
+    )
+    _add_folder(parser)
+    _add_set(parser)
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:

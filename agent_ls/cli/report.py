@@ -1,0 +1,72 @@
+"""``report``: one page of HTML that shows what a session did."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+import platformdirs
+
+from agent_ls import __version__
+from agent_ls.cli.stored import open_stored
+from agent_ls.domain.errors import AgentLsError, SettingsError
+from agent_ls.domain.stops import EXIT_CONFIGURATION
+from agent_ls.loop.ports import Store
+from agent_ls.observers.report.page import page
+from agent_ls.observers.trace import SessionTrace
+from agent_ls.observers.tracing import trace_of
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Write the page and print where it is; ``--out -`` prints the page itself."""
+    try:
+        session_id, text = asyncio.run(_page(arguments))
+        if arguments.out == "-":
+            sys.stdout.write(text)
+            return 0
+        path = Path(arguments.out).resolve() if arguments.out else _place(session_id)
+        _write(path, text)
+    except AgentLsError as error:
+        sys.stderr.write(f"agent-ls: {error}\n")
+        return EXIT_CONFIGURATION
+    sys.stdout.write(f"{path}\n")
+    if arguments.open and not webbrowser.open(path.as_uri()):
+        sys.stderr.write("agent-ls: no browser was found; open the file yourself.\n")
+    return 0
+
+
+async def _page(arguments: argparse.Namespace) -> tuple[str, str]:
+    async with open_stored(arguments) as (store, journal):
+        session = trace_of(journal)
+        return session.session_id, page(session, await _blobs(session, store), __version__)
+
+
+async def _blobs(session: SessionTrace, store: Store) -> dict[str, bytes]:
+    """Return the files before and after every edit."""
+    edits = [one for turn in session.turns for call in turn.calls for one in call.edits]
+    wanted = {digest for one in edits for digest in (one.before_blob, one.after_blob) if digest}
+    found = {digest: await store.get_blob(digest) for digest in sorted(wanted)}
+    return {digest: data for digest, data in found.items() if data is not None}
+
+
+def _place(session_id: str) -> Path:
+    """Return where a page goes that was given no place: not into the project's folder."""
+    return platformdirs.user_state_path("agent-ls") / "reports" / f"{session_id}.html"
+
+
+def _write(path: Path, text: str) -> None:
+    """Write it so that only its owner can read it: it holds source code and output."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise SettingsError(
+            f"The report {path} cannot be written: {error.strerror}. Give --out another place."
+        ) from None

@@ -1,0 +1,55 @@
+"""Finds the session that a command line names, and reads its journal without taking it over."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from agent_ls.cli.options import command_line_settings
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import StoredEvent
+from agent_ls.loop.ports import Store
+from agent_ls.settings import load_settings, store_place
+from agent_ls.store.sql_store import open_store
+
+
+@asynccontextmanager
+async def open_stored(
+    arguments: argparse.Namespace,
+) -> AsyncGenerator[tuple[Store, list[StoredEvent]]]:
+    """Yield the store and the journal of the named session; by default the folder's newest.
+
+    Errors: ``StoreError`` when there is none.
+    """
+    loaded = load_settings(command_line=command_line_settings(arguments))
+    store = open_store(store_place(loaded.settings))
+    try:
+        yield (
+            store,
+            await store.load(await _named(store, arguments.session, _folder_uri(arguments))),
+        )
+    finally:
+        await store.close()
+
+
+async def _named(store: Store, named: str | None, folder_uri: str) -> str:
+    """Return the id that is meant; the end of one is enough when it is the only one."""
+    if named is None:
+        found = await store.sessions([folder_uri])
+        if not found:
+            raise StoreError(
+                f"no session of {folder_uri} is stored; name one, or give --workspace its folder"
+            )
+        return found[0].session_id
+    found = [one for one in await store.sessions() if one.session_id.endswith(named)]
+    if len(found) != 1:
+        raise StoreError(
+            f"{len(found) or 'no'} sessions end in {named}; `agent-ls sessions` lists them"
+        )
+    return found[0].session_id
+
+
+def _folder_uri(arguments: argparse.Namespace) -> str:
+    return Path(arguments.workspace).resolve().as_uri()

@@ -1,0 +1,80 @@
+"""What the machine and the person do beside the steps, as notes.
+
+A kind of event that is not known here becomes a plain note, so nothing that happened is left out.
+"""
+
+from __future__ import annotations
+
+from agent_ls.domain import events as ev
+from agent_ls.domain.phases import Phase
+from agent_ls.observers.trace import Note
+
+_KNOWN = (
+    ev.Moved,
+    ev.PrefixSet,
+    ev.CallDecided,
+    ev.PlanUpdated,
+    ev.ApprovalResolved,
+    ev.QuestionResolved,
+    ev.EditApplied,
+)
+"""Kinds that only add to what is there already."""
+
+
+def note_of(event: ev.Event, at_ms: int) -> Note | None:
+    """Return the note that an event is worth; None when it says nothing to a person."""
+    return _of_policies(event, at_ms) or _of_person(event, at_ms) or _other(event, at_ms)
+
+
+def _of_policies(event: ev.Event, at_ms: int) -> Note | None:
+    match event:
+        case ev.GateFailed(origin=origin, text=text):
+            return Note(at_ms, "gate", origin, text)
+        case ev.NudgeAdded(origin=origin, text=text):
+            return Note(at_ms, "nudge", origin, text)
+        case ev.AdvisoryRaised(origin=origin, text=text):
+            return Note(at_ms, "advisory", origin, text)
+        case ev.RecoveryChosen(origin=origin, action=action, text=text, wait_s=wait_s):
+            wait = f"after {wait_s:g} s" if wait_s else ""
+            return Note(at_ms, f"recovery: {action}", origin, " ".join(filter(None, (wait, text))))
+        case ev.Compacted():
+            size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
+            return Note(
+                at_ms, "compaction", event.origin, f"{size} ({event.why})\n\n{event.summary}"
+            )
+        case ev.FindingsReported():
+            text = "\n".join(event.problems)
+            return Note(at_ms, "findings", ", ".join(event.paths), text, event.findings)
+        case ev.Moved(to=to, stop=stop, why=why):
+            if to is not Phase.CLOSE:
+                return None
+            return Note(at_ms, "closing", stop.value if stop else "", why)
+        case _:
+            return None
+
+
+def _of_person(event: ev.Event, at_ms: int) -> Note | None:
+    match event:
+        case ev.PromptQueued(text=text, kind=kind):
+            return Note(at_ms, kind, "user", text)
+        case ev.CancelRequested(by=by):
+            return Note(at_ms, "cancel", by)
+        case ev.ModeChanged(mode=mode):
+            return Note(at_ms, "mode", "user", mode.value)
+        case ev.ModelChanged(model=model):
+            return Note(at_ms, "model", "user", model)
+        case ev.PrefixSet(reason=reason):
+            return None if reason == "first" else Note(at_ms, "prefix", "prepare", reason)
+        case ev.SessionResumed(interrupted_calls=calls):
+            return Note(at_ms, "resumed", "session", f"interrupted calls: {len(calls)}")
+        case _:
+            return None
+
+
+def _other(event: ev.Event, at_ms: int) -> Note | None:
+    """Return a plain note of a kind that has no words of its own here."""
+    if isinstance(event, _KNOWN):
+        return None
+    told = [getattr(event, name, "") for name in ("text", "why", "reason", "message")]
+    text = next((one for one in told if isinstance(one, str) and one), "")
+    return Note(at_ms, event.type, str(getattr(event, "origin", "")), text)

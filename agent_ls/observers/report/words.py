@@ -1,0 +1,48 @@
+"""Numbers and times as a person reads them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+
+def duration(ms: int) -> str:
+    """Return a length of time: ``340 ms``, ``4.2 s``, ``3 min 07 s``, ``2 h 05 min``."""
+    seconds = ms / 1000
+    if ms < 1000:
+        return f"{ms} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+    return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60):02d} min"
+
+
+def tokens(count: int) -> str:
+    """Return a count of tokens in three digits or so: ``940``, ``12.4k``, ``1.05M``."""
+    if count < 1000:
+        return str(count)
+    if count < 1_000_000:
+        return f"{count / 1000:.1f}k"
+    return f"{count / 1_000_000:.2f}M"
+
+
+def money(usd: float) -> str:
+    """Return a sum; small ones with the digits that matter."""
+    if usd == 0:
+        return "$0"
+    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
+
+
+def counted(count: int, word: str) -> str:
+    """Return a count with its word: ``1 step``, ``2 steps``."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def moment(ms: int) -> str:
+    """Return a point in time where the person is."""
+    return datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def cut(text: str, limit: int) -> tuple[str, int]:
+    """Return the text up to a limit of characters, and how many are missing."""
+    return text[:limit], max(0, len(text) - limit)

@@ -1,0 +1,248 @@
+"""What a session did, step by step: the facts that the trace, the report and spans are made from.
+
+Owns the shapes only; ``tracing.py`` fills them from a journal. Times are the wall clock's, in
+milliseconds since 1970, for people: a clock that was set back shows as a duration of nought.
+Source: seed 003, "LoopTrace": input summary, hook latency, finish reason, for each round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.plans import PlanItem
+from agent_ls.domain.usage import Usage
+
+
+@dataclass(slots=True)
+class Span:
+    """When something began and ended."""
+
+    started_ms: int
+    ended_ms: int | None = None
+    """None while it goes on, or when its process died."""
+
+    @property
+    def duration_ms(self) -> int:
+        """Return how long it took; 0 while it goes on."""
+        return 0 if self.ended_ms is None else max(0, self.ended_ms - self.started_ms)
+
+
+@dataclass(slots=True)
+class WaitTrace(Span):
+    """The turn waited for a person."""
+
+    id: str = ""
+    kind: Literal["approval", "question"] = "approval"
+    title: str = ""
+    reason: str = ""
+    payload: str = ""
+    asked_by: str = ""
+    """The tool, or the policy that asks."""
+    call_id: str = ""
+    answer: str = ""
+    """The choice, or the words; empty while it waits."""
+    answered_by: str = ""
+    note: str = ""
+    grant: str = ""
+
+
+@dataclass(slots=True)
+class EditTrace:
+    """One file edit of one call."""
+
+    path: str
+    kind: str
+    new_path: str = ""
+    before_blob: str | None = None
+    after_blob: str | None = None
+    status: str = "intended"
+    """``intended`` when nothing is known of its outcome."""
+    reason: str = ""
+    added_lines: int = 0
+    removed_lines: int = 0
+
+
+@dataclass(slots=True)
+class CallTrace:
+    """One tool call."""
+
+    call_id: str
+    tool: str
+    arguments_json: str = ""
+    effect: str = ""
+    decision: str = ""
+    decided_by: str = ""
+    reason: str = ""
+    run: Span | None = None
+    """None for one that never started."""
+    duration_ms: int = 0
+    """Of the tool itself; a read may have run while the model still streamed."""
+    has_result: bool = False
+    error: str = ""
+    text: str = ""
+    output_id: str = ""
+    edits: list[EditTrace] = field(default_factory=list[EditTrace])
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    @property
+    def outcome(self) -> str:
+        """Return ``ok``, the kind of error, or ``open``."""
+        if not self.has_result:
+            return "open"
+        return self.error or "ok"
+
+
+@dataclass(slots=True)
+class AttemptTrace(Span):
+    """One request to the provider."""
+
+    finish: str = ""
+    failure: str = ""
+    message: str = ""
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+    recovery: str = ""
+    """What was done about it: ``transport: retry``; empty when it was accepted."""
+    wait_s: float = 0.0
+
+
+@dataclass(slots=True)
+class InputSummary:
+    """What the model was sent."""
+
+    messages: int = 0
+    estimated_tokens: int = 0
+    slots: tuple[str, ...] = ()
+    text_only: bool = False
+
+
+@dataclass(slots=True)
+class HookTrace:
+    """One hook that ran."""
+
+    name: str
+    moment: str
+    """Such as ``before_llm_call``."""
+    duration_ms: int
+    failure: str = ""
+
+
+@dataclass(slots=True)
+class StepTrace(Span):
+    """One step."""
+
+    step_id: str = ""
+    number: int = 0
+    input: InputSummary = field(default_factory=InputSummary)
+    attempts: list[AttemptTrace] = field(default_factory=list[AttemptTrace])
+    hooks: list[HookTrace] = field(default_factory=list[HookTrace])
+    calls: list[CallTrace] = field(default_factory=list[CallTrace])
+    text: str = ""
+    reasoning: str = ""
+    is_answered: bool = False
+    is_partial: bool = False
+    gap_ms: int = 0
+    """From the end of the step before to this request: the machine's own time."""
+
+    @property
+    def finish(self) -> str:
+        """Return the last attempt's finish reason or failure."""
+        last = self.attempts[-1] if self.attempts else None
+        return (last.finish or last.failure) if last else ""
+
+    @property
+    def model(self) -> str:
+        """Return the model that answered last."""
+        return self.attempts[-1].model if self.attempts else ""
+
+    @property
+    def usage(self) -> Usage:
+        """Return what all attempts used."""
+        return sum((one.usage for one in self.attempts), Usage())
+
+    @property
+    def hooks_ms(self) -> int:
+        """Return how long hooks held the step up."""
+        return sum(one.duration_ms for one in self.hooks)
+
+
+@dataclass(slots=True)
+class Note:
+    """Something the machine or the person did beside the steps."""
+
+    at_ms: int
+    kind: str
+    """``gate``, ``nudge``, ``advisory``, ``compaction``, ``steer``, ``findings``, …"""
+    origin: str = ""
+    text: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(slots=True)
+class PhaseTrace(Span):
+    """One stay in one phase of the machine."""
+
+    phase: str = ""
+    why: str = ""
+
+
+@dataclass(slots=True)
+class TurnTrace(Span):
+    """One turn."""
+
+    turn_id: str = ""
+    prompt: str = ""
+    items: list[StepTrace | Note | WaitTrace] = field(
+        default_factory=list[StepTrace | Note | WaitTrace]
+    )
+    """In the order they began."""
+    phases: list[PhaseTrace] = field(default_factory=list[PhaseTrace])
+    plan: tuple[PlanItem, ...] = ()
+    status: str = "running"
+    stop: str = ""
+    output: str = ""
+    failure_reason: str = ""
+    open_tasks: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> list[StepTrace]:
+        """Return the steps in order."""
+        return [one for one in self.items if isinstance(one, StepTrace)]
+
+    @property
+    def calls(self) -> list[CallTrace]:
+        """Return the calls of all steps."""
+        return [call for step in self.steps for call in step.calls]
+
+    @property
+    def waits(self) -> list[WaitTrace]:
+        """Return what the turn asked a person."""
+        return [one for one in self.items if isinstance(one, WaitTrace)]
+
+    @property
+    def notes(self) -> list[Note]:
+        """Return what happened beside the steps."""
+        return [one for one in self.items if isinstance(one, Note)]
+
+    @property
+    def usage(self) -> Usage:
+        """Return what all steps used."""
+        return sum((one.usage for one in self.steps), Usage())
+
+
+@dataclass(slots=True)
+class SessionTrace:
+    """One session."""
+
+    session_id: str = ""
+    roots: tuple[str, ...] = ()
+    mode: str = ""
+    model: str = ""
+    turns: list[TurnTrace] = field(default_factory=list[TurnTrace])
+
+    @property
+    def usage(self) -> Usage:
+        """Return what all turns used."""
+        return sum((one.usage for one in self.turns), Usage())

@@ -1,0 +1,267 @@
+"""Fills a trace from events, as a reader while they happen or from a stored journal.
+
+What belongs to no step, call or wait becomes a note (``notes.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent_ls.domain import events as ev
+from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.phases import Phase
+from agent_ls.loop.state import SessionState, fold
+from agent_ls.observers import trace as tr
+from agent_ls.observers.notes import note_of
+
+
+def trace_of(journal: Iterable[ev.StoredEvent]) -> tr.SessionTrace:
+    """Return what a journal tells, step by step."""
+    tracing = Tracing()
+    for stored in journal:
+        tracing.on_event(stored)
+    return tracing.session
+
+
+class Tracing:
+    """Follows one session; ``session`` is what it has seen so far."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.session = tr.SessionTrace()
+        self._state = SessionState()
+        self._turn: tr.TurnTrace | None = None
+        self._step: tr.StepTrace | None = None
+        self._calls: dict[str, tr.CallTrace] = {}
+        self._waits: dict[str, tr.WaitTrace] = {}
+        self._last_call: tr.CallTrace | None = None
+        self._step_ended_ms = 0
+
+    def on_event(self, stored: ev.StoredEvent) -> None:
+        """Take in one event."""
+        self._state = fold(self._state, stored)
+        event, at_ms = stored.event, stored.at_ms
+        parts = (self._of_session, self._of_model, self._of_call, self._of_wait, self._of_notes)
+        for part in parts:
+            if part(event, at_ms):
+                return
+
+    def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
+        """What is not kept is not traced."""
+
+    def _of_session(self, event: ev.Event, at_ms: int) -> bool:
+        """Take in what begins, moves and ends sessions and turns."""
+        match event:
+            case ev.SessionCreated():
+                self.session.session_id = event.session_id
+                self.session.roots = event.roots
+                self.session.mode = event.mode.value
+                self.session.model = event.model
+            case ev.TurnStarted():
+                self._end_phase(at_ms)
+                turn = tr.TurnTrace(at_ms, turn_id=event.turn_id, prompt=event.prompt)
+                turn.plan = self._state.plan
+                self.session.turns.append(turn)
+                self._turn, self._step = turn, None
+                self._step_ended_ms = at_ms
+            case ev.Moved():
+                self._moved(event, at_ms)
+            case ev.PlanUpdated():
+                if self._turn is not None:
+                    self._turn.plan = event.items
+            case ev.TurnEnded():
+                self._ended(event, at_ms)
+            case _:
+                return False
+        return True
+
+    def _moved(self, event: ev.Moved, at_ms: int) -> None:
+        self._end_phase(at_ms)
+        if self._turn is not None and event.to is not Phase.DONE:
+            phase = tr.PhaseTrace(at_ms, phase=event.to.value, why=event.why)
+            self._turn.phases.append(phase)
+        if event.to is Phase.CLOSE:
+            self._of_notes(event, at_ms)
+
+    def _ended(self, event: ev.TurnEnded, at_ms: int) -> None:
+        self._end_phase(at_ms)
+        self._end_step(at_ms)
+        turn = self._turn
+        if turn is None:
+            return
+        turn.ended_ms = at_ms
+        turn.status, turn.stop = event.status.value, event.stop.value
+        turn.output, turn.failure_reason = event.output, event.failure_reason
+        turn.open_tasks = event.open_tasks
+        self._step = None
+
+    def _end_phase(self, at_ms: int) -> None:
+        if self._turn is not None and self._turn.phases:
+            last = self._turn.phases[-1]
+            last.ended_ms = at_ms if last.ended_ms is None else last.ended_ms
+
+    def _of_model(self, event: ev.Event, at_ms: int) -> bool:
+        """Take in requests and answers."""
+        match event:
+            case ev.RequestPrepared():
+                self._begin_step(event, at_ms)
+            case ev.AttemptFinished():
+                self._attempt(event, at_ms)
+            case ev.RecoveryChosen():
+                if self._step is not None and self._step.attempts:
+                    attempt = self._step.attempts[-1]
+                    attempt.recovery = f"{event.origin}: {event.action}"
+                    attempt.wait_s = event.wait_s
+                self._of_notes(event, at_ms)
+            case ev.Answered():
+                step = self._step
+                if step is not None:
+                    step.text, step.reasoning = event.message.text, event.message.reasoning
+                    step.is_answered, step.is_partial = True, event.is_partial
+                    step.ended_ms = at_ms
+                    for call in event.message.calls:
+                        self._planned(call)
+            case _:
+                return False
+        return True
+
+    def _begin_step(self, event: ev.RequestPrepared, at_ms: int) -> None:
+        self._end_step(at_ms)
+        turn = self._turn
+        if turn is None:
+            return
+        is_first = not turn.steps
+        self._step = tr.StepTrace(
+            at_ms,
+            step_id=event.step_id,
+            number=event.number,
+            input=tr.InputSummary(
+                messages=len(self._state.messages),
+                estimated_tokens=event.estimated_tokens,
+                slots=event.slots,
+                text_only=event.text_only,
+            ),
+            gap_ms=max(0, at_ms - (turn.started_ms if is_first else self._step_ended_ms)),
+        )
+        turn.items.append(self._step)
+
+    def _end_step(self, at_ms: int) -> None:
+        """Settle when the step before ended: with its last result, else with its answer."""
+        step = self._step
+        if step is None:
+            return
+        ends = [call.run.ended_ms for call in step.calls if call.run and call.run.ended_ms]
+        ends += [one.ended_ms for one in step.attempts if one.ended_ms is not None]
+        step.ended_ms = max([*ends, step.ended_ms or 0]) or at_ms
+        self._step_ended_ms = step.ended_ms
+
+    def _attempt(self, event: ev.AttemptFinished, at_ms: int) -> None:
+        if self._step is None:
+            return
+        attempt = tr.AttemptTrace(
+            max(self._step.started_ms, at_ms - event.duration_ms),
+            at_ms,
+            finish=event.finish.value if event.finish else "",
+            failure=event.failure or "",
+            message=event.message,
+            model=event.model,
+            usage=event.usage,
+        )
+        self._step.attempts.append(attempt)
+
+    def _planned(self, call: ToolCall) -> None:
+        trace = self._call(call.id, call.tool)
+        trace.arguments_json = call.arguments_json
+
+    def _call(self, call_id: str, tool: str = "") -> tr.CallTrace:
+        """Return the call's trace; begins one for a call that is new."""
+        if call_id not in self._calls:
+            self._calls[call_id] = tr.CallTrace(call_id, tool)
+            if self._step is not None:
+                self._step.calls.append(self._calls[call_id])
+        return self._calls[call_id]
+
+    def _of_call(self, event: ev.Event, at_ms: int) -> bool:
+        """Take in what happens to calls."""
+        match event:
+            case ev.CallDecided():
+                call = self._call(event.call_id)
+                call.decision, call.decided_by = event.decision, event.origin
+                call.reason = event.reason
+            case ev.ToolCallStarted():
+                call = self._call(event.call_id, event.tool)
+                call.tool, call.effect = event.tool, event.effect.value
+                call.arguments_json = event.arguments_json or call.arguments_json
+                call.run = tr.Span(at_ms)
+                self._last_call = call
+            case ev.EditIntended():
+                edit = event.edit
+                new_path = edit.new_path if edit.kind == "move" else ""
+                trace = tr.EditTrace(edit.path, edit.kind, new_path, event.before_blob)
+                self._call(event.call_id).edits.append(trace)
+            case ev.EditApplied():
+                self._applied(event)
+            case ev.ToolCallFinished():
+                self._finished(event, at_ms)
+            case _:
+                return False
+        return True
+
+    def _applied(self, event: ev.EditApplied) -> None:
+        edits = [one for one in self._call(event.call_id).edits if one.path == event.path]
+        if edits:
+            edit = edits[-1]
+            edit.status, edit.reason, edit.after_blob = event.status, event.reason, event.after_blob
+            edit.added_lines, edit.removed_lines = event.added_lines, event.removed_lines
+
+    def _finished(self, event: ev.ToolCallFinished, at_ms: int) -> None:
+        result = event.result
+        call = self._call(result.call_id)
+        if call.run is not None:
+            call.run.ended_ms = at_ms
+        call.has_result, call.text = True, result.text
+        call.error = result.error.value if result.error else ""
+        call.duration_ms, call.output_id = result.duration_ms, result.output_id or ""
+
+    def _of_wait(self, event: ev.Event, at_ms: int) -> bool:
+        """Take in what waits for a person, and the answers."""
+        match event:
+            case ev.ApprovalRequested(request=request):
+                wait = tr.WaitTrace(at_ms, id=request.id, title=request.preview.title)
+                wait.reason, wait.payload = request.reason, request.preview.payload
+                wait.asked_by, wait.call_id = request.tool, request.call_id
+                self._begin_wait(wait)
+            case ev.QuestionAsked(question=question):
+                wait = tr.WaitTrace(at_ms, id=question.id, kind="question", title=question.text)
+                wait.asked_by = question.origin
+                self._begin_wait(wait)
+            case ev.ApprovalResolved(answer=answer):
+                wait = self._waits.get(event.approval_id)
+                if wait is not None:
+                    wait.ended_ms, wait.answer = at_ms, answer.choice.value
+                    wait.answered_by, wait.note = answer.by, answer.note
+                    wait.grant = event.grant or ""
+            case ev.QuestionResolved(answer=answer):
+                wait = self._waits.get(event.question_id)
+                if wait is not None:
+                    wait.ended_ms, wait.answer = at_ms, answer.text
+                    wait.answered_by = answer.by
+            case _:
+                return False
+        return True
+
+    def _begin_wait(self, wait: tr.WaitTrace) -> None:
+        self._waits[wait.id] = wait
+        if self._turn is not None:
+            self._turn.items.append(wait)
+
+    def _of_notes(self, event: ev.Event, at_ms: int) -> bool:
+        """Take in what is told beside the steps."""
+        if isinstance(event, ev.FindingsReported):
+            call = self._last_call
+            if call is not None and not call.has_result:
+                call.findings = list(event.findings)
+        note = note_of(event, at_ms)
+        if note is not None and self._turn is not None:
+            self._turn.items.append(note)
+        return True
