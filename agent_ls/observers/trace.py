@@ -79,7 +79,8 @@ class CallTrace:
     """None for one that never started."""
     duration_ms: int = 0
     """Of the tool itself; a read may have run while the model still streamed."""
-    has_result: bool = False
+    finished_ms: int | None = None
+    """When its result was recorded; set for denied calls too."""
     error: str = ""
     text: str = ""
     output_id: str = ""
@@ -89,7 +90,7 @@ class CallTrace:
     @property
     def outcome(self) -> str:
         """Return ``ok``, the kind of error, or ``open``."""
-        if not self.has_result:
+        if self.finished_ms is None:
             return "open"
         return self.error or "ok"
 
@@ -105,6 +106,7 @@ class AttemptTrace(Span):
     usage: Usage = field(default_factory=Usage)
     recovery: str = ""
     """What was done about it: ``transport: retry``; empty when it was accepted."""
+    recovery_text: str = ""
     wait_s: float = 0.0
 
 

@@ -111,7 +111,7 @@ class Tracing:
                 if self._step is not None and self._step.attempts:
                     attempt = self._step.attempts[-1]
                     attempt.recovery = f"{event.origin}: {event.action}"
-                    attempt.wait_s = event.wait_s
+                    attempt.recovery_text, attempt.wait_s = event.text, event.wait_s
                 self._of_notes(event, at_ms)
             case ev.Answered():
                 step = self._step
@@ -150,7 +150,7 @@ class Tracing:
         step = self._step
         if step is None:
             return
-        ends = [call.run.ended_ms for call in step.calls if call.run and call.run.ended_ms]
+        ends = [call.finished_ms for call in step.calls if call.finished_ms is not None]
         ends += [one.ended_ms for one in step.attempts if one.ended_ms is not None]
         step.ended_ms = max([*ends, step.ended_ms or 0]) or at_ms
         self._step_ended_ms = step.ended_ms
@@ -219,7 +219,7 @@ class Tracing:
         call = self._call(result.call_id)
         if call.run is not None:
             call.run.ended_ms = at_ms
-        call.has_result, call.text = True, result.text
+        call.finished_ms, call.text = at_ms, result.text
         call.error = result.error.value if result.error else ""
         call.duration_ms, call.output_id = result.duration_ms, result.output_id or ""
 
@@ -259,8 +259,10 @@ class Tracing:
         """Take in what is told beside the steps."""
         if isinstance(event, ev.FindingsReported):
             call = self._last_call
-            if call is not None and not call.has_result:
+            if call is not None and call.finished_ms is None:
                 call.findings = list(event.findings)
+                if not event.problems:
+                    return True
         note = note_of(event, at_ms)
         if note is not None and self._turn is not None:
             self._turn.items.append(note)

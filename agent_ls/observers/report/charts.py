@@ -109,6 +109,18 @@ def charts(columns: Sequence[Column]) -> Html:
     return tag("div", drawing, class_="scroll", tabindex=0, role="region", aria_label=words)
 
 
+def legend(columns: Sequence[Column]) -> Html:
+    """Return what the colours mean, of those that are there."""
+    there = {
+        series.kind: series.name
+        for chart in _CHARTS
+        for series in chart.series
+        if any(series.of(one.step) > 0 for one in columns)
+    }
+    items = (tag("li", tag("span", class_=f"dot {kind}"), name) for kind, name in there.items())
+    return tag("ul", *items, class_="legend")
+
+
 def _peak(chart: _Chart, columns: Sequence[Column]) -> float:
     return max((_total(chart, one.step) for one in columns), default=0.0)
 

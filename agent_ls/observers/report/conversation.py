@@ -12,7 +12,7 @@ from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.report.diffs import Material, edit, sizes
 from agent_ls.observers.report.html import Html, join, tag
 from agent_ls.observers.report.words import counted, cut, duration, money, tokens
-from agent_ls.observers.trace import CallTrace, Note, StepTrace, TurnTrace, WaitTrace
+from agent_ls.observers.trace import AttemptTrace, CallTrace, Note, StepTrace, TurnTrace, WaitTrace
 
 _FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -28,12 +28,16 @@ def conversation(turn: TurnTrace, anchor: str, material: Material) -> Html:
     is_open = len(turn.calls) <= _OPEN_CALLS
     waits = {wait.call_id: wait for wait in turn.waits if wait.call_id}
     parts = [_said("You", turn.prompt, "prompt", material)]
+    told = ""
     for item in turn.items:
         match item:
             case StepTrace():
                 parts.append(_step(item, anchor, waits, material, is_open=is_open))
             case Note():
-                parts += _note(item, material)
+                # What a gate objects to is what the model is told; once is enough.
+                if not (item.kind == "nudge" and item.text == told):
+                    parts += _note(item, material)
+                told = item.text
             case WaitTrace():
                 if not item.call_id:
                     parts.append(decision(item))
@@ -106,14 +110,29 @@ def _step(
         label = f"Thinking, {counted(len(step.reasoning.split()), 'word')}"
         thinking = _folded(label, prose(step.reasoning, material), "thinking")
     said = tag("div", prose(step.text, material), class_="prose") if step.text.strip() else None
+    tries = [_attempt(one) for one in step.attempts if one.failure or one.recovery]
     silent = None
     if not (step.is_answered or step.attempts):
         silent = tag("p", "The model had not answered when this ended.", class_="quiet")
     calls = (_call(one, waits.get(one.call_id), material, is_open) for one in step.calls)
     number = tag("a", str(step.number), href=f"#{anchor}s{step.number}", class_="number",
                  aria_label=f"Step {step.number}")  # fmt: skip
-    body = tag("div", _meta(step), thinking, said, silent, *calls, class_="body")
+    body = tag("div", _meta(step), *tries, thinking, said, silent, *calls, class_="body")
     return tag("section", number, body, id=f"{anchor}s{step.number}", class_="step")
+
+
+def _attempt(one: AttemptTrace) -> Html:
+    """Return what became of an attempt that was not simply accepted."""
+    pause = f"after {one.wait_s:g} s" if one.wait_s else ""
+    what = (one.failure or one.finish).replace("_", " ")
+    words = one.recovery_text or one.message
+    return tag(
+        "div",
+        tag("span", what, class_="kind"),
+        tag("span", " ".join(filter(None, (one.recovery, pause))), class_="origin"),
+        tag("span", words, class_="words"),
+        class_="note recovery",
+    )
 
 
 def _meta(step: StepTrace) -> Html:
@@ -153,11 +172,12 @@ def _call(call: CallTrace, wait: WaitTrace | None, material: Material, is_open: 
         if call.outcome != "ok"
         else tag("span", "ok", class_="chip ok"),
     )
-    parts: list[Html | None] = [_decided(call), decision(wait) if wait else None]
+    parts: list[Html | None] = [decision(wait) if wait else _decided(call)]
     if not call.edits:
         parts.append(_arguments(call.arguments_json, material))
     parts += [edit(one, material) for one in call.edits]
-    if call.text.strip() and not (call.edits and not is_bad and len(call.text) < 200):
+    # A diff and the findings below it say more than the result's words.
+    if call.text.strip() and (is_bad or not call.edits):
         parts.append(_output(call, material))
     parts.append(findings(call.findings))
     return tag(
@@ -187,7 +207,7 @@ def _arguments(arguments_json: str, material: Material) -> Html | None:
         return tag("pre", shown, _missing(missing), class_="output", tabindex=0)
     rows: list[Html] = []
     for name, value in cast("dict[str, object]", given).items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
         shown, missing = cut(text, material.max_characters)
         rows += [tag("dt", name), tag("dd", shown, _missing(missing))]
     return tag("dl", *rows, class_="arguments") if rows else None
@@ -201,6 +221,8 @@ def _output(call: CallTrace, material: Material) -> Html:
 def _note(note: Note, material: Material) -> Iterator[Html]:
     if note.kind in _QUIET_NOTES and not (note.text or note.findings):
         return
+    if note.kind.startswith("recovery"):
+        return  # It stands with the attempt.
     if note.kind == "steer" or note.kind == "follow_up":
         yield _said("You, meanwhile", note.text, "prompt steer", material)
         return

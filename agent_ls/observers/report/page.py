@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent_ls.observers.report.charts import Column, charts
+from agent_ls.observers.report.charts import Column, charts, legend
 from agent_ls.observers.report.conversation import conversation, decision, prose
 from agent_ls.observers.report.diffs import Material, sizes
 from agent_ls.observers.report.html import Html, join, tag
@@ -28,6 +28,7 @@ _LEGEND = (
     ("loop", "gates"),
     ("bad", "failed"),
 )
+_TICKS = {"completed": "✓", "in_progress": "▸"}
 _WORDS = {
     "success": "Done",
     "partial": "Partly done",
@@ -134,12 +135,13 @@ def _chapter(
         drawings = join(
             tag("section", tag("h2", f"{name}Timeline"), _legend(turn), timeline(turn, anchor),
                 class_="card"),
-            tag("section", tag("h2", f"{name}Tokens, cost and time per step"), charts(columns),
-                class_="card"),
+            tag("section", tag("h2", f"{name}Tokens, cost and time per step"), legend(columns),
+                charts(columns), class_="card"),
         )  # fmt: skip
     return tag(
         "article",
         drawings,
+        _plan(turn, name),
         _files(turn, name),
         _decisions(turn, anchor, name),
         tag("section", tag("h2", f"{name}Conversation"), _filters(anchor),
@@ -160,6 +162,17 @@ def _legend(turn: TurnTrace) -> Html:
         if kind in there
     )
     return tag("ul", *items, class_="legend")
+
+
+def _plan(turn: TurnTrace, name: str) -> Html | None:
+    if not turn.plan:
+        return None
+    items = (
+        tag("li", tag("span", _TICKS.get(one.status, "○"), class_=f"tick {one.status}"), one.text,
+            tag("span", f" {one.status.replace('_', ' ')}", class_="quiet"))
+        for one in turn.plan
+    )  # fmt: skip
+    return tag("section", tag("h2", f"{name}Plan"), tag("ul", *items, class_="plan"), class_="card")
 
 
 def _files(turn: TurnTrace, name: str) -> Html | None:

@@ -42,7 +42,7 @@ def timeline(turn: TurnTrace, anchor: str) -> Html:
     width = min(_MAX_WIDTH, max(_MIN_WIDTH, wanted))
     scale = _scale(turn, width)
     height = _TOP + len(lanes) * (_BAR + _GAP) + 18
-    parts = [*_axis(turn, scale, anchor, height), *_squeezed(scale, height)]
+    parts = [*_squeezed(scale, height), *_axis(turn, scale, anchor, height)]
     for index, lane in enumerate(lanes):
         parts += _drawn(lane, scale, _TOP + index * (_BAR + _GAP))
     parts += _marks(turn.notes, scale, height - 12)
@@ -69,7 +69,7 @@ def _busy(turn: TurnTrace) -> Iterator[Span]:
     """Yield when anything but a person was at work."""
     asked = {wait.asked_by for wait in turn.waits if wait.kind == "question"}
     for step in turn.steps:
-        yield from step.attempts
+        yield from (bar.span for bar in _attempts(step, ""))
         # A tool that asks the person is waiting, not working.
         yield from (call.run for call in step.calls if call.run and call.tool not in asked)
     yield from (phase for phase in turn.phases if phase.phase in _LOOP_PHASES)
@@ -107,6 +107,9 @@ def _attempts(step: StepTrace, anchor: str) -> Iterator[_Bar]:
             f"{attempt.usage.output_tokens:,} out"
         )
         yield _Bar(attempt, kind, words, f"{anchor}s{step.number}", str(step.number))
+        if attempt.wait_s and attempt.ended_ms is not None:
+            pause = Span(attempt.ended_ms, attempt.ended_ms + int(attempt.wait_s * 1000))
+            yield _Bar(pause, "pause", f"Waited {attempt.wait_s:g} s before trying again", "")
 
 
 def _call_bar(call: CallTrace, run: Span, target: str) -> _Bar:
@@ -149,12 +152,15 @@ def _drawn(lane: _Lane, scale: TimeScale, y: float) -> Iterator[Html]:
 def _axis(turn: TurnTrace, scale: TimeScale, anchor: str, height: float) -> Iterator[Html]:
     """Yield a line where each step begins, and its number where there is room."""
     last_x = -100.0
+    whole = tag("text", duration(turn.duration_ms), x=scale.right, y=_TOP - 12, class_="peak")
+    yield whole
     for step in turn.steps:
         x = scale.x(step.started_ms)
         yield tag("line", x1=x, x2=x, y1=_TOP - 6, y2=height - 18, class_="tick")
         if x - last_x >= 8 + 7 * len(str(step.number)):
             number = tag("text", str(step.number), x=x, y=_TOP - 12, class_="step")
-            yield tag("a", tag("title", f"Go to step {step.number}"), number,
+            at = duration(max(0, step.started_ms - turn.started_ms))
+            yield tag("a", tag("title", f"Step {step.number}, after {at}"), number,
                       href=f"#{anchor}s{step.number}")  # fmt: skip
             last_x = x
 
