@@ -14,7 +14,9 @@ from agent_ls.loop.ports import Checker, Workspace
 
 _Texts = Mapping[str, str | None]
 _Reports = OrderedDict[tuple[str, str], asyncio.Task[CheckReport]]
+_Said = OrderedDict[tuple[str, str], tuple[Finding, ...]]
 _BASELINES = 32
+_SAID = 1_024
 _UNPARSABLE = "invalid-syntax"
 """The code of findings that keep a checker from looking at the rest of their file."""
 
@@ -31,16 +33,20 @@ class IntroducedChecks:
     workspace: Workspace
     _baselines: _Reports = field(default_factory=_Reports, init=False, repr=False)
     """What was said of texts from before; they are asked for after every edit of a turn."""
+    _said: _Said = field(default_factory=_Said, init=False, repr=False)
+    """What checkers that look at one file at a time said of a file with a text."""
 
-    async def introduced(self, before: _Texts, now: _Texts) -> CheckReport:
+    async def introduced(self, before: _Texts, now: _Texts, *, anew: bool = False) -> CheckReport:
         """Return the findings of ``now`` that ``before`` did not have; same keys in both.
 
+        ``anew``: nothing that was said of ``now`` earlier counts, for what a checker says may also
+        depend on its configuration and on which files there are.
         Never raises: what cannot run is a problem in the report.
         """
         asked = [checker for checker in self.checkers if any(map(checker.handles, now))]
         others = await self._unsaved_elsewhere(now) if asked else ""
         reports = await asyncio.gather(
-            *(self._of_one(checker, before, now, others) for checker in asked)
+            *(self._of_one(checker, before, now, others, anew) for checker in asked)
         )
         return CheckReport(
             findings=tuple(finding for report in reports for finding in report.findings),
@@ -49,16 +55,22 @@ class IntroducedChecks:
         )
 
     async def _of_one(
-        self, checker: Checker, before: _Texts, now: _Texts, others: str
+        self, checker: Checker, before: _Texts, now: _Texts, others: str, anew: bool
     ) -> CheckReport:
         mine = [path for path in now if checker.handles(path)]
         texts_before = {path: before.get(path) for path in mine}
         texts_now = {path: now[path] for path in mine}
         if texts_before == texts_now:
             return CheckReport(checkers=(checker.name,))
-        baseline, report = await asyncio.gather(
-            self._baseline(checker, texts_before, others), checker.check(texts_now)
-        )
+        if checker.is_per_file:
+            baseline, report = await asyncio.gather(
+                self._one_by_one(checker, texts_before, anew=False),
+                self._one_by_one(checker, texts_now, anew=anew),
+            )
+        else:
+            baseline, report = await asyncio.gather(
+                self._baseline(checker, texts_before, others), checker.check(texts_now)
+            )
         if baseline.problems and not report.problems:
             # Without knowing what was there, nothing can be called new.
             return report.model_copy(update={"findings": (), "problems": baseline.problems})
@@ -66,6 +78,26 @@ class IntroducedChecks:
         made = {path for path, text in texts_before.items() if text is None}
         fresh = _new(baseline.findings, report.findings, gone, made)
         return report.model_copy(update={"findings": fresh})
+
+    async def _one_by_one(self, checker: Checker, texts: _Texts, *, anew: bool) -> CheckReport:
+        """Return what the checker says of the texts, asking only for those it does not know."""
+        keys = {path: (checker.name, _digest({path: text})) for path, text in texts.items()}
+        known = {} if anew else {p: self._said[key] for p, key in keys.items() if key in self._said}
+        unknown = {path: text for path, text in texts.items() if path not in known}
+        report = await checker.check(unknown) if unknown else CheckReport()
+        if report.problems:
+            # What did not work may work the next time.
+            return report
+        said = known | dict.fromkeys(unknown, ())
+        for finding in report.findings:
+            said[finding.path] = (*said.get(finding.path, ()), finding)
+        for path, key in keys.items():
+            self._said[key] = said[path]
+            self._said.move_to_end(key)
+        while len(self._said) > _SAID:
+            self._said.popitem(last=False)
+        findings = tuple(finding for path in texts for finding in said[path])
+        return CheckReport(findings=findings, checkers=(checker.name,))
 
     async def _baseline(self, checker: Checker, texts: _Texts, others: str) -> CheckReport:
         key = (checker.name, _digest(texts) + others)

@@ -48,6 +48,7 @@ class Ruff:
     """
 
     name: ClassVar[str] = "ruff"
+    is_per_file: ClassVar[bool] = True
     workspace: Workspace
     options: RuffOptions = RuffOptions()
 

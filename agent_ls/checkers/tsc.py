@@ -68,6 +68,7 @@ class Tsc:
     """
 
     name: ClassVar[str] = "tsc"
+    is_per_file: ClassVar[bool] = False
     workspace: Workspace
     options: TscOptions = TscOptions()
     _places: asyncio.Semaphore = field(

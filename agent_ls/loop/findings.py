@@ -30,11 +30,17 @@ class Looked:
 
 
 async def check_changes(
-    view: TurnView, checks: CompileChecks, workspace: Workspace, store: Store
+    view: TurnView,
+    checks: CompileChecks,
+    workspace: Workspace,
+    store: Store,
+    *,
+    anew: bool = False,
 ) -> Looked | None:
     """Return what the turn's changes introduced; None when it changed no file.
 
-    Compares the texts from before the turn's first touch with the newest ones, saved or not.
+    Compares the texts from before the turn's first touch with the newest ones, saved or not;
+    ``anew`` whatever was said of the same texts earlier.
     """
     if not view.turn.touched:
         return None
@@ -52,7 +58,7 @@ async def check_changes(
             now[name] = newest
         except (StoreError, WorkspaceError) as error:
             problems.append(f"{name} was not checked: {error}")
-    report = await checks.introduced(before, now)
+    report = await checks.introduced(before, now, anew=anew)
     if problems:
         report = report.model_copy(update={"problems": (*problems, *report.problems)})
     shown = {path for event in view.each(FindingsReported) for path in event.paths}

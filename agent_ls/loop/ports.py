@@ -232,6 +232,11 @@ class Checker(Protocol):
         """Return the checker's name, as in ``Finding.checker``."""
         ...
 
+    @property
+    def is_per_file(self) -> bool:
+        """Say whether what it says of a file comes from that file's text alone."""
+        ...
+
     def handles(self, path: str) -> bool:
         """Say whether this file is of its kind."""
         ...
@@ -248,9 +253,16 @@ class CompileChecks(Protocol):
     """All checkers together, and what of their findings is new."""
 
     async def introduced(
-        self, before: Mapping[str, str | None], now: Mapping[str, str | None]
+        self,
+        before: Mapping[str, str | None],
+        now: Mapping[str, str | None],
+        *,
+        anew: bool = False,
     ) -> CheckReport:
-        """Return the findings of ``now`` that ``before`` did not have; same keys in both."""
+        """Return the findings of ``now`` that ``before`` did not have; same keys in both.
+
+        ``anew``: what was said of the same texts earlier does not count.
+        """
         ...
 
 

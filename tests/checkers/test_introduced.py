@@ -22,6 +22,7 @@ class TodoChecker:
 
     suffix: str = ".txt"
     name: str = "todo"
+    is_per_file: bool = False
     asked: list[Texts] = field(default_factory=list)
     failures: dict[str | None, list[str]] = field(default_factory=dict)
     """By the text of ``a.txt``: what keeps the next checks of it from working."""
@@ -170,6 +171,35 @@ async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as
     report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
     assert [finding.path for finding in report.findings] == ["a.txt"]
     assert report.problems == ()
+
+
+async def test_a_checker_of_single_files_is_asked_only_for_texts_it_has_not_seen(
+    tmp_path: Path,
+) -> None:
+    checker = TodoChecker(is_per_file=True)
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    before: Texts = {"a.txt": "TODO", "b.txt": ""}
+    await checks.introduced(before, {"a.txt": "x", "b.txt": "TODO one"})
+    assert len(checker.asked) == 2
+    report = await checks.introduced(before, {"a.txt": "TODO two", "b.txt": "TODO one"})
+    assert checker.asked[2:] == [{"a.txt": "TODO two"}]
+    assert [one.path for one in report.findings] == ["a.txt", "b.txt"]
+
+
+async def test_anew_asks_again_for_what_is_there_now(tmp_path: Path) -> None:
+    checker = TodoChecker(is_per_file=True)
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    now: Texts = {"a.txt": "TODO"}
+    await checks.introduced({"a.txt": ""}, now)
+    await checks.introduced({"a.txt": ""}, now, anew=True)
+    assert checker.asked.count(now) == 2
+
+
+async def test_what_could_not_be_checked_is_asked_again(tmp_path: Path) -> None:
+    checker = TodoChecker(is_per_file=True, failures={"TODO": ["no"]})
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    assert (await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})).problems == ("no",)
+    assert (await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})).findings != ()
 
 
 async def test_texts_that_did_not_change_need_no_check(tmp_path: Path) -> None:

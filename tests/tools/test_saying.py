@@ -134,7 +134,11 @@ class _LongLines:
     """A checker of ours: it finds lines that are longer than ten characters."""
 
     async def introduced(
-        self, before: Mapping[str, str | None], now: Mapping[str, str | None]
+        self,
+        before: Mapping[str, str | None],
+        now: Mapping[str, str | None],
+        *,
+        anew: bool = False,
     ) -> CheckReport:
         assert set(before) == set(now)
         found = [

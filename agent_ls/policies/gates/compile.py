@@ -47,7 +47,7 @@ class Compile:
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
         """Answer from what the checkers say now of the turn's changes."""
-        looked = await check_changes(view, self.checks, self.workspace, self.store)
+        looked = await check_changes(view, self.checks, self.workspace, self.store, anew=True)
         if looked is None:
             return Pass()
         failing = counting(looked.report.findings)
