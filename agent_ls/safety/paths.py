@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -59,15 +60,40 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
     _check_spelling(path)
     root, parts = _spelled_in(path, roots)
     spelled = _by_name(path, parts)
-    try:
-        absolute = root.path.joinpath(*parts).resolve()
-    except (OSError, RuntimeError) as error:
-        raise PathRefused(f"{_quoted(path)} cannot be resolved: {_why(error)}.") from None
+    plain = _without_links(root, parts)
+    absolute = plain or _resolved(path, root, parts)
     holder = _holder(absolute, roots)
     if holder is None:
         raise PathRefused(f"{_quoted(path)} {_leads_out(spelled)} the workspace.")
-    _check_components(path, holder, absolute)
+    if plain is None:
+        _check_components(path, holder, absolute)
     return Place(holder, absolute, spelled or ())
+
+
+def _without_links(root: Root, parts: tuple[str, ...]) -> Path | None:
+    """Return a place that exists, with no link from the root on; None when it must be resolved.
+
+    Most paths are such, and every look at the disk costs: a turn asks for places all the time.
+    """
+    place = str(root.path)
+    for part in ("", *parts):
+        if part in (".", ".."):
+            return None
+        place = f"{place}/{part}" if part else place
+        try:
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return None
+        except OSError:
+            # What is not there is no link either; anything else is told when it is resolved.
+            return None
+    return Path(place)
+
+
+def _resolved(path: str, root: Root, parts: tuple[str, ...]) -> Path:
+    try:
+        return root.path.joinpath(*parts).resolve()
+    except (OSError, RuntimeError) as error:
+        raise PathRefused(f"{_quoted(path)} cannot be resolved: {_why(error)}.") from None
 
 
 def locate_file(path: str, roots: Sequence[Root]) -> Place:

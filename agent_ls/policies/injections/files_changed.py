@@ -50,13 +50,18 @@ class FilesChanged:
 
     async def propose(self, view: TurnView) -> Slot | None:
         """Answer from what the turn's reads and edits saw, and from the files now."""
-        latest: dict[str, _Look] = {}
-        for look in _looks(view):
-            name = canonical(look.path, self.workspace)
-            latest.pop(name, None)
-            latest[name] = look
-        watched = list(latest)[max(len(latest) - self.options.max_files, 0) :]
-        changed = [name for name in watched if await self._is_other(name, latest[name])]
+        seen: set[str] = set()
+        watched: dict[str, _Look] = {}
+        # Newest first: no more places are looked up than files are watched.
+        for look in reversed(list(_looks(view))):
+            if len(watched) >= self.options.max_files:
+                break
+            if look.path not in seen:
+                seen.add(look.path)
+                watched.setdefault(canonical(look.path, self.workspace), look)
+        changed = [
+            name for name, look in reversed(watched.items()) if await self._is_other(name, look)
+        ]
         if not changed:
             return None
         return Slot(
