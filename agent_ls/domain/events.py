@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.edits import FileEdit
@@ -41,6 +42,12 @@ class SessionCreated(_Event):
     """Sorted root URIs."""
     mode: Mode
     model: str
+    agent: str = ""
+    """The kind of sub-agent this is; empty for a session of a person's."""
+    parent_id: str = ""
+    """The session whose agent started it; empty for a session of a person's."""
+    parent_call_id: str = ""
+    """The call that did."""
 
 
 class SessionResumed(_Event):
@@ -166,12 +173,16 @@ class RecoveryChosen(_Event):
     step_id: str
     origin: str
     action: str
-    """``retry``, ``reask``, ``continue``, ``promote``, ``compact``, ``fail_step`` or ``fail``."""
+    """``retry``, ``reask``, ``continue``, ``promote``, ``accept_partial``, ``take_calls``,
+    ``switch_model``, ``compact``, ``fail_step`` or ``fail``.
+    """
     text: str = ""
     """What the model is told, for ``reask`` and ``continue``; words for a person otherwise."""
     partial: str = ""
     """The text so far, kept in the conversation, for ``continue``."""
     wait_s: float = 0.0
+    model: str = ""
+    """Who is asked from here on, for ``switch_model``."""
 
 
 class Answered(_Event):
@@ -318,6 +329,46 @@ class HookRan(_Event):
     """The call it was asked about; empty for model requests."""
 
 
+class ChildStarted(_Event):
+    """A sub-agent was started; it has a session, and a journal, of its own."""
+
+    type: Literal["child_started"] = "child_started"
+    call_id: str
+    child_id: str
+    """Its session."""
+    kind: str
+    task: str
+    mode: Mode
+    max_tokens: int = 0
+    """What of the turn's budget it may spend; 0: no limit."""
+    max_cost_usd: float = 0.0
+
+
+class ChildFile(Record):
+    """One file that a sub-agent changed."""
+
+    path: str
+    before_blob: str | None
+    """The bytes before its first touch; None when it did not exist."""
+    after_blob: str | None
+    """The bytes it left; None when it is gone."""
+
+
+class ChildEnded(_Event):
+    """A sub-agent is over; what it spent and changed counts for this turn too."""
+
+    type: Literal["child_ended"] = "child_ended"
+    call_id: str
+    child_id: str
+    kind: str
+    stop: StopReason
+    why: str = ""
+    report: AgentReport = AgentReport()
+    steps: int = 0
+    usage: Usage = Usage()
+    files: tuple[ChildFile, ...] = ()
+
+
 class PlanUpdated(_Event):
     """The agent replaced its plan."""
 
@@ -423,6 +474,8 @@ Event = Annotated[
     | EditApplied
     | ToolCallFinished
     | HookRan
+    | ChildStarted
+    | ChildEnded
     | PlanUpdated
     | Compacted
     | AdviceGiven
@@ -444,6 +497,8 @@ _DURABLE = (
     QuestionResolved,
     EditIntended,
     EditApplied,
+    ChildStarted,
+    ChildEnded,
     TurnEnded,
 )
 

@@ -77,6 +77,8 @@ class TurnState:
     """Told to the model in the next attempt of this step only."""
     partial_text: str = ""
     """Text of earlier pieces of an answer that is being continued."""
+    model: str = ""
+    """Who is asked instead of the session's model, while that one fails."""
     touched: Mapping[str, TouchedFile] = field(default_factory=lambda: MappingProxyType({}))
     intents: Mapping[str, e.EditIntended] = field(default_factory=lambda: MappingProxyType({}))
     """By path: edits that were begun and have no outcome yet."""
@@ -177,7 +179,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             return replace(state, prefix=event)
         case e.PlanUpdated():
             return replace(state, plan=event.items)
-        case e.AttemptFinished() | e.AdviceGiven():
+        case e.AttemptFinished() | e.AdviceGiven() | e.ChildEnded():
             return replace(state, usage=state.usage + event.usage)
         case e.FindingsReported():
             return replace(state, findings=_findings_after(state.findings, event))
@@ -270,15 +272,13 @@ def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 step_number=event.number,
                 answer=None,
                 reasks=(),
-                partial_text="",
+                # A step that ended without its answer leaves the pieces to the next one.
+                partial_text="" if turn.answer is not None else turn.partial_text,
             )
         case e.AttemptFinished() | e.AdviceGiven():
             return replace(turn, usage=turn.usage + event.usage)
-        case e.RecoveryChosen(action="reask"):
-            told = UserMessage(text=event.text, origin=event.origin)
-            return replace(turn, reasks=(*turn.reasks, told))
-        case e.RecoveryChosen(action="continue"):
-            return replace(turn, partial_text=turn.partial_text + event.partial, reasks=())
+        case e.RecoveryChosen():
+            return _fold_recovery(turn, event)
         case e.Answered():
             return replace(
                 turn,
@@ -286,19 +286,37 @@ def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 calls=tuple(CallState(call) for call in event.message.calls),
                 reasks=(),
             )
-        case e.EditIntended():
-            return replace(turn, intents=_with(turn.intents, event.edit.path, event))
-        case e.EditApplied():
-            return _fold_edit(turn, event)
         case e.TurnEnded():
             return replace(turn, phase=Phase.DONE, stop=event.stop, ended=event)
         case _:
             return _fold_call(turn, event)
 
 
+def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
+    """Carry out what a recovery means to the next attempt, and to who makes it."""
+    match event.action:
+        case "reask":
+            told = UserMessage(text=event.text, origin=event.origin)
+            return replace(turn, reasks=(*turn.reasks, told))
+        case "continue":
+            return replace(turn, partial_text=turn.partial_text + event.partial, reasks=())
+        case "switch_model":
+            return replace(turn, model=event.model)
+        case "fail_step":
+            return replace(turn, model="")
+        case _:
+            return turn
+
+
 def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
-    """Carry out what an event means to one call of the step."""
+    """Carry out what an event means to one call of the step, and to the files it changes."""
     match event:
+        case e.EditIntended():
+            return replace(turn, intents=_with(turn.intents, event.edit.path, event))
+        case e.EditApplied():
+            return _fold_edit(turn, event)
+        case e.ChildEnded():
+            return _fold_child(turn, event)
         case e.CallDecided():
             return _with_call(turn, event.call_id, decision=event)
         case e.ToolCallStarted():
@@ -307,6 +325,16 @@ def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
             return _with_call(turn, event.result.call_id, result=event.result)
         case _:
             return turn
+
+
+def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
+    """Take over what a sub-agent spent and changed."""
+    touched = dict(turn.touched)
+    for file in event.files:
+        first = touched.get(file.path)
+        before = first.before_blob if first else file.before_blob
+        touched[file.path] = TouchedFile(before, file.after_blob)
+    return replace(turn, usage=turn.usage + event.usage, touched=MappingProxyType(touched))
 
 
 def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
@@ -347,10 +375,10 @@ def _with_results(state: SessionState) -> SessionState:
 
 
 def _with_call_text(call: ToolCall, result: ToolResult) -> str:
-    """Return what the model reads: of a failure the error and the call it belongs to."""
+    """Return what the model reads: of a failure the error, then the call it belongs to."""
     if result.error not in _TELLS_CALL:
         return result.text
-    return f"error: {result.text}\ncall: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})"
+    return f"{result.text}\ncall: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})"
 
 
 def _with_call(

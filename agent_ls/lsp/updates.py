@@ -103,6 +103,8 @@ class Translation:
                 return self._of_call(event)
             case e.NudgeAdded() | e.GateFailed() | e.FindingsReported() | e.PlanUpdated():
                 return [self._of_judgement(event)]
+            case e.ChildStarted() | e.ChildEnded():
+                return self._of_child(event)
             case e.HookRan() | e.GoalChecked() | e.WrapUpRequested() | e.MonitorAlerted():
                 return _of_outside(event)
             case _:
@@ -211,6 +213,15 @@ class Translation:
             is_step = isinstance(event, e.AttemptFinished)
             updates.append(self._usage(event.usage if is_step else self._last))
         return updates
+
+    def _of_child(self, event: e.ChildStarted | e.ChildEnded) -> list[wire.Update]:
+        """Tell of a sub-agent; what it says while it works is the output of its call."""
+        origin = f"sub-agent {event.kind}"
+        if isinstance(event, e.ChildStarted):
+            return [_notice("info", origin, f"started: {event.task}")]
+        self._total += event.usage
+        ended = _notice("info", origin, f"ended: {event.stop}")
+        return [ended] if event.usage == Usage() else [ended, self._usage(self._last)]
 
     def _usage(self, last: Usage) -> wire.UsageUpdate:
         total = self._total

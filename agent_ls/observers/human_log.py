@@ -188,6 +188,12 @@ def _of_policies(event: ev.Event) -> list[str]:
             return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
         case ev.MonitorAlerted(text=text):
             return [f"   ⚠️  external_monitor: {short(text)}"]
+        case ev.ChildStarted():
+            return [f"   👥 {event.kind} starts: {short(event.task)}"]
+        case ev.ChildEnded():
+            steps = f"{event.steps} step{'' if event.steps == 1 else 's'}"
+            tokens = f"{event.usage.total_tokens:,} tokens"
+            return [f"   👥 {event.kind} ended: {event.stop}, {steps}, {tokens}"]
         case ev.HookRan():
             why = f": {short(event.text)}" if event.text else ""
             return [f"   🪝 {event.name} ({event.point}): {event.outcome}{why}"]

@@ -39,7 +39,7 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             return _request_prepared(cursor, event, at_ms)
         case ev.AttemptFinished() as event:
             return _attempt_finished(cursor, event, at_ms)
-        case ev.AdviceGiven(usage=usage):
+        case ev.AdviceGiven(usage=usage) | ev.ChildEnded(usage=usage):
             return _advice_given(cursor, usage)
         case ev.Answered() as event:
             return _answered(cursor, event, at_ms)
@@ -82,6 +82,7 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             | ev.NudgeAdded()
             | ev.EditIntended()
             | ev.HookRan()
+            | ev.ChildStarted()
             | ev.Compacted()
             | ev.WrapUpRequested()
             | ev.MonitorAlerted()

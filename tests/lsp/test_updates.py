@@ -234,6 +234,25 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         ),
         [{"sessionUpdate": "notice", "level": "warning", "origin": "hook h"}],
     ),
+    (
+        e.ChildStarted(
+            call_id="cal_1", child_id="ses_2", kind="explore", task="Look.", mode=Mode.ASK
+        ),
+        [{"sessionUpdate": "notice", "origin": "sub-agent explore", "text": "started: Look."}],
+    ),
+    (
+        e.ChildEnded(
+            call_id="cal_1",
+            child_id="ses_2",
+            kind="explore",
+            stop=StopReason.COMPLETED,
+            usage=Usage(input_tokens=1),
+        ),
+        [
+            {"sessionUpdate": "notice", "text": "ended: completed"},
+            {"sessionUpdate": "usage_update"},
+        ],
+    ),
     (e.HookRan(point=HookPoint.AFTER_LLM_CALL, name="h", outcome=HookOutcome.PASSED), []),
     (e.CancelRequested(by="panel"), [{"sessionUpdate": "cancel_requested", "by": "panel"}]),
     (

@@ -27,6 +27,7 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
+from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
@@ -193,6 +194,23 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
         (
             ev.MonitorAlerted(pattern="alternation", text="Back and forth."),
             ["   ⚠️  external_monitor: Back and forth."],
+        ),
+        (
+            ev.ChildStarted(
+                call_id="cal_1", child_id="ses_2", kind="explore", task="Look.", mode=Mode.ASK
+            ),
+            ["   👥 explore starts: Look."],
+        ),
+        (
+            ev.ChildEnded(
+                call_id="cal_1",
+                child_id="ses_2",
+                kind="explore",
+                stop=StopReason.COMPLETED,
+                steps=1,
+                usage=Usage(input_tokens=1_000),
+            ),
+            ["   👥 explore ended: completed, 1 step, 1,000 tokens"],
         ),
         (
             ev.HookRan(point=HookPoint.BEFORE_TOOL, name="h", outcome=HookOutcome.FAILED, text="w"),

@@ -35,13 +35,16 @@ def check(cursor: Cursor, event: ev.Event, *expected: Change) -> Cursor:
     return after
 
 
+_APART = ev.ModeChanged | ev.ModelChanged | ev.GoalChecked | ev.AdviceGiven | ev.ChildEnded
+
+
 def test_every_kind_of_event_is_projected_or_known_to_change_nothing() -> None:
     told = {type(event) for event in TURN} | {type(noise())}
     quiet = set(get_args(get_args(ev.Event)[0])) - told
     for kind in quiet:
         fields = {name: field for name, field in kind.model_fields.items() if field.is_required()}
         made = kind.model_construct(**dict.fromkeys(fields, ""))
-        if isinstance(made, ev.ModeChanged | ev.ModelChanged | ev.GoalChecked | ev.AdviceGiven):
+        if isinstance(made, _APART):
             continue  # The contract has the first two, tests below the others.
         check(IN_STEP, made)
 
@@ -92,6 +95,23 @@ def test_what_was_proven_of_a_goal_is_part_of_the_steps_validation() -> None:
         IN_STEP,
         ev.GoalChecked(origin="verification", proofs=proofs),
         Write("steps", "stp_1", {"validation": [said]}),
+    )
+
+
+def test_what_a_sub_agent_spent_counts_for_the_turn_that_started_it() -> None:
+    usage = Usage(input_tokens=90, output_tokens=10, cost_usd=0.5)
+    spent = usage.model_dump()
+    check(
+        IN_STEP,
+        ev.ChildEnded(
+            call_id="cal_1",
+            child_id="ses_2",
+            kind="explore",
+            stop=StopReason.COMPLETED,
+            usage=usage,
+        ),
+        Write("executions", "trn_1", add=spent),
+        Write("sessions", "", add=spent),
     )
 
 

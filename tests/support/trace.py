@@ -98,6 +98,18 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             about = f" {event.call_id}" if event.call_id else ""
             why = f": {_quoted(event.text)}" if event.text else ""
             return f" {about} hook {event.name} ({event.point}) {event.outcome}{why}"
+        case e.ChildStarted():
+            limit = f", at most {event.max_tokens} tokens" if event.max_tokens else ""
+            return (
+                f"  {event.call_id} child {event.child_id} {event.kind} starts, "
+                f"mode {event.mode}{limit} {_quoted(event.task)}"
+            )
+        case e.ChildEnded():
+            files = f" changed {' '.join(file.path for file in event.files)}" if event.files else ""
+            return (
+                f"  {event.call_id} child {event.child_id} {event.kind} ends {event.stop}, "
+                f"{event.steps} steps{files} {_quoted(str(event.report))}"
+            )
         case e.PlanUpdated():
             return f"  plan: {'; '.join(f'{item.status} {item.text}' for item in event.items)}"
         case e.Compacted():

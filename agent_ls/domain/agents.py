@@ -1,0 +1,181 @@
+"""Sub-agents: their kinds, what they may spend, and the report that each ends with.
+
+Source: seed 000 sub-agents and wrap-up, seed 002 ``dispatch_subagent``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from pydantic import BeforeValidator, Field, JsonValue, ValidationError
+
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
+from agent_ls.domain.usage import Usage
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+_MAX_CHARS = 2_000
+
+
+class AgentKind(Record):
+    """A kind of sub-agent: what it is for, and the most it may do."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+    description: str
+    """One line for the agent that chooses."""
+    role: str
+    """What its system prompt begins with."""
+    tools: tuple[str, ...]
+    """Those it has, as far as they exist."""
+    mode: Mode = Mode.AUTO
+    """At most; never more than the mode of the agent that starts it."""
+    model: str = ""
+    """A litellm model name; empty: the one of the agent that starts it."""
+    max_steps: Annotated[int, Field(ge=1)] | None = None
+    """None: what holds for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a turn may spend; 0: no limit."""
+
+    tokens: int
+    cost_usd: float
+
+
+class AgentLimits(Record):
+    """What sub-agents may take."""
+
+    max_steps: int = Field(default=20, ge=1)
+    """Accepted model answers of one sub-agent."""
+    timeout_s: float = Field(default=600.0, gt=0)
+    """How long one may work before it is asked to finish; waiting for a person does not count."""
+    grace_s: float = Field(default=60.0, gt=0)
+    """How long it then has for its report."""
+    kept_share: float = Field(default=0.25, ge=0, lt=1)
+    """Part of what is left of the turn's budget that stays with the agent that delegates."""
+    largest_share: float = Field(default=0.6, gt=0, le=1)
+    """Part of the rest that one sub-agent gets at most."""
+    max_tokens: int = Field(default=250_000, ge=0)
+    """What one gets at most, whatever the budget; 0: no limit of its own."""
+    min_tokens: int = Field(default=5_000, ge=0)
+    """With less than this nothing is worth delegating."""
+
+    def share(self, limit: Allowance, used: Usage, reserved: Allowance) -> Allowance | None:
+        """Return what the next sub-agent may spend; None when too little is left.
+
+        ``reserved`` is what those that still run may spend.
+        """
+        part = (1 - self.kept_share) * self.largest_share
+        tokens, cost_usd = self.max_tokens, 0.0
+        if limit.tokens:
+            left = int((limit.tokens - used.total_tokens - reserved.tokens) * part)
+            tokens = min(left, tokens) if tokens else left
+            if left < max(self.min_tokens, 1):
+                return None
+        if limit.cost_usd:
+            cost_usd = (limit.cost_usd - used.cost_usd - reserved.cost_usd) * part
+            if cost_usd <= 0:
+                return None
+        return Allowance(tokens, cost_usd)
+
+
+def _sentences(value: object) -> object:
+    """Take one sentence for a list of it, and whatever else was said as text."""
+    if value is None or value == "":
+        return ()
+    found = cast("list[object]", value) if isinstance(value, list) else [value]
+    return tuple(one if isinstance(one, str) else json.dumps(one) for one in found)
+
+
+Sentences = Annotated[tuple[str, ...], BeforeValidator(_sentences)]
+
+
+class AgentReport(Record):
+    """What a sub-agent ends with; the fields are fixed so that nothing is left out."""
+
+    findings: Sentences = ()
+    actions: Sentences = ()
+    failures: Sentences = ()
+    remaining: Sentences = ()
+    next: Sentences = ()
+
+    def __str__(self) -> str:
+        """Return the fields that hold something, for a model and for a person."""
+        lines: list[str] = []
+        for name in AgentReport.model_fields:
+            sentences: tuple[str, ...] = getattr(self, name)
+            if len(sentences) == 1:
+                lines.append(f"{name}: {sentences[0]}")
+            elif sentences:
+                lines += [f"{name}:", *(f"- {one}" for one in sentences)]
+        return "\n".join(lines)
+
+
+REPORT_FORMAT = (
+    "Your answer is a report to the agent that gave you the task: one JSON object "
+    '{"findings": [], "actions": [], "failures": [], "remaining": [], "next": []}, each a list '
+    "of short sentences that name files and lines."
+)
+"""What every sub-agent is told of its last answer."""
+
+
+def report_of(text: str) -> AgentReport:
+    """Return the report in an answer; an answer without one is a finding as a whole."""
+    for candidate in _objects(text):
+        known = {key: candidate[key] for key in AgentReport.model_fields if key in candidate}
+        if known:
+            try:
+                return AgentReport.model_validate(known)
+            except ValidationError:
+                continue
+    return AgentReport(findings=(text.strip(),)) if text.strip() else AgentReport()
+
+
+def _objects(text: str) -> Iterator[dict[str, JsonValue]]:
+    """Yield the JSON objects that an answer is or holds: plain, in a code block, or somewhere."""
+    begin, end = text.find("{"), text.rfind("}")
+    for candidate in (text, *_FENCED.findall(text), text[begin : end + 1]):
+        try:
+            found: object = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            yield cast("dict[str, JsonValue]", found)
+
+
+@dataclass(frozen=True, slots=True)
+class ChildResult:
+    """How a sub-agent ended, for whoever asked for it."""
+
+    session_id: str
+    kind: str
+    stop: StopReason
+    why: str
+    """For a person; empty on success."""
+    report: AgentReport
+    usage: Usage
+    steps: int
+    files: tuple[str, ...]
+    """Those it changed."""
+
+    @property
+    def is_failed(self) -> bool:
+        """Say whether there is nothing to go on with."""
+        return STATUS[self.stop] in (TurnStatus.FAILED, TurnStatus.CANCELLED)
+
+    def __str__(self) -> str:
+        """Return what the agent that delegated reads."""
+        status = STATUS[self.stop]
+        steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
+        lines = [f"{self.kind}: {status} ({self.stop}), {steps}."]
+        if self.why:
+            lines.append(self.why[:_MAX_CHARS])
+        if self.files:
+            lines.append(f"changed: {', '.join(self.files)}")
+        return "\n".join([*lines, str(self.report) or "It reported nothing."])
