@@ -70,7 +70,8 @@ class Ruff:
         )
         if program is None:
             return CheckReport(problems=(self._missing(),))
-        few, env_path = asyncio.Semaphore(_AT_ONCE), safe_path(avoid)
+        few = asyncio.Semaphore(_AT_ONCE)
+        env_path = await asyncio.to_thread(safe_path, avoid)
 
         async def check_one(path: str, text: str) -> CheckReport:
             async with few:

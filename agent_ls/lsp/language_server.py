@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 _CLOSING_S: Final = 1.0
 """All that `on_stop` starts has this long, together."""
 _FLUSH_S: Final = 0.2
+_SWITCH_S: Final = 0.0005
 """The last messages have this long to be read."""
 
 
@@ -120,6 +121,8 @@ class AgentLanguageServer(LanguageServer):
         Does not wait for threads: end the process with `stdio.leave`.
         """
         loop = asyncio.new_event_loop()
+        # Threads that load, write or parse give way to the loop sooner than after 5 ms.
+        sys.setswitchinterval(_SWITCH_S)
         try:
             asyncio.set_event_loop(loop)
             if sys.platform == "linux" and sys.version_info < (3, 12) and _has_pidfd():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import importlib
 import logging
 from collections.abc import Awaitable, Mapping
@@ -160,6 +161,8 @@ class _Life:
             _log.exception("agent-ls could not be loaded")
         finally:
             self._server.release_messages()
+        # What is loaded stays: looking through all of it for garbage takes 80 ms each time.
+        gc.freeze()
         if self._edge is not None:
             await self._edge.offer_resuming()
 

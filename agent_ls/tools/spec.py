@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, cast
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.sockets import Tool
@@ -14,16 +15,20 @@ _NOISE = frozenset({"title", "default", "additionalProperties"})
 
 def spec_of(tool: Tool[Any]) -> ToolSpec:
     """Return name, description and parameters; definitions are put in place, noise is left out."""
-    schema = tool.Arguments.model_json_schema()
+    return ToolSpec(
+        name=tool.name, description=tool.description, parameters=parameters_of(tool.Arguments)
+    )
+
+
+@cache
+def parameters_of(arguments: type[BaseModel]) -> dict[str, JsonValue]:
+    """Return the schema of an argument model; made once, for it takes milliseconds."""
+    schema = arguments.model_json_schema()
     definitions = schema.pop("$defs", {})
     parameters = _compact(schema, definitions)
     parameters.pop("description", None)
     parameters.setdefault("properties", {})
-    return ToolSpec(
-        name=tool.name,
-        description=tool.description,
-        parameters=cast("dict[str, JsonValue]", parameters),
-    )
+    return cast("dict[str, JsonValue]", parameters)
 
 
 def _compact(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
