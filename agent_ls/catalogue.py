@@ -22,6 +22,7 @@ from agent_ls.policies.followups.post_edit import PostEdit
 from agent_ls.policies.followups.truncate_result import TruncateResult
 from agent_ls.policies.gates.compile import Compile
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
+from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
 from agent_ls.policies.gates.open_tasks import OpenTasks
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
@@ -32,7 +33,10 @@ from agent_ls.policies.injections.files_changed import FilesChanged
 from agent_ls.policies.injections.orientation import Orientation
 from agent_ls.policies.injections.phase_hints import PhaseHints
 from agent_ls.policies.injections.recitation import Recitation
+from agent_ls.policies.guards.offered_tools import OfferedTools
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
+from agent_ls.policies.guards.repeated_call import RepeatedCall
+from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.recoveries.continuation import Continuation
 from agent_ls.policies.recoveries.empty import Empty
 from agent_ls.policies.recoveries.fatal_error import FatalError
@@ -93,10 +97,18 @@ RECOVERIES: tuple[type[Any], ...] = (
 )
 """What to do with a bad attempt; errors first, the first that acts wins."""
 
-GUARDS: tuple[type[Any], ...] = (PathGuard, CommandGuard, Approval, FileClaim)
+GUARDS: tuple[type[Any], ...] = (
+    OfferedTools,
+    PathGuard,
+    CommandGuard,
+    Replan,
+    RepeatedCall,
+    Approval,
+    FileClaim,
+)
 """Before every call; deny before ask before allow."""
 
-FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, MaskSecrets, TruncateResult)
+FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, AfterToolHooks, MaskSecrets, TruncateResult)
 """After every call; each sees what the one before made of the result."""
 
 GATES: tuple[type[Any], ...] = (IncompleteAction, OpenTasks, Compile)

@@ -189,3 +189,6 @@ class Pass:
 
 
 GateVerdict = Pass | Nudge | Escalate
+    after_s: float = 0.0
+    """How long the call waits before it runs."""
+

@@ -49,15 +49,15 @@ async def _judged(guard: Guard, planned: PlannedCall, turn: Turn) -> GuardVerdic
 
 def _rank(verdict: GuardVerdict) -> int:
     match verdict:
-        case Allow():
-            return 0
+        case Allow(after_s=after_s):
+            return 1 if after_s else 0
         case Ask(broad=True):
-            return 1
-        case Ask():
             return 2
-        case Defer():
+        case Ask():
             return 3
-        case Deny():
+        case Defer():
             return 4
+        case Deny():
+            return 5
         case _:
             assert_never(verdict)

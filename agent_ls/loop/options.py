@@ -44,7 +44,7 @@ class LoopOptions(Record):
     max_replans: int = 2
     """How often an edit is planned again because the file changed meanwhile."""
     max_denials: int = 3
-    """Refused calls in a row before the plan item is blocked and the person asked; 0: never."""
+    """Answers in a row with a refused call before the person is asked; 0: never."""
     cancel_grace_s: float = 2.0
     """How long cancelled calls may take to end."""
     edit_grace_s: float = 10.0

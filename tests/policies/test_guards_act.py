@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
 
+import pytest
+from pydantic import JsonValue
+
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    Preview,
+    QuestionAnswer,
+)
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    EditApplied,
+    Event,
+    PlanUpdated,
+    PromptQueued,
+    QuestionResolved,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import Allow, Deny
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool
 from agent_ls.loop.view import TurnView
 from agent_ls.policies.guards.file_claim import FileClaim, FileClaimOptions
+from agent_ls.policies.guards.replan import Replan, ReplanOptions
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.tools.run_command import RunCommand
@@ -15,15 +39,21 @@ from agent_ls.tools.write_file import WriteFile
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.runner import ShellRunner
-from tests.policies.views import Expected, call_of, view_of
+from tests.policies.views import Expected, call_of, result_of, said, view_of
 
 ALLOWED = Expected(Allow)
 
+Said = Callable[[ToolCall], list[Event]]
+"""What happened, given the call that it may be about."""
 
-async def check(policy: Guard, planned: PlannedCall, view: TurnView, expected: Expected) -> None:
+
+async def check(
+    policy: Guard, planned: PlannedCall, view: TurnView, expected: Expected, wait_s: float = 0
+) -> None:
     """Assert what the guard says of the call, and that asking twice changes nothing."""
     verdict = await policy.judge(planned, view)
     expected.hold(verdict)
+    assert getattr(verdict, "after_s", 0) == wait_s
     assert await policy.judge(planned, view) == verdict
 
 
@@ -105,3 +135,157 @@ async def test_claims_can_be_switched_off(workspace) -> None:
     claims.claim("a.py", "ses_other", 60)
     guard = FileClaim(claims, workspace, FileClaimOptions(lease_s=0))
     await check(guard, plan(workspace, "write_file", path="a.py", content=""), view_of(), ALLOWED)
+
+
+READ = ("read_file", {"path": "a.py"})
+EDIT = ("edit_file", {"path": "a.py", "edits": [{"old_string": "1", "new_string": "2"}]})
+TEST = ("run_command", {"command": "make test"})
+LATE = "Killed after 120 s"
+
+
+def failed(text: str = "a.py does not exist.", error: ErrorKind = ErrorKind.RUNTIME) -> Said:
+    """Return how the call, whatever it is, failed once."""
+
+    def happened(call: ToolCall) -> list[Event]:
+        effect = Effect.EXECUTE if call.tool == "run_command" else Effect.READ
+        started = ToolCallStarted(
+            call_id=call.id, tool=call.tool, effect=effect, arguments_json=call.arguments_json
+        )
+        result = ToolResult(call_id=call.id, text=text, error=error)
+        return [said("", call), started, ToolCallFinished(result=result, effect=effect)]
+
+    return happened
+
+
+def rejected(by: str = "panel") -> Said:
+    """Return how somebody, or nobody, said no to the call."""
+
+    def happened(call: ToolCall) -> list[Event]:
+        request = ApprovalRequest(
+            id="apr_1",
+            call_id=call.id,
+            turn_id="trn_1",
+            tool=call.tool,
+            reason="",
+            preview=Preview(title="", payload=""),
+            digest="",
+            choices=(),
+        )
+        answer = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by=by)
+        return [
+            said("", call),
+            ApprovalRequested(request=request),
+            ApprovalResolved(approval_id="apr_1", answer=answer),
+            result_of(id=call.id, error=ErrorKind.DENIED),
+        ]
+
+    return happened
+
+
+def ran(tool: str, effect: Effect, *, id: str = "cal_x", data: JsonValue = None) -> Said:
+    """Return another call that went well."""
+    finished = ToolCallFinished(result=ToolResult(call_id=id, text="ok", data=data), effect=effect)
+    return lambda _: [said("", call_of(tool, "{}", id=id)), finished]
+
+
+def event(one: Event) -> Said:
+    return lambda _: [one]
+
+
+EDITED = event(EditApplied(call_id="cal_x", path="b.py", status="applied"))
+STEERED = event(PromptQueued(text="It is there now.", kind="steer"))
+ANSWERED = event(QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="yes")))
+UNANSWERED = event(
+    QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="", by="nobody"))
+)
+OLD, NEW = ({"path": "a.py", "version": one} for one in ("1", "2"))
+READ_OLD, READ_NEW = (ran("read_file", Effect.READ, data=one) for one in (OLD, NEW))
+TIMED_OUT = failed(LATE, ErrorKind.TIMEOUT)
+WAITS = {2: (ALLOWED, 2), 4: (ALLOWED, 4)}
+REFUSED = Expected(Deny, says=("has just failed", "another way"))
+
+
+def STALE(call: ToolCall) -> list[Event]:
+    moved = EditApplied(call_id=call.id, path="a.py", status="stale")
+    return [moved, *failed("it changed meanwhile")(call)]
+
+
+GIVEN_UP = Expected(Deny, says=("Attempt 3", "failed"))
+
+
+@pytest.mark.parametrize(
+    ("call", "happened", "expected"),
+    [
+        pytest.param(READ, (), ALLOWED, id="a-first-attempt-runs"),
+        pytest.param(READ, (failed(),), REFUSED, id="an-identical-retry-is-refused"),
+        pytest.param(EDIT, (failed("not found"),), REFUSED, id="of-edits-too"),
+        pytest.param(READ, (failed(), EDITED), ALLOWED, id="after-an-edit-it-may-work"),
+        pytest.param(
+            READ, (failed(), ran("run_command", Effect.EXECUTE)), ALLOWED, id="after-a-command-too"
+        ),
+        pytest.param(READ, (failed(), STEERED), ALLOWED, id="after-the-users-words-too"),
+        pytest.param(READ, (failed(), ANSWERED), ALLOWED, id="after-an-answer-too"),
+        pytest.param(READ, (failed(), UNANSWERED), REFUSED, id="no-answer-changes-nothing"),
+        pytest.param(
+            READ, (failed(), ran("grep", Effect.READ)), REFUSED, id="a-read-between-changes-nothing"
+        ),
+        pytest.param(
+            EDIT,
+            (READ_OLD, failed(), READ_NEW),
+            ALLOWED,
+            id="a-file-that-changed-meanwhile-is-a-change",
+        ),
+        pytest.param(
+            EDIT,
+            (READ_OLD, failed(), READ_OLD),
+            REFUSED,
+            id="a-file-that-is-the-same-is-none",
+        ),
+        pytest.param(EDIT, (STALE,), ALLOWED, id="an-edit-of-a-text-that-moved-may-come-again"),
+        pytest.param(READ, (failed(error=ErrorKind.STRUCTURAL),), ALLOWED, id="a-slip-never-ran"),
+        pytest.param(READ, (failed(error=ErrorKind.DENIED),), ALLOWED, id="a-guards-no-is-its-own"),
+        pytest.param(
+            EDIT, (rejected(),), Expected(Deny, says=("rejected",)), id="nobody-asks-twice"
+        ),
+        pytest.param(EDIT, (rejected(), STEERED), ALLOWED, id="unless-the-user-spoke"),
+        pytest.param(EDIT, (rejected("nobody"),), ALLOWED, id="nobodys-no-is-no-decision"),
+        pytest.param(TEST, (TIMED_OUT,), WAITS[2], id="what-may-pass-by-waits-2-s"),
+        pytest.param(TEST, (TIMED_OUT,) * 2, WAITS[4], id="then-4-s"),
+        pytest.param(TEST, (TIMED_OUT,) * 3, GIVEN_UP, id="after-three-attempts-it-has-failed"),
+        pytest.param(
+            READ, (failed("Connection reset by peer"),), WAITS[2], id="a-lost-connection"
+        ),
+        pytest.param(TEST, (*(TIMED_OUT,) * 3, EDITED), ALLOWED, id="an-edit-gives-three-more"),
+    ],
+)  # fmt: skip
+async def test_a_failed_call_is_not_repeated_in_vain(workspace, call, happened, expected) -> None:
+    tool, arguments = call
+    planned = plan(workspace, tool, **arguments)
+    events: list[Event] = []
+    for number, one in enumerate(happened):
+        events += one(planned.call.model_copy(update={"id": f"cal_{number}"}))
+    verdict, wait_s = expected if isinstance(expected, tuple) else (expected, 0)
+    await check(Replan(), planned, view_of(*events), verdict, wait_s)
+
+
+async def test_how_the_arguments_are_written_does_not_matter(workspace) -> None:
+    call = call_of("read_file", '{"path":"a.py","output_path":"†state.x"}', id="cal_1")
+    planned = plan(workspace, "read_file", path="a.py")
+    again = PlannedCall(call_of("read_file", '{"path": "a.py"}'), planned.tool, planned.arguments)
+    await check(Replan(), again, view_of(*failed()(call)), REFUSED)
+
+
+async def test_the_failed_plan_item_is_named(workspace) -> None:
+    item = PlanItem(text="Run the tests", status=PlanStatus.IN_PROGRESS)
+    planned = plan(workspace, "run_command", command="make test")
+    events: list[Event] = [PlanUpdated(items=(item,))]
+    for number in range(3):
+        events += TIMED_OUT(planned.call.model_copy(update={"id": f"cal_{number}"}))
+    named = Expected(Deny, says=("“Run the tests” has failed", "blocked"))
+    await check(Replan(), planned, view_of(*events), named)
+
+
+async def test_repeating_can_be_allowed(workspace) -> None:
+    planned = plan(workspace, "read_file", path="a.py")
+    view = view_of(*failed()(planned.call.model_copy(update={"id": "cal_0"})))
+    await check(Replan(ReplanOptions(enabled=False)), planned, view, ALLOWED)

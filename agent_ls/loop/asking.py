@@ -1,0 +1,95 @@
+"""Asking the person about one call: what they see, what they may answer, and what that means.
+
+What was approved is what runs: an approval is bound to the exact call and its preview.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, Preview
+from agent_ls.domain.calls import ErrorKind, ToolResult
+from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.domain.verdicts import Ask
+from agent_ls.loop.arguments import plan_call
+from agent_ls.loop.denials import denied
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.turn import Turn
+
+_ALLOWS = (
+    ApprovalChoice.ALLOW_ONCE,
+    ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_ALWAYS,
+)
+
+
+async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
+    """Return the call itself when it may run, an amended one, or the denial."""
+    async with turn.asking:
+        return await _ask_alone(planned, verdict, turn)
+
+
+async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
+    """Ask until what was approved is what would run: a file may change while the person looks."""
+    try:
+        preview = await planned.tool.preview(planned.arguments)
+        while True:
+            answer = await turn.kit.approver.approve(_request(planned, verdict, preview, turn))
+            if answer.choice not in _ALLOWS:
+                break
+            now = await planned.tool.preview(planned.arguments)
+            if digest(planned, now) == digest(planned, preview):
+                return planned
+            preview = now
+    except ToolError as error:
+        # It cannot work: nobody needs to be asked.
+        return ToolResult(call_id=planned.call.id, text=error.text, error=error.kind)
+    except WorkspaceError as error:
+        return ToolResult(call_id=planned.call.id, text=str(error), error=ErrorKind.RUNTIME)
+    if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
+        return _amended(planned, answer.arguments_json, turn)
+    return await denied(planned, _refusal_words(answer), turn)
+
+
+def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -> ApprovalRequest:
+    choices = [ApprovalChoice.ALLOW_ONCE]
+    if verdict.broad and preview.grant:
+        choices.append(ApprovalChoice.ALLOW_SESSION)
+    choices += [ApprovalChoice.REJECT_ONCE, ApprovalChoice.AMEND]
+    return ApprovalRequest(
+        id=turn.kit.ids.new("apr"),
+        call_id=planned.call.id,
+        turn_id=turn.state.turn_id,
+        tool=planned.tool.name,
+        reason=verdict.reason,
+        preview=preview,
+        digest=digest(planned, preview),
+        choices=tuple(choices),
+    )
+
+
+def _amended(planned: PlannedCall, arguments_json: str, turn: Turn) -> PlannedCall | ToolResult:
+    """Return the call with the person's arguments; they are validated like the model's."""
+    call = planned.call.model_copy(update={"arguments_json": arguments_json})
+    return plan_call(call, turn.kit.tools, turn.kit.specs)
+
+
+def _refusal_words(answer: ApprovalAnswer) -> str:
+    """Return what the model reads when a person, or nobody, did not say yes."""
+    if answer.by == "nobody":
+        return (
+            "This needs a person's permission and nobody is there to give it. "
+            "Go on without it, or say what you would need."
+        )
+    words = f" The user says: {answer.note}" if answer.note else ""
+    return f"The user rejected this call.{words} Do not repeat it; do it another way, or ask."
+
+
+def digest(planned: PlannedCall, preview: Preview) -> str:
+    """Return the hash that binds an approval to exactly this call and what it would do.
+
+    Where in a file it would do it does not count: lines above may come and go.
+    """
+    lines = (line for line in preview.payload.splitlines() if not line.startswith("@@ "))
+    parts = (planned.tool.name, planned.call.arguments_json, *lines)
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()

@@ -1,0 +1,126 @@
+"""What the model reads when a call may not run, and how that climbs: other tools, then the person.
+
+Source: seed 004, permission denial: an allowed alternative, a specialist, then a blocked plan
+item and the person.
+"""
+
+from __future__ import annotations
+
+from agent_ls.domain.approvals import Question
+from agent_ls.domain.calls import Effect, ErrorKind, ToolKind, ToolResult
+from agent_ls.domain.events import Answered, PlanUpdated, QuestionResolved, ToolCallFinished
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.plans import PlanItem, PlanStatus
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.turn import Turn
+
+_ORIGIN = "denials"
+_LOOKS = (ToolKind.READ, ToolKind.SEARCH)
+_SERVES: dict[ToolKind, tuple[ToolKind, ...]] = {
+    ToolKind.READ: _LOOKS,
+    ToolKind.SEARCH: _LOOKS,
+    ToolKind.EDIT: (ToolKind.EDIT,),
+    ToolKind.EXECUTE: (*_LOOKS, ToolKind.EDIT),
+    ToolKind.FETCH: _LOOKS,
+    ToolKind.OTHER: _LOOKS,
+}
+"""What kinds of tools may reach the same end by another way."""
+_FREE = {
+    Mode.PLAN: (Effect.READ,),
+    Mode.ASK_ALL: (),
+    Mode.ASK: (Effect.READ,),
+    Mode.ACCEPT_EDITS: (Effect.READ, Effect.WRITE),
+    Mode.AUTO: (Effect.READ, Effect.WRITE, Effect.EXECUTE),
+}
+"""What runs without asking."""
+
+
+async def denied(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
+    """Return the result of a call that may not run; too many of them are put to the person."""
+    text = reason
+    if others := _alternatives(planned, turn):
+        text += f" Allowed tools that could serve: {', '.join(others)}."
+    limit = turn.kit.options.max_denials
+    if limit and _denials(turn) + 1 >= limit:
+        text += "\n" + await _put_to_the_person(planned, reason, turn)
+    return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
+
+
+def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
+    """Return the tools for the same end that need no permission and were not refused so far."""
+    kinds = _SERVES.get(planned.tool.kind, ())
+    refused = _refused_tools(turn) | {planned.tool.name}
+    free = _FREE[turn.session.mode]
+    return [
+        tool.name
+        for tool in turn.kit.tools.values()
+        if tool.kind in kinds and tool.effect in free and tool.name not in refused
+    ]
+
+
+def _refused_tools(turn: Turn) -> set[str]:
+    names = {
+        call.id: call.tool for answer in turn.view.each(Answered) for call in answer.message.calls
+    }
+    return {
+        names.get(one.result.call_id, "")
+        for one in turn.view.each(ToolCallFinished)
+        if one.result.error is ErrorKind.DENIED
+    }
+
+
+def _denials(turn: Turn) -> int:
+    """Return how many earlier answers in a row had a call denied.
+
+    In a row: no change or command succeeded between them, and the person was not asked.
+    """
+    count, is_counted = 0, False
+    for stored in turn.state.events:
+        match stored.event:
+            case Answered():
+                is_counted = False
+            case ToolCallFinished(result=result, effect=effect):
+                if result.error is ErrorKind.DENIED:
+                    count += not is_counted
+                    is_counted = True
+                elif effect is not Effect.READ and result.error is None:
+                    count = 0
+            case QuestionResolved():
+                # What else this answer was denied has been asked about.
+                count, is_counted = 0, True
+            case _:
+                pass
+    return count - (is_counted and count > 0)
+
+
+async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> str:
+    """Mark the plan item blocked, ask how to go on, and return both in words for the model."""
+    words: list[str] = []
+    if item := _current(turn):
+        blocked = item.model_copy(update={"status": PlanStatus.BLOCKED})
+        items = tuple(blocked if one is item else one for one in turn.session.plan)
+        await turn.emit(PlanUpdated(items=items))
+        words.append(f"The plan item “{item.text}” is marked blocked.")
+    about = f" at “{item.text}”" if item else ""
+    answer = await turn.kit.approver.ask(
+        Question(
+            id=turn.kit.ids.new("qst"),
+            turn_id=turn.state.turn_id,
+            origin=_ORIGIN,
+            text=(
+                f"The agent is refused again and again{about}; the last was {planned.tool.name}: "
+                f"{reason} How should it go on?"
+            ),
+            options=("Go on without it",),
+        )
+    )
+    if answer.is_answered:
+        words.append(f"The user was asked how to go on and says: {answer.text}")
+    else:
+        words.append("Nobody is there to be asked. Go on without it, and say what is missing.")
+    return " ".join(words)
+
+
+def _current(turn: Turn) -> PlanItem | None:
+    plan = turn.session.plan
+    return next((one for one in plan if one.status is PlanStatus.IN_PROGRESS), None)

@@ -1,0 +1,121 @@
+"""What a call did before in this turn: how often just this call failed, and whether anything that
+could matter has happened since.
+
+Shared by whatever must not let a call be repeated in vain; counts events and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import cast
+
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.loop.view import TurnView
+
+_TRANSIENT = re.compile(
+    r"connection (reset|refused|aborted|closed|lost)|temporar(y|ily)|timed? ?out|try again"
+    r"|too many requests|rate.?limit|service unavailable|bad gateway|resource busy"
+    r"|database is locked|network is unreachable",
+    re.IGNORECASE,
+)
+_REJECTS = ("reject_once", "reject_always")
+_DATA_NAMES = ("output_path", "output_method")
+"""Say where a result goes, not what is done."""
+
+
+def fingerprint(tool: str, arguments_json: str) -> str:
+    """Return what is equal for calls that do the same, however their JSON is written."""
+    try:
+        data: object = json.loads(arguments_json)
+    except (ValueError, RecursionError):
+        return f"{tool} {arguments_json}"
+    if isinstance(data, dict):
+        given = cast("dict[str, object]", data)
+        data = {key: value for key, value in given.items() if key not in _DATA_NAMES}
+    return f"{tool} {json.dumps(data, sort_keys=True)}"
+
+
+def is_transient(result: ToolResult) -> bool:
+    """Say whether the same call may well succeed a little later."""
+    if result.error is ErrorKind.TIMEOUT:
+        return True
+    return result.error is ErrorKind.RUNTIME and _TRANSIENT.search(result.text) is not None
+
+
+def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[ToolResult]:
+    """Return the failures of just this call since anything changed, oldest first.
+
+    A change is an edit, a command, another version of a file that was read, or the person's
+    words. What the person rejected counts as failed; what a guard refused does not.
+    """
+    tried = _Tried(fingerprint(tool, arguments_json))
+    for stored in view.turn.events:
+        tried.see(stored.event)
+    return tried.failures
+
+
+@dataclass(slots=True)
+class _Tried:
+    """The attempts at one call, seen event by event."""
+
+    wanted: str
+    failures: list[ToolResult] = field(default_factory=list[ToolResult])
+    _prints: dict[str, str] = field(default_factory=dict[str, str])
+    _rejected: set[str] = field(default_factory=set[str])
+    _asked: dict[str, str] = field(default_factory=dict[str, str])
+    _moved: set[str] = field(default_factory=set[str])
+    _versions: dict[str, str] = field(default_factory=dict[str, str])
+
+    def see(self, event: e.Event) -> None:
+        match event:
+            case e.Answered():
+                for call in event.message.calls:
+                    self._prints[call.id] = fingerprint(call.tool, call.arguments_json)
+            case e.ToolCallStarted():
+                self._prints[event.call_id] = fingerprint(event.tool, event.arguments_json)
+            case e.ApprovalRequested() | e.ApprovalResolved():
+                self._approval(event)
+            case e.EditApplied(status="applied") | e.ModeChanged() | e.PromptQueued(kind="steer"):
+                self.failures.clear()
+            case e.EditApplied():
+                # It was planned on a text that is no more: reading it anew can mend that.
+                self._moved.add(event.call_id)
+            case e.QuestionResolved() if event.answer.is_answered:
+                self.failures.clear()
+            case e.ToolCallFinished():
+                self._finished(event)
+            case _:
+                pass
+
+    def _approval(self, event: e.ApprovalRequested | e.ApprovalResolved) -> None:
+        if isinstance(event, e.ApprovalRequested):
+            self._asked[event.request.id] = event.request.call_id
+        elif event.answer.choice in _REJECTS and event.answer.by != "nobody":
+            self._rejected.add(self._asked.get(event.approval_id, ""))
+
+    def _finished(self, event: e.ToolCallFinished) -> None:
+        result = event.result
+        is_it = self._prints.get(result.call_id) == self.wanted
+        has_run = event.effect in (Effect.EXECUTE, Effect.DELEGATE)
+        if (is_it and result.error is None) or (has_run and not is_it) or self._is_newer(result):
+            self.failures.clear()
+        if is_it and result.call_id not in self._moved and self._counts(result):
+            self.failures.append(result)
+
+    def _counts(self, result: ToolResult) -> bool:
+        has_failed = result.error in (ErrorKind.RUNTIME, ErrorKind.TIMEOUT)
+        return has_failed or result.call_id in self._rejected
+
+    def _is_newer(self, result: ToolResult) -> bool:
+        """Say whether a file was read whose text is another than when it was read before."""
+        if result.error is not None or not isinstance(result.data, dict):
+            return False
+        path, version = result.data.get("path"), result.data.get("version")
+        if not isinstance(path, str) or not isinstance(version, str):
+            return False
+        before = self._versions.get(path)
+        self._versions[path] = version
+        return before not in (None, version)

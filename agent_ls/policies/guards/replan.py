@@ -1,0 +1,79 @@
+"""Is this the same call that has just failed?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.plans import PlanStatus
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
+from agent_ls.loop.retries import failures_in_vain, is_transient
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.view import TurnView
+
+_SHOWN_CHARS = 300
+
+
+class ReplanOptions(Record):
+    """How failed calls may be repeated."""
+
+    enabled: bool = True
+    """Refuse to repeat a call that failed while nothing has changed since."""
+    max_attempts: int = Field(default=3, ge=1)
+    """Of one call whose failures look transient, before it counts as failed for good."""
+    wait_s: float = Field(default=2.0, ge=0)
+    """Before the first such repetition; doubles for each further one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replan:
+    """Refuses an identical retry of a failed call, and lets transient failures wait.
+
+    Source: seed 004, each retry uses a different approach; back-off 2 s, then 4 s.
+    """
+
+    name: ClassVar[str] = "replan"
+    options: ReplanOptions = ReplanOptions()
+
+    async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
+        """Answer from what became of this call before, if nothing changed since."""
+        if not self.options.enabled:
+            return Allow()
+        call = planned.call
+        failures = failures_in_vain(call.tool, call.arguments_json, view)
+        if not failures:
+            return Allow()
+        last = failures[-1]
+        if last.error is ErrorKind.DENIED:
+            return Deny(
+                "The user has rejected exactly this call and said nothing since, so they are not "
+                "asked again. Do it another way, or ask with ask_user."
+            )
+        if len(failures) >= self.options.max_attempts:
+            return Deny(f"Attempt {len(failures)} of just this call failed too. {_given_up(view)}")
+        if is_transient(last):
+            return Allow(after_s=self.options.wait_s * 2 ** (len(failures) - 1))
+        return Deny(
+            "Exactly this call has just failed and nothing has changed since, so it was not "
+            f"repeated. It said: {_short(last.text)} Try another way: other arguments, another "
+            "tool, or change first what made it fail."
+        )
+
+
+def _given_up(view: TurnView) -> str:
+    """Return what a third failure means for the plan."""
+    current = [one.text for one in view.session.plan if one.status is PlanStatus.IN_PROGRESS]
+    item = f"The plan item “{current[0]}” has failed" if current else "This way has failed"
+    return (
+        f"{item}: mark it blocked with update_plan and say why, then go on with what does not "
+        "depend on it, or take a different approach."
+    )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"
