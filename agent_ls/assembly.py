@@ -24,6 +24,7 @@ from agent_ls.session.adviser import SideModel
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place
 from agent_ls.store.sql_store import open_store
+from agent_ls.tools.spec import parameters_of
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
@@ -70,6 +71,8 @@ async def open_sessions(
     ids = Ids(clock.now_ms)
     store = open_store(store_place(settings))
     await get_ready()
+    # Off the loop, and before the first turn has to wait for it.
+    await asyncio.to_thread(lambda: [parameters_of(tool.Arguments) for tool in catalogue.TOOLS])
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start()
     runner = ShellRunner()
@@ -83,6 +86,7 @@ async def open_sessions(
         "hooks": Hooks(HookCommands(runner), workspace, settings.hooks),
         "checks": _compile_checks(settings, workspace),
         "claims": FileClaims(clock),
+        "models": settings.models,
     }
 
     async def close() -> None:

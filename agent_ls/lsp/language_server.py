@@ -29,8 +29,9 @@ logger = logging.getLogger(__name__)
 _CLOSING_S: Final = 1.0
 """All that `on_stop` starts has this long, together."""
 _FLUSH_S: Final = 0.2
-_SWITCH_S: Final = 0.0005
 """The last messages have this long to be read."""
+_SWITCH_S: Final = 0.0005
+"""How long a thread may go on while the loop waits for its turn."""
 
 
 class AgentLanguageServer(LanguageServer):
