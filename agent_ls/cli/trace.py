@@ -98,6 +98,20 @@ def _turn(turn: TurnTrace) -> dict[str, Any]:
             }
             for wait in turn.waits
         ],
+        "sides": [
+            {
+                "kind": side.kind,
+                "origin": side.origin,
+                "model": side.model or None,
+                "session_id": side.session_id or None,
+                "started_ms": side.started_ms,
+                "duration_ms": side.duration_ms,
+                "failure": side.failure or None,
+                "steps": side.steps,
+                "usage": side.usage.model_dump(),
+            }
+            for side in turn.sides
+        ],
         "notes": [
             {"at_ms": note.at_ms, "kind": note.kind, "origin": note.origin} for note in turn.notes
         ],
@@ -123,7 +137,7 @@ def _step(step: StepTrace) -> dict[str, Any]:
                 "name": one.name,
                 "moment": one.moment,
                 "duration_ms": one.duration_ms,
-                "failure": one.failure or None,
+                "outcome": one.outcome,
             }
             for one in step.hooks
         ],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
@@ -22,7 +22,7 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
-from agent_ls.domain.plans import PlanItem
+from agent_ls.domain.plans import PlanItem, ProposedCall
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
@@ -149,6 +149,8 @@ class RequestPrepared(_Event):
     slots: tuple[str, ...] = ()
     text_only: bool = False
     estimated_tokens: int = 0
+    messages: int = 0
+    """How many of the conversation it sends; 0: not recorded."""
 
 
 class AttemptFinished(_Event):
@@ -192,6 +194,8 @@ class Answered(_Event):
     step_id: str
     message: AssistantMessage
     is_partial: bool = False
+    origin: Literal["model", "plan"] = "model"
+    """``plan``: nobody answered, the machine carries out what was approved of a plan."""
 
 
 class NudgeAdded(_Event):
@@ -369,11 +373,79 @@ class ChildEnded(_Event):
     files: tuple[ChildFile, ...] = ()
 
 
+OutputMethod = Literal["set", "merge", "assign", "push", "concat"]
+"""How a value joins what is at its path already."""
+
+
+class OutputStored(_Event):
+    """A call left its result at a path, where later calls can refer to it."""
+
+    type: Literal["output_stored"] = "output_stored"
+    call_id: str
+    path: tuple[str, ...]
+    """Kind, then keys."""
+    method: OutputMethod = "set"
+    value: JsonValue = None
+    replaces: str | None = None
+    """The call of the same answer whose value at this path it overwrote: their order was open."""
+
+
 class PlanUpdated(_Event):
     """The agent replaced its plan."""
 
     type: Literal["plan_updated"] = "plan_updated"
     items: tuple[PlanItem, ...]
+
+
+class PlanProposed(_Event):
+    """Calls that do not run yet: queued in plan mode, or the graph of a plan."""
+
+    type: Literal["plan_proposed"] = "plan_proposed"
+    plan_id: str
+    """Proposals with one id are one plan."""
+    origin: str
+    """``plan_mode``, or ``update_plan`` for a graph."""
+    calls: tuple[ProposedCall, ...]
+    run: Literal["approved", "eager"] = "approved"
+    """``eager``: without asking for the plan as a whole; each call is judged by itself."""
+
+
+class PlanResolved(_Event):
+    """What becomes of a proposed plan."""
+
+    type: Literal["plan_resolved"] = "plan_resolved"
+    plan_id: str
+    approved: tuple[str, ...] = ()
+    """Ids of calls that the person allowed as they were shown."""
+    each: tuple[str, ...] = ()
+    """Ids of calls that run, each after it was asked about by itself."""
+    unasked: tuple[str, ...] = ()
+    """Ids of calls of an eager plan: they run as if the model had just made them."""
+
+
+class FinalOutputGiven(_Event):
+    """The model gave the output that fits the person's schema: the turn's end."""
+
+    type: Literal["final_output_given"] = "final_output_given"
+    call_id: str
+    value: JsonValue
+
+
+class GrantsRevoked(_Event):
+    """Rules that hold for the session do so no longer."""
+
+    type: Literal["grants_revoked"] = "grants_revoked"
+    grants: tuple[str, ...]
+    why: str
+    """For a person: what was edited, or who took them back."""
+
+
+class EffectSimulated(_Event):
+    """A dry run left something out that would have had an effect."""
+
+    type: Literal["effect_simulated"] = "effect_simulated"
+    what: str
+    """One line: ``change a.py``, ``run make test``."""
 
 
 class Compacted(_Event):
@@ -476,7 +548,13 @@ Event = Annotated[
     | HookRan
     | ChildStarted
     | ChildEnded
+    | OutputStored
     | PlanUpdated
+    | PlanProposed
+    | PlanResolved
+    | FinalOutputGiven
+    | GrantsRevoked
+    | EffectSimulated
     | Compacted
     | AdviceGiven
     | WrapUpRequested
@@ -495,6 +573,8 @@ _DURABLE = (
     ApprovalRequested,
     ApprovalResolved,
     QuestionResolved,
+    PlanResolved,
+    GrantsRevoked,
     EditIntended,
     EditApplied,
     ChildStarted,

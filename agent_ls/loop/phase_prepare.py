@@ -40,6 +40,8 @@ async def prepare(turn: Turn) -> Move:
             continue
         if slot is not None:
             proposed.append(slot)
+    # What the user said meanwhile goes into the conversation with this request.
+    steers = [one for one in view.session.queue if one.kind == "steer"]
     slots = fit(proposed, turn.kit.options.injection_budget_tokens)
     await turn.emit(
         RequestPrepared(
@@ -48,6 +50,7 @@ async def prepare(turn: Turn) -> Move:
             slots=slots,
             text_only=view.turn.text_only,
             estimated_tokens=view.context_tokens + sum(map(text_tokens, slots)),
+            messages=len(view.session.messages) + len(steers),
         )
     )
     return Move(Phase.CALL)

@@ -13,6 +13,7 @@ from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import TurnStatus
+from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short, summary_of
 
 _MAX_FINDINGS = 5
@@ -49,7 +50,7 @@ class HumanLog:
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Write the event's lines, if it has any."""
         lines: list[str] = []
-        for part in (self._of_step, self._of_call, self._of_turn, _of_policies):
+        for part in (self._of_step, self._of_call, self._of_side, self._of_turn, _of_policies):
             lines = lines or part(stored.event)
         if not lines:
             return
@@ -71,16 +72,13 @@ class HumanLog:
                 self._turn.steps = event.number
                 without = ", text only" if event.text_only else ""
                 tokens = f"about {event.estimated_tokens:,} tokens"
-                return ["", f"🔄 Step {event.number} → asking the model ({tokens}{without})"]
+                many = "" if event.messages == 1 else "s"
+                sent = f"{event.messages} message{many}, " if event.messages else ""
+                asking = f"asking the model ({sent}{tokens}{without})"
+                return ["", f"🔄 Step {event.number} → {asking}"]
             case ev.AttemptFinished():
-                self._turn.tokens += event.usage.total_tokens
-                self._turn.cost_usd += event.usage.cost_usd
+                self._count(event.usage)
                 return [_attempt(event)]
-            case ev.AdviceGiven():
-                self._turn.tokens += event.usage.total_tokens
-                self._turn.cost_usd += event.usage.cost_usd
-                said = f"{event.failure}: {event.message}" if event.failure else event.text
-                return [f"   · {event.origin} asked {short(event.model)}: {short(said)}"]
             case ev.RecoveryChosen():
                 wait = f" in {event.wait_s:g} s" if event.wait_s else ""
                 words = f": {short(event.text)}" if event.text else ""
@@ -89,6 +87,31 @@ class HumanLog:
                 return self._answered(event)
             case _:
                 return []
+
+    def _of_side(self, event: ev.Event) -> list[str]:
+        """Return the lines of what hooks, other models and sub-agents did."""
+        match event:
+            case ev.HookRan():
+                why = f": {short(event.text)}" if event.text else ""
+                seconds = f" ({event.duration_ms / 1000:.1f} s)" if event.duration_ms >= 100 else ""
+                return [f"   🪝 {event.name} ({event.point}): {event.outcome}{seconds}{why}"]
+            case ev.AdviceGiven():
+                self._count(event.usage)
+                said = f"{event.failure}: {event.message}" if event.failure else event.text
+                return [f"   · {event.origin} asked {short(event.model)}: {short(said)}"]
+            case ev.ChildStarted():
+                return [f"   👥 {event.kind} starts: {short(event.task)}"]
+            case ev.ChildEnded():
+                self._count(event.usage)
+                steps = f"{event.steps} step{'' if event.steps == 1 else 's'}"
+                tokens = f"{event.usage.total_tokens:,} tokens"
+                return [f"   👥 {event.kind} ended: {event.stop}, {steps}, {tokens}"]
+            case _:
+                return []
+
+    def _count(self, usage: Usage) -> None:
+        self._turn.tokens += usage.total_tokens
+        self._turn.cost_usd += usage.cost_usd
 
     def _answered(self, event: ev.Answered) -> list[str]:
         calls = event.message.calls
@@ -150,8 +173,9 @@ class HumanLog:
                 return [f"⏹️  Coming to an end ({short(by)})"]
             case ev.CancelRequested(by=by):
                 return [f"⏹️  Stopping ({short(by)})"]
-            case ev.Moved(to=Phase.CLOSE, stop=stop):
-                return [f"🔄 Closing ({stop or 'asked to'}, {self._counted_steps()})"]
+            case ev.Moved(to=Phase.CLOSE, stop=stop, why=why):
+                closing = f"🔄 Closing ({stop or 'asked to'}, {self._counted_steps()})"
+                return [f"⚠️  {short(why)}", closing] if why else [closing]
             case ev.TurnEnded():
                 return self._ended(event)
             case _:
@@ -188,15 +212,6 @@ def _of_policies(event: ev.Event) -> list[str]:
             return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
         case ev.MonitorAlerted(text=text):
             return [f"   ⚠️  external_monitor: {short(text)}"]
-        case ev.ChildStarted():
-            return [f"   👥 {event.kind} starts: {short(event.task)}"]
-        case ev.ChildEnded():
-            steps = f"{event.steps} step{'' if event.steps == 1 else 's'}"
-            tokens = f"{event.usage.total_tokens:,} tokens"
-            return [f"   👥 {event.kind} ended: {event.stop}, {steps}, {tokens}"]
-        case ev.HookRan():
-            why = f": {short(event.text)}" if event.text else ""
-            return [f"   🪝 {event.name} ({event.point}): {event.outcome}{why}"]
         case ev.Compacted():
             size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
             return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]

@@ -128,7 +128,28 @@ class HookTrace:
     moment: str
     """Such as ``before_llm_call``."""
     duration_ms: int
+    outcome: str = ""
+    text: str = ""
+    call_id: str = ""
+
+
+@dataclass(slots=True)
+class SideTrace(Span):
+    """Work for the turn by another model request or a sub-agent; what it used counts."""
+
+    kind: Literal["advice", "child"] = "advice"
+    origin: str = ""
+    """The policy that asked, or the kind of sub-agent."""
+    model: str = ""
+    task: str = ""
+    text: str = ""
     failure: str = ""
+    call_id: str = ""
+    """The call that started a sub-agent."""
+    session_id: str = ""
+    """The sub-agent's session, which has a trace of its own."""
+    steps: int = 0
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(slots=True)
@@ -196,8 +217,8 @@ class TurnTrace(Span):
 
     turn_id: str = ""
     prompt: str = ""
-    items: list[StepTrace | Note | WaitTrace] = field(
-        default_factory=list[StepTrace | Note | WaitTrace]
+    items: list[StepTrace | Note | WaitTrace | SideTrace] = field(
+        default_factory=list[StepTrace | Note | WaitTrace | SideTrace]
     )
     """In the order they began."""
     phases: list[PhaseTrace] = field(default_factory=list[PhaseTrace])
@@ -229,9 +250,14 @@ class TurnTrace(Span):
         return [one for one in self.items if isinstance(one, Note)]
 
     @property
+    def sides(self) -> list[SideTrace]:
+        """Return what other models and sub-agents did for the turn."""
+        return [one for one in self.items if isinstance(one, SideTrace)]
+
+    @property
     def usage(self) -> Usage:
-        """Return what all steps used."""
-        return sum((one.usage for one in self.steps), Usage())
+        """Return what all steps used, and what was done on the side."""
+        return sum((one.usage for one in (*self.steps, *self.sides)), Usage())
 
 
 @dataclass(slots=True)

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.phases import Phase
 from agent_ls.loop.state import SessionState, fold
 from agent_ls.observers import trace as tr
+from agent_ls.observers.asides import Asides
 from agent_ls.observers.notes import note_of
 
 
@@ -33,16 +35,22 @@ class Tracing:
         self._turn: tr.TurnTrace | None = None
         self._step: tr.StepTrace | None = None
         self._calls: dict[str, tr.CallTrace] = {}
-        self._waits: dict[str, tr.WaitTrace] = {}
+        self._asides = Asides()
         self._last_call: tr.CallTrace | None = None
+        self._hooks: list[tr.HookTrace] = []
         self._step_ended_ms = 0
 
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Take in one event."""
         self._state = fold(self._state, stored)
         event, at_ms = stored.event, stored.at_ms
-        parts = (self._of_session, self._of_model, self._of_call, self._of_wait, self._of_notes)
-        for part in parts:
+        for part in (
+            self._of_session,
+            self._of_model,
+            self._of_call,
+            self._of_asides,
+            self._of_notes,
+        ):
             if part(event, at_ms):
                 return
 
@@ -143,6 +151,7 @@ class Tracing:
             ),
             gap_ms=max(0, at_ms - (turn.started_ms if is_first else self._step_ended_ms)),
         )
+        self._step.hooks, self._hooks = self._hooks, []
         turn.items.append(self._step)
 
     def _end_step(self, at_ms: int) -> None:
@@ -223,37 +232,27 @@ class Tracing:
         call.error = result.error.value if result.error else ""
         call.duration_ms, call.output_id = result.duration_ms, result.output_id or ""
 
-    def _of_wait(self, event: ev.Event, at_ms: int) -> bool:
-        """Take in what waits for a person, and the answers."""
-        match event:
-            case ev.ApprovalRequested(request=request):
-                wait = tr.WaitTrace(at_ms, id=request.id, title=request.preview.title)
-                wait.reason, wait.payload = request.reason, request.preview.payload
-                wait.asked_by, wait.call_id = request.tool, request.call_id
-                self._begin_wait(wait)
-            case ev.QuestionAsked(question=question):
-                wait = tr.WaitTrace(at_ms, id=question.id, kind="question", title=question.text)
-                wait.asked_by = question.origin
-                self._begin_wait(wait)
-            case ev.ApprovalResolved(answer=answer):
-                wait = self._waits.get(event.approval_id)
-                if wait is not None:
-                    wait.ended_ms, wait.answer = at_ms, answer.choice.value
-                    wait.answered_by, wait.note = answer.by, answer.note
-                    wait.grant = event.grant or ""
-            case ev.QuestionResolved(answer=answer):
-                wait = self._waits.get(event.question_id)
-                if wait is not None:
-                    wait.ended_ms, wait.answer = at_ms, answer.text
-                    wait.answered_by = answer.by
-            case _:
-                return False
-        return True
+    def _of_asides(self, event: ev.Event, at_ms: int) -> bool:
+        """Take in hooks, and what a person, another model or a sub-agent does for the turn."""
+        if isinstance(event, ev.HookRan):
+            self._hooked(event)
+            return True
+        begun = self._asides.begun(event, at_ms)
+        if begun is not None and self._turn is not None:
+            self._turn.items.append(begun)
+        return begun is not None or self._asides.settled(event, at_ms)
 
-    def _begin_wait(self, wait: tr.WaitTrace) -> None:
-        self._waits[wait.id] = wait
-        if self._turn is not None:
-            self._turn.items.append(wait)
+    def _hooked(self, event: ev.HookRan) -> None:
+        """Keep a hook with its step; what runs before the request waits for the step to begin."""
+        hook = tr.HookTrace(
+            event.name, event.point.value, event.duration_ms, event.outcome.value, event.text,
+            event.call_id,
+        )  # fmt: skip
+        is_ahead = event.point is HookPoint.BEFORE_LLM_CALL
+        if is_ahead or self._step is None:
+            self._hooks.append(hook)
+        else:
+            self._step.hooks.append(hook)
 
     def _of_notes(self, event: ev.Event, at_ms: int) -> bool:
         """Take in what is told beside the steps."""

@@ -82,7 +82,7 @@ def test_a_turn_reads_like_a_story() -> None:
     usage = Usage(input_tokens=1_100, output_tokens=7, cache_read_tokens=80, cost_usd=0.0012)
     assert check(
         ev.TurnStarted(turn_id="trn_1", prompt="Fix it\nplease"),
-        ev.RequestPrepared(step_id="stp_1", number=1, estimated_tokens=1_090),
+        ev.RequestPrepared(step_id="stp_1", number=1, estimated_tokens=1_090, messages=1),
         ev.AttemptFinished(
             step_id="stp_1", finish=FinishReason.TOOL_CALLS, usage=usage, duration_ms=1_240
         ),
@@ -115,7 +115,7 @@ def test_a_turn_reads_like_a_story() -> None:
     ) == [
         "▶ Fix it…",
         "",
-        "🔄 Step 1 → asking the model (about 1,090 tokens)",
+        "🔄 Step 1 → asking the model (1 message, about 1,090 tokens)",
         "   · tool_calls: 1,100 tokens in, 80 cached, 7 out, $0.0012, 1.2 s",
         "   💬 Looking.",
         "   ✓ The model answered with 2 tool calls",
@@ -220,6 +220,10 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
         (
             ev.Moved(to=Phase.CLOSE, stop=StopReason.MAX_STEPS),
             ["🔄 Closing (max_steps, 0 steps)"],
+        ),
+        (
+            ev.Moved(to=Phase.CLOSE, stop=StopReason.TIMEOUT, why="No answer within 600 s."),
+            ["⚠️  No answer within 600 s.", "🔄 Closing (timeout, 0 steps)"],
         ),
         (ev.Moved(to=Phase.CHECK), []),
         (ev.PrefixSet(system="", tools=(), reason="first"), []),

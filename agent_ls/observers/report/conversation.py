@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Iterator
 
-from agent_ls.domain.findings import Finding
-from agent_ls.observers.call_summary import summary_of
-from agent_ls.observers.report.diffs import Material, edit, sizes
-from agent_ls.observers.report.html import Html, join, tag
-from agent_ls.observers.report.words import counted, cut, duration, money, tokens
-from agent_ls.observers.trace import AttemptTrace, CallTrace, Note, StepTrace, TurnTrace, WaitTrace
+from agent_ls.observers.report.calls import (
+    Beside,
+    call_card,
+    decision,
+    findings,
+    hook_note,
+    side_note,
+)
+from agent_ls.observers.report.diffs import Material
+from agent_ls.observers.report.html import Html, tag
+from agent_ls.observers.report.prose import prose
+from agent_ls.observers.report.words import counted, duration, money, tokens
+from agent_ls.observers.trace import AttemptTrace, Note, SideTrace, StepTrace, TurnTrace, WaitTrace
 
-_FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_CODE = re.compile(r"`([^`\n]+)`")
 _LONG_NOTE = 280
 _OPEN_CALLS = 40
 """Changes and failures are unfolded in sessions of up to so many calls."""
@@ -27,12 +29,14 @@ def conversation(turn: TurnTrace, anchor: str, material: Material) -> Html:
     """Return the turn's conversation; ``anchor`` begins the names of its places."""
     is_open = len(turn.calls) <= _OPEN_CALLS
     waits = {wait.call_id: wait for wait in turn.waits if wait.call_id}
+    children = {side.call_id: side for side in turn.sides if side.call_id}
+    beside = Beside(waits, children)
     parts = [_said("You", turn.prompt, "prompt", material)]
     told = ""
     for item in turn.items:
         match item:
             case StepTrace():
-                parts.append(_step(item, anchor, waits, material, is_open=is_open))
+                parts.append(_step(item, anchor, beside, material, is_open=is_open))
             case Note():
                 # What a gate objects to is what the model is told; once is enough.
                 if not (item.kind == "nudge" and item.text == told):
@@ -41,66 +45,16 @@ def conversation(turn: TurnTrace, anchor: str, material: Material) -> Html:
             case WaitTrace():
                 if not item.call_id:
                     parts.append(decision(item))
+            case SideTrace():
+                if not item.call_id:
+                    parts.append(side_note(item, material))
     return tag("div", *parts, class_="conversation")
-
-
-def prose(text: str, material: Material) -> Html:
-    """Return a model's or a person's text: code set apart, everything else as it was written."""
-    shown, missing = cut(text.strip("\n"), material.max_characters)
-    parts: list[Html] = []
-    at = 0
-    for fence in _FENCE.finditer(shown):
-        parts += _paragraphs(shown[at : fence.start()])
-        parts.append(tag("pre", fence.group(1).rstrip("\n"), class_="code", tabindex=0))
-        at = fence.end()
-    parts += _paragraphs(shown[at:])
-    return join(*parts, _missing(missing))
-
-
-def decision(wait: WaitTrace) -> Html:
-    """Return what a person was asked, who answered, what and why."""
-    answer = wait.answer.replace("_", " ") or "no answer"
-    good = "ok" if wait.answer.startswith("allow") or wait.kind == "question" else "bad"
-    words = tag("span", f"“{wait.note}”", class_="words") if wait.note else None
-    rule = (
-        tag("span", f"rule for the session: {wait.grant}", class_="quiet") if wait.grant else None
-    )
-    by = f"by {wait.answered_by or 'nobody'} after {duration(wait.duration_ms)}"
-    return tag(
-        "div",
-        tag("span", "asked" if wait.kind == "approval" else "question", class_="kind wait"),
-        tag("span", wait.title, class_="title"),
-        tag("span", wait.reason, class_="quiet") if wait.reason else None,
-        tag("span", answer, class_=f"chip {good}"),
-        tag("span", by, class_="quiet"),
-        words,
-        rule,
-        class_="decision",
-    )
-
-
-def findings(found: tuple[Finding, ...] | list[Finding]) -> Html | None:
-    """Return what checkers found, as a list."""
-    if not found:
-        return None
-    items = [
-        tag(
-            "li",
-            tag("span", one.severity.value, class_=f"sev {one.severity.value}"),
-            tag("code", f"{one.path}:{one.start_line + 1}"),
-            f" {one.message} ",
-            tag("span", f"{one.checker} {one.code}".strip(), class_="quiet"),
-        )
-        for one in found[:50]
-    ]
-    more = len(found) - len(items)
-    return tag("ul", *items, tag("li", f"… {more} more") if more > 0 else None, class_="findings")
 
 
 def _step(
     step: StepTrace,
     anchor: str,
-    waits: Mapping[str, WaitTrace],
+    beside: Beside,
     material: Material,
     *,
     is_open: bool,
@@ -114,10 +68,11 @@ def _step(
     silent = None
     if not (step.is_answered or step.attempts):
         silent = tag("p", "The model had not answered when this ended.", class_="quiet")
-    calls = (_call(one, waits.get(one.call_id), material, is_open) for one in step.calls)
+    calls = (call_card(one, step, beside, material, is_open) for one in step.calls)
+    hooks = [hook_note(one) for one in step.hooks if not one.call_id and one.outcome != "passed"]
     number = tag("a", str(step.number), href=f"#{anchor}s{step.number}", class_="number",
                  aria_label=f"Step {step.number}")  # fmt: skip
-    body = tag("div", _meta(step), *tries, thinking, said, silent, *calls, class_="body")
+    body = tag("div", _meta(step), *hooks, *tries, thinking, said, silent, *calls, class_="body")
     return tag("section", number, body, id=f"{anchor}s{step.number}", class_="step")
 
 
@@ -157,67 +112,6 @@ def _meta(step: StepTrace) -> Html:
     )
 
 
-def _call(call: CallTrace, wait: WaitTrace | None, material: Material, is_open: bool) -> Html:
-    is_bad = call.outcome not in ("ok", "open")
-    added = sum(one.added_lines for one in call.edits)
-    removed = sum(one.removed_lines for one in call.edits)
-    head = tag(
-        "summary",
-        tag("span", class_=f"dot {call.effect or 'none'}"),
-        tag("span", call.tool, class_="tool"),
-        tag("span", summary_of(call.tool, call.arguments_json), class_="about"),
-        sizes(added, removed) if added or removed else None,
-        tag("span", duration(call.duration_ms), class_="quiet") if call.duration_ms else None,
-        tag("span", call.outcome, class_="chip bad" if is_bad else "chip warn")
-        if call.outcome != "ok"
-        else tag("span", "ok", class_="chip ok"),
-    )
-    parts: list[Html | None] = [decision(wait) if wait else _decided(call)]
-    if not call.edits:
-        parts.append(_arguments(call.arguments_json, material))
-    parts += [edit(one, material) for one in call.edits]
-    # A diff and the findings below it say more than the result's words.
-    if call.text.strip() and (is_bad or not call.edits):
-        parts.append(_output(call, material))
-    parts.append(findings(call.findings))
-    return tag(
-        "details",
-        head,
-        tag("div", *parts, class_="call-body"),
-        class_=f"call {call.effect or 'none'}{' failed' if is_bad else ''}",
-        open=is_open and (is_bad or bool(call.edits)),
-    )
-
-
-def _decided(call: CallTrace) -> Html | None:
-    if not call.decision or call.decision == "allow":
-        return None
-    words = f"{call.decided_by}: {call.decision}"
-    return tag("p", tag("span", words, class_="kind"), " ", call.reason, class_="reason")
-
-
-def _arguments(arguments_json: str, material: Material) -> Html | None:
-    """Return arguments as names and values; as they are when they are no object."""
-    try:
-        given: object = json.loads(arguments_json or "{}")
-    except ValueError:
-        given = None
-    if not isinstance(given, dict):
-        shown, missing = cut(arguments_json, material.max_characters)
-        return tag("pre", shown, _missing(missing), class_="output", tabindex=0)
-    rows: list[Html] = []
-    for name, value in cast("dict[str, object]", given).items():
-        text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-        shown, missing = cut(text, material.max_characters)
-        rows += [tag("dt", name), tag("dd", shown, _missing(missing))]
-    return tag("dl", *rows, class_="arguments") if rows else None
-
-
-def _output(call: CallTrace, material: Material) -> Html:
-    shown, missing = cut(call.text, material.max_characters)
-    return tag("pre", shown, _missing(missing), class_="output", tabindex=0)
-
-
 def _note(note: Note, material: Material) -> Iterator[Html]:
     if note.kind in _QUIET_NOTES and not (note.text or note.findings):
         return
@@ -246,15 +140,3 @@ def _said(who: str, text: str, kind: str, material: Material) -> Html:
 
 def _folded(label: str, body: Html, kind: str) -> Html:
     return tag("details", tag("summary", label), tag("div", body, class_="prose"), class_=kind)
-
-
-def _paragraphs(text: str) -> Iterator[Html]:
-    for paragraph in re.split(r"\n{2,}", text.strip("\n")):
-        if paragraph.strip():
-            # Every second piece is what stands between backticks.
-            pieces = _CODE.split(paragraph)
-            yield tag("p", *(tag("code", one) if at % 2 else one for at, one in enumerate(pieces)))
-
-
-def _missing(count: int) -> Html | None:
-    return tag("span", f"… {counted(count, 'more character')}", class_="more") if count else None

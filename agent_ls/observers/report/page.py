@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent_ls.observers.report.calls import decision
 from agent_ls.observers.report.charts import Column, charts, legend
-from agent_ls.observers.report.conversation import conversation, decision, prose
+from agent_ls.observers.report.conversation import conversation
 from agent_ls.observers.report.diffs import Material, sizes
 from agent_ls.observers.report.html import Html, join, tag
+from agent_ls.observers.report.prose import prose
 from agent_ls.observers.report.timeline import timeline
 from agent_ls.observers.report.words import counted, duration, moment, money, tokens
 from agent_ls.observers.trace import SessionTrace, TurnTrace

@@ -92,6 +92,11 @@ def _lanes(turn: TurnTrace, anchor: str) -> list[_Lane]:
         if phase.phase in _LOOP_PHASES and phase.duration_ms:
             words = f"{_LOOP_PHASES[phase.phase]}: {duration(phase.duration_ms)}"
             loop.bars.append(_Bar(phase, "loop", words, ""))
+    for side in turn.sides:
+        if side.kind == "advice":
+            kind = "model bad" if side.failure else "model"
+            words = f"{side.origin} asked {side.model}: {duration(side.duration_ms)}"
+            loop.bars.append(_Bar(side, kind, words, ""))
     for wait in turn.waits:
         words = f"Waited for you {duration(wait.duration_ms)}: {wait.title} → {wait.answer}"
         person.bars.append(_Bar(wait, "wait", words, f"{anchor}d"))
