@@ -40,6 +40,7 @@ from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.recoveries.continuation import Continuation
 from agent_ls.policies.recoveries.empty import Empty
 from agent_ls.policies.recoveries.fatal_error import FatalError
+from agent_ls.policies.recoveries.printed_calls import PrintedCalls
 from agent_ls.policies.recoveries.refusal import Refusal
 from agent_ls.policies.recoveries.thinking_only import ThinkingOnly
 from agent_ls.policies.recoveries.transport import Transport
@@ -91,6 +92,7 @@ RECOVERIES: tuple[type[Any], ...] = (
     Transport,
     Refusal,
     TruncatedCall,
+    PrintedCalls,
     Continuation,
     ThinkingOnly,
     Empty,

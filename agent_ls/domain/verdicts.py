@@ -6,6 +6,7 @@ A feature that does not fit needs a new verdict here, never a branch in a phase.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from agent_ls.domain.findings import CheckReport
 from agent_ls.domain.stops import StopReason
@@ -33,6 +34,8 @@ class Compact:
     """Check or recovery: shorten the conversation first."""
 
     why: str
+    carry_on: str = ""
+    """Recovery: keep the text so far, and tell the model this after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,33 @@ class Promote:
 
 
 @dataclass(frozen=True, slots=True)
+class AcceptAsPartial:
+    """Recovery: take the text as the answer, and end the turn: there is no room for more."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeCalls:
+    """Recovery: the text holds calls; if they all fit their tools, they are the answer's calls."""
+
+    provider_id: ClassVar[str] = "printed"
+    """What the ids of such calls begin with, for no provider has given them one."""
+    calls: tuple[tuple[str, str], ...]
+    """Tool and arguments as JSON, in the order they were written."""
+    text: str
+    """The text without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchModel:
+    """Recovery: ask another model for the rest of the step, and as long as it answers."""
+
+    model: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepFailed:
     """Recovery: give this step up and go back to CHECK, which counts it."""
 
@@ -145,7 +175,19 @@ class Fail:
     why: str
 
 
-RecoveryVerdict = Accept | Retry | Reask | Continue | Promote | Compact | StepFailed | Fail
+RecoveryVerdict = (
+    Accept
+    | Retry
+    | Reask
+    | Continue
+    | Promote
+    | AcceptAsPartial
+    | TakeCalls
+    | SwitchModel
+    | Compact
+    | StepFailed
+    | Fail
+)
 
 
 @dataclass(frozen=True, slots=True)

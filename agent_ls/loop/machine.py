@@ -80,7 +80,7 @@ async def _walk(turn: Turn) -> None:
     if any(True for _ in turn.view.each(CancelRequested)):
         # The process died between the stop and the end: the stop still counts.
         raise asyncio.CancelledError
-    turn.facts = await turn.kit.provider.facts(turn.session.model)
+    await turn.learn_facts()
     while turn.state.phase is not Phase.DONE:
         await _step(turn)
 

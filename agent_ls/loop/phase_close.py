@@ -40,12 +40,11 @@ async def close(turn: Turn) -> Move:
         # The process died between the last words and the move.
         return Move(Phase.DONE, stop, state.why)
     text = await _last_words(turn, WORDS.get(stop, "The turn ends here."))
-    await turn.emit(
-        Answered(
-            step_id=state.step_id,
-            message=AssistantMessage(text=text or _mechanical(turn)),
-        )
-    )
+    words = text or _mechanical(turn)
+    if state.partial_text:
+        # What was said of a cut answer stands; this is something else.
+        words = f"\n\n{words}"
+    await turn.emit(Answered(step_id=state.step_id, message=AssistantMessage(text=words)))
     return Move(Phase.DONE, stop, state.why)
 
 

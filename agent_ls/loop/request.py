@@ -20,7 +20,7 @@ def request_of(
     if session.prefix is None:
         raise bug("a request was made before its prefix")
     return ModelRequest(
-        model=session.model,
+        model=turn.view.model,
         system=session.prefix.system,
         messages=(*_with_slots(turn), *state.reasks, *extra),
         tools=tuple(spec for spec in turn.kit.specs if spec.name in session.prefix.tools),

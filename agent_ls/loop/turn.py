@@ -71,6 +71,10 @@ class Turn:
             task.cancel()
         self.early.clear()
 
+    async def learn_facts(self) -> None:
+        """Ask what is known of the model that is asked from now on."""
+        self.facts = await self.kit.provider.facts(self.view.model)
+
     async def emit(self, event: Event) -> None:
         """Make an event happen."""
         await self.recorder.emit(event)

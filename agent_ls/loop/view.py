@@ -47,6 +47,11 @@ class TurnView:
         return self.turn.goal
 
     @property
+    def model(self) -> str:
+        """Return who is asked now: the session's model, or the one that stands in for it."""
+        return self.turn.model or self.session.model
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation as it is sent."""
         return self.session.messages

@@ -6,13 +6,14 @@ import pytest
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import RETRYABLE, ProviderError, ProviderFailure
-from agent_ls.domain.events import Moved
+from agent_ls.domain.events import Moved, RecoveryChosen
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import (
     Accept,
+    AcceptAsPartial,
     Compact,
     Continue,
     Fail,
@@ -20,7 +21,9 @@ from agent_ls.domain.verdicts import (
     Reask,
     Retry,
     StepFailed,
+    SwitchModel,
 )
+from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.sockets import Attempt, Recovery
 from agent_ls.loop.view import TurnView
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow, ContextOverflowOptions
@@ -175,6 +178,63 @@ WAITS = [
     pytest.param(0, -5.0, 1.5, 2.0, id="a-negative-retry-after-leaves-our-own-wait"),
     pytest.param(0, float("nan"), 1.5, 2.0, id="a-retry-after-that-is-no-number-is-ignored"),
 ]
+
+
+SWITCHED = RecoveryChosen(
+    step_id="stp_1", origin="transport", action="switch_model", model="acme/small"
+)
+FALLBACK = [
+    pytest.param((RETRIED,) * 3, RETRIES, id="the-main-model-has-all-its-tries"),
+    pytest.param(
+        (RETRIED,) * 4,
+        Expected(SwitchModel, says=("5 tries. Asking acme/small instead.",)),
+        id="then-the-fallback-is-asked",
+    ),
+    pytest.param((*(RETRIED,) * 4, SWITCHED), RETRIES, id="the-fallback-has-tries-of-its-own"),
+    pytest.param(
+        (*(RETRIED,) * 4, SWITCHED, *(RETRIED,) * 4),
+        Expected(StepFailed),
+        id="then-the-step-fails",
+    ),
+    pytest.param(
+        (*(RETRIED,) * 4, SWITCHED, said("x"), prepared(2), *(RETRIED,) * 4),
+        Expected(StepFailed),
+        id="a-fallback-that-fails-in-a-later-step-has-no-fallback",
+    ),
+    pytest.param(
+        (
+            *(RETRIED,) * 4,
+            SWITCHED,
+            *(RETRIED,) * 4,
+            recovered("transport", "fail_step"),
+            prepared(2),
+            *(RETRIED,) * 4,
+        ),
+        Expected(SwitchModel),
+        id="after-a-failed-step-the-main-model-is-asked-first",
+    ),
+]
+
+
+@pytest.mark.parametrize("happened, expected", FALLBACK)
+async def test_when_the_tries_are_used_up_the_fallback_model_is_asked(happened, expected) -> None:
+    policy = Transport(models=ModelOptions(fallback="acme/small"))
+    attempt = failed(ProviderFailure.OVERLOADED)
+    await check(policy, attempt, view_of(prepared(), *happened), expected)
+
+
+@pytest.mark.parametrize(
+    "providers, expected",
+    [
+        ({"other": {"tries": 1}}, RETRIES),
+        ({"acme": {"tries": 1}}, Expected(StepFailed, says=("1 try",))),
+        ({"acme": {"first_wait_s": 7, "jitter": 0}}, Expected(Retry, says=("in 7 s (2 of 5)",))),
+        ({"acme": {"tries": 9}}, Expected(Retry, says=("(2 of 9)",))),
+    ],
+)
+async def test_a_provider_may_have_numbers_of_its_own(providers, expected) -> None:
+    policy = Transport(TransportOptions.model_validate({"providers": providers}))
+    await check(policy, failed(ProviderFailure.SERVER), view_of(prepared()), expected)
 
 
 @pytest.mark.parametrize("retried, retry_after_s, least_s, most_s", WAITS)
@@ -441,7 +501,23 @@ CONTINUATION = [
     pytest.param(ANSWER, (), {}, ACCEPTED, id="a-good-answer-is-left-alone"),
     pytest.param(LONG, (), {}, Expected(Continue), id="a-cut-text-is-continued"),
     pytest.param(LONG, (CONTINUED,) * 2, {}, Expected(Continue), id="it-is-continued-three-times"),
-    pytest.param(LONG, (CONTINUED,) * 3, {}, ACCEPTED, id="then-what-there-is-counts"),
+    pytest.param(
+        LONG, (CONTINUED,) * 3, {}, Expected(Compact), id="then-the-conversation-is-shortened"
+    ),
+    pytest.param(
+        LONG,
+        (*(CONTINUED,) * 4, Moved(to=Phase.COMPACT), prepared(2)),
+        {},
+        Expected(AcceptAsPartial, says=("cut off", "loop.max_output_tokens")),
+        id="then-what-there-is-counts",
+    ),
+    pytest.param(
+        LONG,
+        (*(CONTINUED,) * 4, Moved(to=Phase.COMPACT), said("x"), prepared(2)),
+        {},
+        Expected(Continue),
+        id="the-next-answer-is-continued-anew",
+    ),
     pytest.param(LONG, (), {"max_continuations": 0}, ACCEPTED, id="zero-continues-never"),
     pytest.param(
         brought("x", calls=(CALL,), finish=FinishReason.LENGTH),
@@ -545,7 +621,11 @@ EMPTY = [
         NOTHING, (recovered("empty", "reask"),), {}, Expected(Reask), id="it-is-asked-for-twice"
     ),
     pytest.param(
-        NOTHING, (recovered("empty", "reask"),) * 2, {}, ACCEPTED, id="the-third-one-is-accepted"
+        NOTHING,
+        (recovered("empty", "reask"),) * 2,
+        {},
+        Expected(Promote, says=("an empty answer 3 times in a row",)),
+        id="the-third-one-is-accepted-and-said-to-be-empty",
     ),
     pytest.param(
         NOTHING,
@@ -554,7 +634,13 @@ EMPTY = [
         Expected(Reask),
         id="the-next-step-is-asked-anew",
     ),
-    pytest.param(NOTHING, (), {"max_reasks": 0}, ACCEPTED, id="zero-asks-never"),
+    pytest.param(
+        NOTHING,
+        (),
+        {"max_reasks": 0},
+        Expected(Promote, says=("an empty answer once",)),
+        id="zero-asks-never",
+    ),
     pytest.param(
         NOTHING, (CONTINUED,), {}, ACCEPTED, id="a-continued-answer-may-have-nothing-to-add"
     ),

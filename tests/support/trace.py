@@ -62,7 +62,9 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  {event.origin}: {event.action}{wait} {_quoted(event.text)}"
         case e.Answered():
             calls = "".join(f" {call.id}={call.tool}" for call in event.message.calls)
-            return f"  answer {_quoted(event.message.text)}{calls}"
+            thought = event.message.reasoning
+            thinking = f" after thinking {_quoted(thought)}" if thought else ""
+            return f"  answer {_quoted(event.message.text)}{thinking}{calls}"
         case e.NudgeAdded():
             return f"  nudge {event.origin}: {_quoted(event.text)}"
         case e.GateFailed():

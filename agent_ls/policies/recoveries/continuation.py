@@ -1,4 +1,4 @@
-"""What to do when an answer was cut off by the output limit: let the model go on."""
+"""What to do when the output limit cut an answer off: let the model go on, while that helps."""
 
 from __future__ import annotations
 
@@ -9,30 +9,38 @@ from pydantic import Field
 
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
-from agent_ls.domain.verdicts import Accept, Continue, RecoveryVerdict
+from agent_ls.domain.verdicts import Accept, AcceptAsPartial, Compact, Continue, RecoveryVerdict
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.view import TurnView
+
+_GO_ON = (
+    "Your answer was cut off by the output limit. Go on exactly where it stopped, "
+    "without repeating anything and without a word about the interruption."
+)
 
 
 class ContinuationOptions(Record):
     """How often a cut answer is continued."""
 
     max_continuations: int = Field(default=3, ge=0)
-    """In one step; then what there is counts as the answer."""
+    """Of one answer; then the conversation is shortened once, then what there is must do.
+
+    0: a cut answer is taken as it is.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
     """Keeps the text so far and asks for the rest, for answers of text alone.
 
-    Source: seed 000, max-tokens continuation.
+    Source: seed 000, max-tokens continuation; seed 003, forced compaction on ``length``.
     """
 
     name: ClassVar[str] = "continuation"
     options: ContinuationOptions = ContinuationOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from the finish and how often this step was continued."""
+        """Answer from the finish and how often this answer was continued."""
         is_cut_text = (
             attempt.error is None
             and attempt.finish is FinishReason.LENGTH
@@ -40,9 +48,14 @@ class Continuation:
             and not attempt.cut_calls
             and bool(attempt.text.strip())
         )
-        if not is_cut_text or view.recoveries(self.name) >= self.options.max_continuations:
+        if not is_cut_text or not self.options.max_continuations:
             return Accept()
-        return Continue(
-            "Your answer was cut off by the output limit. Go on exactly where it stopped, "
-            "without repeating anything and without a word about the interruption."
+        # A compaction begins another step, so what counts is the time since the last answer.
+        if view.recoveries_since_answer(self.name) < self.options.max_continuations:
+            return Continue(_GO_ON)
+        if not view.has_compacted_since_answer:
+            return Compact("The answer is longer than it can be continued.", carry_on=_GO_ON)
+        return AcceptAsPartial(
+            "The answer was cut off by the output limit again and again; what there is of it "
+            "stands. Ask for less at once, or raise loop.max_output_tokens."
         )

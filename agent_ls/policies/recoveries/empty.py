@@ -1,4 +1,4 @@
-"""What to do when the model gave nothing at all: ask again, then accept that."""
+"""What to do when the model gave nothing at all: ask again, then accept that, and say so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.record import Record
-from agent_ls.domain.verdicts import Accept, Reask, RecoveryVerdict
+from agent_ls.domain.verdicts import Accept, Promote, Reask, RecoveryVerdict
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.view import TurnView
 
@@ -17,7 +17,7 @@ class EmptyOptions(Record):
     """How often an answer is asked for again."""
 
     max_reasks: int = Field(default=2, ge=0)
-    """In one step, before the empty answer is accepted."""
+    """In one step, before the empty answer is accepted, with words that say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,10 @@ class Empty:
         # A continued answer may end with nothing more to say: the earlier text is the answer.
         if attempt.error is not None or has_something or view.turn.partial_text:
             return Accept()
-        if view.recoveries(self.name) >= self.options.max_reasks:
-            return Accept()
+        asked = view.recoveries(self.name)
+        if asked >= self.options.max_reasks:
+            times = "once" if asked == 0 else f"{asked + 1} times in a row"
+            return Promote(f"(The model gave an empty answer {times}.)")
         return Reask(
             "Your answer was empty. Go on with the task: call a tool, "
             "or tell the user the result if there is nothing left to do."

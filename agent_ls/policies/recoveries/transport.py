@@ -4,20 +4,38 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
 
+from agent_ls.domain.events import RecoveryChosen, RequestPrepared
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
-from agent_ls.domain.verdicts import Accept, RecoveryVerdict, Retry, StepFailed
+from agent_ls.domain.verdicts import Accept, RecoveryVerdict, Retry, StepFailed, SwitchModel
+from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.view import TurnView
 
 _JITTER_STEPS = 1_000
 _MAX_DOUBLINGS = 30
 """Beyond this the longest wait has long been reached, and floats would run over."""
+
+
+class Patience(Record):
+    """What is different for one provider; None: as for all."""
+
+    tries: int | None = Field(default=None, ge=1)
+    """Requests per step, the first one included."""
+    first_wait_s: float | None = Field(default=None, ge=0)
+    """Wait before the second try."""
+    max_wait_s: float | None = Field(default=None, ge=0)
+    """The longest wait of our own choosing."""
+    max_retry_after_s: float | None = Field(default=None, ge=0)
+    """The longest wait the provider may ask for."""
+    jitter: float | None = Field(default=None, ge=0, le=1)
+    """Part of a wait that may be taken off."""
 
 
 class TransportOptions(Record):
@@ -33,39 +51,71 @@ class TransportOptions(Record):
     """The longest wait a provider may ask for with ``Retry-After``; more is cut to this."""
     jitter: float = Field(default=0.25, ge=0, le=1)
     """Up to this part is taken off a wait, so that many sessions do not come back together."""
+    providers: Mapping[str, Patience] = Field(default_factory=dict[str, Patience])
+    """Other numbers for single providers, by the first part of the model's name."""
+
+    def of(self, model: str) -> TransportOptions:
+        """Return the numbers that hold for this model's provider."""
+        own = self.providers.get(model.partition("/")[0])
+        return self if own is None else self.model_copy(update=own.model_dump(exclude_none=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
     """Retries what may succeed later: 429, 5xx, lost connections, broken streams.
 
+    When the tries are used up the fallback model has its own, if there is one.
     Source: seed 003 back-off, seed 002 retries, seed 000 resilient call.
     """
 
     name: ClassVar[str] = "transport"
     options: TransportOptions = TransportOptions()
+    models: ModelOptions = ModelOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
         """Answer from the attempt's failure and how often this step was retried."""
         why = _failure(attempt)
         if why is None:
             return Accept()
-        tried = view.recoveries(self.name) + 1
-        if tried >= self.options.tries:
-            return StepFailed(f"{why} Given up after {tried} {'try' if tried == 1 else 'tries'}.")
-        wait_s = self._wait_s(attempt, tried, view.turn.step_id)
-        return Retry(
-            wait_s, f"{why} Trying again in {wait_s:.0f} s ({tried + 1} of {self.options.tries})."
-        )
+        options = self.options.of(view.model)
+        tried = _retries(view) + 1
+        if tried < options.tries:
+            wait_s = _wait_s(attempt, tried, view.turn.step_id, options)
+            return Retry(
+                wait_s, f"{why} Trying again in {wait_s:.0f} s ({tried + 1} of {options.tries})."
+            )
+        given_up = f"{why} Given up after {tried} {'try' if tried == 1 else 'tries'}."
+        fallback = self.models.fallback
+        if fallback and view.model != fallback and not _has_switched(view):
+            return SwitchModel(fallback, f"{given_up} Asking {fallback} instead.")
+        return StepFailed(given_up)
 
-    def _wait_s(self, attempt: Attempt, tried: int, step_id: str) -> float:
-        """Return the provider's own wish, else our back-off; never negative, never endless."""
-        wish_s = attempt.error.retry_after_s if attempt.error else None
-        if wish_s is not None and wish_s > 0 and not math.isnan(wish_s):
-            return min(wish_s, self.options.max_retry_after_s)
-        doubled = 2.0 ** min(tried - 1, _MAX_DOUBLINGS)
-        wait_s = min(self.options.first_wait_s * doubled, self.options.max_wait_s)
-        return wait_s * (1 - self.options.jitter * _fraction(f"{step_id}:{tried}"))
+
+def _retries(view: TurnView) -> int:
+    """Return how often this step was retried with the model that is asked now."""
+    count = 0
+    for one in view.each_since(RecoveryChosen, RequestPrepared):
+        if one.action == "switch_model":
+            count = 0
+        elif one.origin == Transport.name:
+            count += 1
+    return count
+
+
+def _has_switched(view: TurnView) -> bool:
+    """Say whether the fallback has had its chance in this step."""
+    chosen = view.each_since(RecoveryChosen, RequestPrepared)
+    return any(one.action == "switch_model" for one in chosen)
+
+
+def _wait_s(attempt: Attempt, tried: int, step_id: str, options: TransportOptions) -> float:
+    """Return the provider's own wish, else our back-off; never negative, never endless."""
+    wish_s = attempt.error.retry_after_s if attempt.error else None
+    if wish_s is not None and wish_s > 0 and not math.isnan(wish_s):
+        return min(wish_s, options.max_retry_after_s)
+    doubled = 2.0 ** min(tried - 1, _MAX_DOUBLINGS)
+    wait_s = min(options.first_wait_s * doubled, options.max_wait_s)
+    return wait_s * (1 - options.jitter * _fraction(f"{step_id}:{tried}"))
 
 
 def _failure(attempt: Attempt) -> str | None:
