@@ -50,7 +50,7 @@ class HumanLog:
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Write the event's lines, if it has any."""
         lines: list[str] = []
-        for part in (self._of_step, self._of_call, self._of_side, self._of_turn, _of_policies):
+        for part in (self._of_step, self._of_call, self._of_side, self._of_turn, *_OTHERS):
             lines = lines or part(stored.event)
         if not lines:
             return
@@ -206,17 +206,40 @@ def _of_policies(event: ev.Event) -> list[str]:
             return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
         case ev.GoalChecked(proofs=proofs):
             return [f"   {'✓' if one.is_met else '✗'} {short(one.of)}" for one in proofs]
-        case ev.QuestionAsked(question=question):
-            return [f"   ❓ {short(question.text)} ({question.origin})"]
-        case ev.QuestionResolved(answer=answer):
-            return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
         case ev.MonitorAlerted(text=text):
             return [f"   ⚠️  external_monitor: {short(text)}"]
         case ev.Compacted():
             size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
             return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]
         case _:
+            return _of_permissions(event)
+
+
+def _of_permissions(event: ev.Event) -> list[str]:
+    """Return the lines of what a person was asked, and of what may not happen."""
+    match event:
+        case ev.QuestionAsked(question=question):
+            return [f"   ❓ {short(question.text)} ({question.origin})"]
+        case ev.QuestionResolved(answer=answer):
+            return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
+        case _:
+            return _of_plans(event)
+
+
+def _of_plans(event: ev.Event) -> list[str]:
+    """Return the lines of what does not happen now, or not unasked any more."""
+    match event:
+        case ev.PlanProposed(calls=calls):
+            return [f"   📋 For the plan: {short(one.title)}" for one in calls]
+        case ev.GrantsRevoked(grants=grants, why=why):
+            return [f"   🔒 No longer allowed unasked: {short(', '.join(grants))} ({short(why)})"]
+        case ev.EffectSimulated(what=what):
+            return [f"   👻 Dry run, not done: {short(what)}"]
+        case _:
             return []
+
+
+_OTHERS = (_of_policies, _of_plans)
 
 
 def _named(tool: str, arguments_json: str) -> str:

@@ -11,7 +11,7 @@ from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.phases import Phase
-from agent_ls.loop.state import SessionState, fold
+from agent_ls.domain.plans import PlanItem
 from agent_ls.observers import trace as tr
 from agent_ls.observers.asides import Asides
 from agent_ls.observers.notes import note_of
@@ -31,7 +31,7 @@ class Tracing:
     def __init__(self) -> None:
         """Begin with nothing."""
         self.session = tr.SessionTrace()
-        self._state = SessionState()
+        self._plan: tuple[PlanItem, ...] = ()
         self._turn: tr.TurnTrace | None = None
         self._step: tr.StepTrace | None = None
         self._calls: dict[str, tr.CallTrace] = {}
@@ -42,7 +42,6 @@ class Tracing:
 
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Take in one event."""
-        self._state = fold(self._state, stored)
         event, at_ms = stored.event, stored.at_ms
         for part in (
             self._of_session,
@@ -68,13 +67,14 @@ class Tracing:
             case ev.TurnStarted():
                 self._end_phase(at_ms)
                 turn = tr.TurnTrace(at_ms, turn_id=event.turn_id, prompt=event.prompt)
-                turn.plan = self._state.plan
+                turn.plan = self._plan
                 self.session.turns.append(turn)
                 self._turn, self._step = turn, None
                 self._step_ended_ms = at_ms
             case ev.Moved():
                 self._moved(event, at_ms)
             case ev.PlanUpdated():
+                self._plan = event.items
                 if self._turn is not None:
                     self._turn.plan = event.items
             case ev.TurnEnded():
@@ -144,7 +144,7 @@ class Tracing:
             step_id=event.step_id,
             number=event.number,
             input=tr.InputSummary(
-                messages=len(self._state.messages),
+                messages=event.messages,
                 estimated_tokens=event.estimated_tokens,
                 slots=event.slots,
                 text_only=event.text_only,
