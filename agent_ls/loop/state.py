@@ -21,6 +21,8 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.event_log import EventLog
+from agent_ls.loop.outputs import with_output
 
 V = TypeVar("V")
 
@@ -64,7 +66,7 @@ class TurnState:
     why: str = ""
     text_only: bool = False
     """CHECK allowed the coming step only without tools."""
-    events: tuple[e.StoredEvent, ...] = ()
+    events: EventLog = field(default_factory=EventLog)
     """Every event since the prompt, in order: policies count these."""
     step_id: str = ""
     step_number: int = 0
@@ -83,6 +85,15 @@ class TurnState:
     intents: Mapping[str, e.EditIntended] = field(default_factory=lambda: MappingProxyType({}))
     """By path: edits that were begun and have no outcome yet."""
     usage: Usage = Usage()
+    proposals: tuple[e.PlanProposed, ...] = ()
+    """Of plans that nothing was decided on yet, in the order the calls were made."""
+    allowed_calls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """By id: calls of a plan that the person allowed, with the digest of what they were shown."""
+    released_calls: frozenset[str] = frozenset()
+    """Calls of a plan that the person wants to be asked about one by one."""
+    due_calls: tuple[ToolCall, ...] = ()
+    """Calls of a decided plan that ACT has not taken over yet."""
+    final_output: e.FinalOutputGiven | None = None
     ended: e.TurnEnded | None = None
 
     @property
@@ -109,6 +120,8 @@ class SessionState:
     title: str = ""
     usage: Usage = Usage()
     plan: tuple[PlanItem, ...] = ()
+    outputs: tuple[e.OutputStored, ...] = ()
+    """What calls left at state paths, oldest first."""
     grants: frozenset[str] = frozenset()
     silenced: frozenset[str] = frozenset()
     queue: tuple[e.PromptQueued, ...] = ()
@@ -152,7 +165,7 @@ def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
     if before is None:
         return state
     after = _fold_turn(before, event)
-    state = replace(state, turn=replace(after, events=(*after.events, stored)))
+    state = replace(state, turn=replace(after, events=after.events.appended(stored)))
     return _with_results(state) if before.open_calls and not after.open_calls else state
 
 
@@ -217,6 +230,8 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
             )
         case e.NudgeAdded():
             return _said(state, UserMessage(text=event.text, origin=event.origin))
+        case e.OutputStored():
+            return replace(state, outputs=with_output(state.outputs, event))
         case e.Compacted():
             summary = UserMessage(text=event.summary, origin="summary")
             return replace(state, messages=(summary, *state.messages[event.drop_before :]))
@@ -240,6 +255,8 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
             )
         case e.QuestionResolved():
             return replace(state, questions=_without(state.questions, event.question_id))
+        case e.GrantsRevoked():
+            return replace(state, grants=state.grants - set(event.grants))
         case e.TurnEnded():
             # Who stops a turn does not want what was queued behind it.
             is_stopped = event.stop is StopReason.CANCELLED
@@ -285,7 +302,14 @@ def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 answer=event.message,
                 calls=tuple(CallState(call) for call in event.message.calls),
                 reasks=(),
+                due_calls=(),
             )
+        case e.PlanProposed():
+            return replace(turn, proposals=(*turn.proposals, event))
+        case e.PlanResolved():
+            return _fold_plan(turn, event)
+        case e.FinalOutputGiven():
+            return replace(turn, final_output=event)
         case e.TurnEnded():
             return replace(turn, phase=Phase.DONE, stop=event.stop, ended=event)
         case _:
@@ -335,6 +359,21 @@ def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
         before = first.before_blob if first else file.before_blob
         touched[file.path] = TouchedFile(before, file.after_blob)
     return replace(turn, usage=turn.usage + event.usage, touched=MappingProxyType(touched))
+
+
+def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
+    """Carry out what was decided on a plan."""
+    plans = [plan for plan in turn.proposals if plan.plan_id == event.plan_id]
+    decided = [one for plan in plans for one in plan.calls]
+    runs = {*event.approved, *event.each, *event.unasked}
+    allowed = {one.call.id: one.digest for one in decided if one.call.id in event.approved}
+    return replace(
+        turn,
+        proposals=tuple(plan for plan in turn.proposals if plan.plan_id != event.plan_id),
+        allowed_calls=MappingProxyType({**turn.allowed_calls, **allowed}),
+        released_calls=turn.released_calls | set(event.each),
+        due_calls=(*turn.due_calls, *(one.call for one in decided if one.call.id in runs)),
+    )
 
 
 def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:

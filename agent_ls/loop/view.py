@@ -64,23 +64,31 @@ class TurnView:
     @property
     def steps(self) -> int:
         """Return how many steps the turn has had answers to."""
-        return sum(1 for _ in self.each(e.Answered))
+        return sum(one.origin == "model" for one in self.each(e.Answered))
 
     def each(self, kind: type[E]) -> Iterator[E]:
         """Yield the turn's events of one kind, oldest first."""
-        for stored in self.turn.events:
-            if isinstance(stored.event, kind):
-                yield stored.event
+        return iter(self.turn.events.of(kind))
 
     def each_since(self, kind: type[E], marker: type[object]) -> list[E]:
         """Return the events of one kind after the last ``marker``, oldest first."""
-        found: list[E] = []
-        for stored in reversed(self.turn.events):
-            if isinstance(stored.event, marker):
-                break
-            if isinstance(stored.event, kind):
-                found.append(stored.event)
-        return found[::-1]
+        return self.turn.events.since(kind, marker)
+
+    def since_answer_to(self, origin: str) -> tuple[e.StoredEvent, ...]:
+        """Return the events since the person last answered this policy's question, or all."""
+        events = self.turn.events
+        questions: set[str] = set()
+        begin = 0
+        for index, stored in enumerate(events):
+            match stored.event:
+                case e.QuestionAsked(question=question) if question.origin == origin:
+                    questions.add(question.id)
+                case e.QuestionResolved(question_id=name, answer=answer) if name in questions:
+                    # A question that nobody answered, or that a restart took back, is still open.
+                    begin = index + 1 if answer.is_answered else begin
+                case _:
+                    pass
+        return tuple(events[begin:])
 
     def nudges(self, origin: str) -> int:
         """Return how often this policy has nudged in this turn."""

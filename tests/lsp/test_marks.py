@@ -12,6 +12,7 @@ from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.loop.event_log import EventLog
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.lsp.marks import INCOMPLETE_ACTION, Mark, Marks, Span, located
 
@@ -197,7 +198,7 @@ def test_a_nudge_stands_until_the_agent_acts(
         e.StoredEvent(session_id="s", seq=seq, at_ms=0, event=one)
         for seq, one in enumerate(events, 1)
     )
-    turn = TurnState(turn_id="trn_1", prompt="p", events=stored, ended=end)
+    turn = TurnState(turn_id="trn_1", prompt="p", events=EventLog(stored), ended=end)
     found = check(Editor({"a": ""}), SessionState(session_id="s", turn=turn, silenced=silenced))
     messages = [mark.message for marks in found.values() for mark in marks]
     assert len(messages) == bool(expected)
