@@ -13,9 +13,14 @@ from agent_ls.checkers.tsc import Tsc
 from agent_ls.policies.checks.budget import Budget
 from agent_ls.policies.checks.cancelled import Cancelled
 from agent_ls.policies.checks.context_full import ContextFull
+from agent_ls.policies.checks.exploration import Exploration
+from agent_ls.policies.checks.failure_circuit import FailureCircuit
 from agent_ls.policies.checks.failure_limit import FailureLimit
+from agent_ls.policies.checks.repetition import Repetition
+from agent_ls.policies.checks.same_error import SameError
 from agent_ls.policies.checks.step_limit import StepLimit
 from agent_ls.policies.checks.wall_clock import WallClock
+from agent_ls.policies.checks.wrap_up import WrapUp
 from agent_ls.policies.compactors.window import Window
 from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.post_edit import PostEdit
@@ -24,6 +29,7 @@ from agent_ls.policies.gates.compile import Compile
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
 from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
 from agent_ls.policies.gates.open_tasks import OpenTasks
+from agent_ls.policies.gates.text_only import TextOnlyAnswer
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.file_claim import FileClaim
@@ -35,6 +41,7 @@ from agent_ls.policies.injections.phase_hints import PhaseHints
 from agent_ls.policies.injections.recitation import Recitation
 from agent_ls.policies.guards.offered_tools import OfferedTools
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
+from agent_ls.policies.guards.repeated_call import RepeatedCall
 from agent_ls.policies.guards.repeated_call import RepeatedCall
 from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.recoveries.continuation import Continuation
@@ -71,6 +78,11 @@ CHECKS: tuple[type[Any], ...] = (
     WallClock,
     ContextFull,
     FailureLimit,
+    FailureCircuit,
+    Repetition,
+    SameError,
+    Exploration,
+    WrapUp,
 )
 """Before every step; the first that decides wins."""
 
@@ -113,7 +125,7 @@ GUARDS: tuple[type[Any], ...] = (
 FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, AfterToolHooks, MaskSecrets, TruncateResult)
 """After every call; each sees what the one before made of the result."""
 
-GATES: tuple[type[Any], ...] = (IncompleteAction, OpenTasks, Compile)
+GATES: tuple[type[Any], ...] = (TextOnlyAnswer, IncompleteAction, OpenTasks, Compile)
 """Before an answer is accepted; cheapest first, the first that fails wins."""
 
 POLICIES: tuple[type[Any], ...] = (

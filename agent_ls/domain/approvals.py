@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason
 
 
 class ApprovalChoice(StrEnum):
@@ -72,6 +73,8 @@ class Question(Record):
     text: str
     options: tuple[str, ...] = ()
     """Offered answers; free words are always possible."""
+    stop: StopReason | None = None
+    """Of an escalation: why the turn ends when the answer is *stop*, or nobody answers."""
 
 
 class QuestionAnswer(Record):

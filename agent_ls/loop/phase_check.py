@@ -8,9 +8,8 @@ from __future__ import annotations
 import logging
 from typing import assert_never
 
-from agent_ls.domain.approvals import Question
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import AdvisoryRaised, PromptQueued
+from agent_ls.domain.events import AdvisoryRaised
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.verdicts import (
     CheckVerdict,
@@ -22,6 +21,7 @@ from agent_ls.domain.verdicts import (
     Proceed,
     TextOnly,
 )
+from agent_ls.loop.escalating import escalate, settled
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.turn import Move, Turn
 
@@ -30,28 +30,38 @@ _log = logging.getLogger(__name__)
 
 async def check(turn: Turn) -> Move:
     """Ask the checks in order; advisories gather, the first that decides wins."""
+    if (answered := await settled(turn)) is not None:
+        return answered
     text_only = False
     for one in turn.kit.checks:
         verdict = await _checked(one, turn)
-        match verdict:
-            case Proceed():
-                continue
-            case Nudge(text=text, priority=priority):
-                await turn.emit(AdvisoryRaised(origin=one.name, text=text, priority=priority))
-            case TextOnly():
-                text_only = True
-            case Compact(why=why):
-                return Move(Phase.COMPACT, why=why)
-            case CloseOut(stop=stop, why=why):
-                return Move(Phase.CLOSE, stop, why)
-            case Halt(stop=stop, why=why):
-                return Move(Phase.DONE, stop, why)
-            case Escalate():
-                if (move := await escalate(turn, one.name, verdict)) is not None:
-                    return move
-            case _:
-                assert_never(verdict)
+        text_only = text_only or isinstance(verdict, TextOnly)
+        if (move := await _done(one, verdict, turn)) is not None:
+            return move
     return Move(Phase.PREPARE, text_only=text_only)
+
+
+async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
+    """Do what one check says; None when the next one is asked."""
+    match verdict:
+        case Proceed():
+            return None
+        case Nudge(text=text, priority=priority):
+            await turn.emit(AdvisoryRaised(origin=one.name, text=text, priority=priority))
+            return None
+        case TextOnly(why=why):
+            await turn.emit(AdvisoryRaised(origin=one.name, text=why, priority=0))
+            return None
+        case Compact(why=why):
+            return Move(Phase.COMPACT, why=why)
+        case CloseOut(stop=stop, why=why):
+            return Move(Phase.CLOSE, stop, why)
+        case Halt(stop=stop, why=why):
+            return Move(Phase.DONE, stop, why)
+        case Escalate():
+            return await escalate(turn, one.name, verdict)
+        case _:
+            assert_never(verdict)
 
 
 async def _checked(one: Check, turn: Turn) -> CheckVerdict:
@@ -63,20 +73,3 @@ async def _checked(one: Check, turn: Turn) -> CheckVerdict:
     except Exception:
         _log.exception("check %s failed; the turn goes on without it", one.name)
         return Proceed()
-
-
-async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:
-    """Ask the person whether to go on; words become a steer; None when the turn goes on."""
-    question = Question(
-        id=turn.kit.ids.new("qst"),
-        turn_id=turn.state.turn_id,
-        origin=origin,
-        text=verdict.question,
-        options=("continue", "stop"),
-    )
-    answer = await turn.kit.approver.ask(question)
-    if not answer.is_answered or answer.text.strip().lower() == "stop":
-        return Move(Phase.DONE, verdict.stop, verdict.question)
-    if answer.text.strip().lower() != "continue":
-        await turn.emit(PromptQueued(text=answer.text, kind="steer"))
-    return None

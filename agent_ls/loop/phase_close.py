@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from agent_ls.domain.errors import ProviderError
-from agent_ls.domain.events import Answered, AttemptFinished, Moved, TextStreamed
+from agent_ls.domain.events import Answered, AttemptFinished, Moved, TextStreamed, WrapUpRequested
 from agent_ls.domain.messages import AssistantMessage, UserMessage
 from agent_ls.domain.model_io import StreamFinished, TextDelta
 from agent_ls.domain.phases import Phase
@@ -39,7 +39,7 @@ async def close(turn: Turn) -> Move:
     if turn.view.each_since(Answered, Moved):
         # The process died between the last words and the move.
         return Move(Phase.DONE, stop, state.why)
-    text = await _last_words(turn, WORDS.get(stop, "The turn ends here."))
+    text = await _last_words(turn, _asked(turn, stop))
     words = text or _mechanical(turn)
     if state.partial_text:
         # What was said of a cut answer stands; this is something else.
@@ -48,12 +48,20 @@ async def close(turn: Turn) -> Move:
     return Move(Phase.DONE, stop, state.why)
 
 
-async def _last_words(turn: Turn, why: str) -> str:
+def _asked(turn: Turn, stop: StopReason) -> str:
+    """Return what the model is told: what who asked for the end wants to hear, else the usual."""
+    requests = list(turn.view.each(WrapUpRequested))
+    if not requests:
+        return _ASK.format(why=WORDS.get(stop, "The turn ends here."))
+    return requests[-1].text or _ASK.format(why="You are asked to come to an end now.")
+
+
+async def _last_words(turn: Turn, asked: str) -> str:
     """Return the model's closing text; empty when it cannot give one."""
     if turn.session.prefix is None:
         # It ended before anything was sent.
         return ""
-    told = UserMessage(text=_ASK.format(why=why), origin="close")
+    told = UserMessage(text=asked, origin="close")
     request = request_of(turn, extra=(told,), text_only=True)
     step_id = turn.state.step_id
     parts: list[str] = []

@@ -15,7 +15,7 @@ from agent_ls.domain.findings import CheckReport
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate, Nudge, Pass
-from agent_ls.loop.phase_check import escalate
+from agent_ls.loop.escalating import escalate
 from agent_ls.loop.sockets import Gate
 from agent_ls.loop.turn import Move, Turn
 

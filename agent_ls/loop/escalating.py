@@ -1,0 +1,57 @@
+"""Escalations: the turn waits for a person to say whether it goes on.
+
+The question carries the stop reason, so that an answer means the same after a restart.
+"""
+
+from __future__ import annotations
+
+from agent_ls.domain.approvals import Question, QuestionAnswer
+from agent_ls.domain.events import Moved, PromptQueued, QuestionAsked, QuestionResolved
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.verdicts import Escalate
+from agent_ls.loop.turn import Move, Turn
+
+
+async def settled(turn: Turn) -> Move | None:
+    """Do what the person answered right before the process died; None: nothing that ends it."""
+    for question, answer in _answers(turn):
+        if (move := await _follow(turn, question, answer)) is not None:
+            return move
+    return None
+
+
+async def escalate(turn: Turn, origin: str, verdict: Escalate) -> Move | None:
+    """Ask the person whether to go on; words become a steer; None when the turn goes on."""
+    for question, answer in _answers(turn):
+        if question.origin == origin:
+            return await _follow(turn, question, answer)
+    question = Question(
+        id=turn.kit.ids.new("qst"),
+        turn_id=turn.state.turn_id,
+        origin=origin,
+        text=verdict.question,
+        options=("continue", "stop"),
+        stop=verdict.stop,
+    )
+    return await _follow(turn, question, await turn.kit.approver.ask(question))
+
+
+async def _follow(turn: Turn, question: Question, answer: QuestionAnswer) -> Move | None:
+    """Do what the answer to an escalation means."""
+    words = answer.text.strip()
+    if not answer.is_answered or words.lower() == "stop":
+        return Move(Phase.DONE, question.stop, question.text)
+    said = [one.text for one in turn.view.each_since(PromptQueued, Moved)]
+    if words.lower() != "continue" and answer.text not in said:
+        await turn.emit(PromptQueued(text=answer.text, kind="steer"))
+    return None
+
+
+def _answers(turn: Turn) -> list[tuple[Question, QuestionAnswer]]:
+    """Return the escalations that a person has answered since the last move."""
+    asked = {one.question.id: one.question for one in turn.view.each_since(QuestionAsked, Moved)}
+    return [
+        (asked[one.question_id], one.answer)
+        for one in turn.view.each_since(QuestionResolved, Moved)
+        if one.question_id in asked and asked[one.question_id].stop and one.answer.is_answered
+    ]

@@ -1,0 +1,194 @@
+"""What makes two calls, or two errors, the same again. Pure, but for counting a view's events.
+
+Shared by what nudges a model that repeats itself and what refuses to go along with it.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
+from agent_ls.loop.retries import is_transient
+from agent_ls.loop.view import TurnView
+
+_SECONDARY = frozenset(
+    {
+        "description",
+        "explanation",
+        "output_method",
+        "output_path",
+        "reason",
+        "reasoning",
+        "timeout",
+        "timeout_ms",
+        "timeout_s",
+    }
+)
+"""Arguments that say why, how long or where to: not what is done."""
+_OTHER_NAMES = {"file": "path", "file_path": "path", "filename": "path", "filepath": "path"}
+_SHOWS_A_FILE = re.compile(
+    r"(?:cat|head|tail)(?: -n? ?\d+)? ([^\s|<>;&$`*?'\"-][^\s|<>;&$`*?'\"]*)"
+)
+
+
+def call_fingerprint(tool: str, arguments_json: str) -> str:
+    """Return what is equal for calls that do the same, however they are written.
+
+    A plain ``cat``, ``head`` or ``tail`` of one file is a read of that file.
+    """
+    try:
+        data: object = json.loads(arguments_json or "{}")
+    except (ValueError, RecursionError):
+        return f"{tool} {' '.join(arguments_json.split())}"
+    if not isinstance(data, dict):
+        return f"{tool} {arguments_json.strip()}"
+    given = _primary(cast("Mapping[str, Any]", data))
+    command = given.get("command")
+    if isinstance(command, str) and (shown := _SHOWS_A_FILE.fullmatch(command)):
+        return _written("read_file", {"path": posixpath.normpath(shown[1])})
+    return _written(tool, given)
+
+
+def _written(tool: str, given: Mapping[str, Any]) -> str:
+    return f"{tool} {json.dumps(given, sort_keys=True, ensure_ascii=False)}"
+
+
+def _primary(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that say what is done, each in one spelling."""
+    found: dict[str, Any] = {}
+    for name, value in data.items():
+        if name in _SECONDARY or value is None:
+            continue
+        name = _OTHER_NAMES.get(name, name)
+        if isinstance(value, str) and name.endswith("path"):
+            value = posixpath.normpath(value.strip().replace("\\", "/"))
+        elif isinstance(value, str) and name == "command":
+            value = " ".join(value.split())
+        found[name] = value
+    return found
+
+
+def calls_in_vain(view: TurnView) -> tuple[tuple[str, str], ...]:
+    """Return id and fingerprint of the calls since anything could have changed their results.
+
+    Shape: oldest first. A change is an applied edit, a command that was not run before, another
+    version of a file that was read, the person's words, or an error that passes by itself.
+    """
+    trail = _Trail()
+    for stored in view.turn.events:
+        trail.see(stored.event)
+    return tuple(trail.calls)
+
+
+class _Trail:
+    """The calls so far, seen event by event."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+        self._prints: dict[str, str] = {}
+        self._commands: set[str] = set()
+        self._versions: dict[str, str] = {}
+
+    def see(self, event: e.Event) -> None:
+        match event:
+            case e.Answered(message=message):
+                for call in message.calls:
+                    self._prints[call.id] = call_fingerprint(call.tool, call.arguments_json)
+                    self.calls.append((call.id, self._prints[call.id]))
+            case e.EditApplied(status="applied") | e.PromptQueued(kind="steer"):
+                self._forget()
+            case e.QuestionResolved(answer=answer) if answer.is_answered:
+                self._forget()
+            case e.ApprovalResolved(answer=answer) if answer.note or answer.arguments_json:
+                self._forget()
+            case e.ToolCallFinished():
+                self._finished(event)
+            case _:
+                pass
+
+    def _finished(self, event: e.ToolCallFinished) -> None:
+        result = event.result
+        mark = self._prints.get(result.call_id, "")
+        is_command = event.effect in (Effect.EXECUTE, Effect.DELEGATE)
+        if is_transient(result):
+            self._forget()
+        elif is_command and mark not in self._commands:
+            self._commands.add(mark)
+            self._forget(but=result.call_id)
+        elif self._is_newer(result):
+            self._forget(but=result.call_id)
+
+    def _is_newer(self, result: ToolResult) -> bool:
+        match result.data:
+            case {"path": str(path), "version": str(version)} if result.error is None:
+                before = self._versions.get(path)
+                self._versions[path] = version
+                return before not in (None, version)
+            case _:
+                return False
+
+    def _forget(self, but: str = "") -> None:
+        """Begin anew; a call whose own result is the news is the first of the new ones."""
+        self.calls = [one for one in self.calls if one[0] == but]
+
+
+def shown_call(call: ToolCall) -> str:
+    """Return the call as a model recognises it, in one short line."""
+    line = " ".join(f"{call.tool}({call.arguments_json})".split())
+    return line if len(line) <= _MAX_SHOWN_CHARS else f"{line[:_MAX_SHOWN_CHARS]}…)"
+
+
+_MAX_SHOWN_CHARS = 160
+
+_CLASSES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(words, re.IGNORECASE))
+    for name, words in (
+        ("unknown tool", r"there is no tool|unknown (?:tool|operation)|no such tool"),
+        (
+            "permission",
+            r"permission denied|not permitted|access (?:is )?denied|\bEACCES\b|\bEPERM\b|"
+            r"forbidden|unauthori[sz]ed",
+        ),
+        (
+            "connection",
+            r"connection (?:refused|reset|aborted|closed|error|lost)|could not resolve|"
+            r"network is unreachable|no route to host|\bECONN\w+|\bENOTFOUND\b",
+        ),
+        ("timeout", r"timed? ?out|deadline exceeded|\bETIMEDOUT\b"),
+        (
+            "path",
+            r"no such file|does not exist|not found|there is no (?:file|folder)|outside|"
+            r"\bENOENT\b|has no file|is a (?:folder|directory)",
+        ),
+    )
+)
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|`[^`]*`")
+_NUMBER = re.compile(r"\d+")
+_MAX_ERROR_CHARS = 200
+
+
+def error_signature(tool: str, error: ErrorKind, text: str) -> str:
+    """Return what is equal for the same error, whatever tool, path or number it names.
+
+    Unknown tool, path, permission, connection and timeout are classes of their own.
+    """
+    if error is ErrorKind.TIMEOUT:
+        return "timeout"
+    if error is ErrorKind.DENIED:
+        return f"permission: {tool}"
+    line = text.strip().partition("\n")[0]
+    for name, words in _CLASSES:
+        if words.search(line):
+            return name
+    plain = _NUMBER.sub("0", _QUOTED.sub("'…'", line)).lower()
+    return f"{tool} {error}: {' '.join(plain.split())[:_MAX_ERROR_CHARS]}"
+
+
+def calls_of(messages: Iterable[e.Answered]) -> Mapping[str, ToolCall]:
+    """Return the calls of these answers, by id."""
+    return {call.id: call for answer in messages for call in answer.message.calls}

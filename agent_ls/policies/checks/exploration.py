@@ -1,0 +1,104 @@
+"""Does the model only look, although it was asked to change something?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.events import AdvisoryRaised, Answered, EditApplied, ToolCallFinished
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
+from agent_ls.loop.view import TurnView
+
+_CHANGE = re.compile(
+    r"\b(?:add|adjust|apply|build|change|clean up|complete|convert|correct|create|delete|drop|"
+    r"edit|extend|extract|fix|implement|improve|insert|make|migrate|modify|move|optimi[sz]e|patch|"
+    r"port|refactor|remove|rename|replace|rewrite|simplify|speed up|split|support|update|upgrade|"
+    r"write)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(
+    r"^\W*(?:what|why|how|where|which|who|when|is|are|does|do|can|could|explain|describe|"
+    r"summari[sz]e|list|show|tell|find|review|look)\b",
+    re.IGNORECASE,
+)
+_ALL_READ = (
+    "You have read many files and changed none, although the user asked for a change. You very "
+    "likely know enough: make the first edit now, or say what is missing."
+)
+_NOTHING_NEW = (
+    "For several steps you have hardly seen a new file, and nothing is changed yet, although the "
+    "user asked for a change. Make the edit with what you know, or say what blocks you."
+)
+
+
+class ExplorationOptions(Record):
+    """How long a turn that is to change something may only look."""
+
+    max_files: int = Field(default=10, ge=0)
+    """Different files read without an edit; 0: no limit."""
+    max_steps: int = Field(default=15, ge=0)
+    """Steps without an edit, once hardly any new file is read; 0: no limit."""
+    newest_steps: int = Field(default=3, ge=1)
+    """The steps in which new files are counted."""
+    min_new_files: int = Field(default=2, ge=1)
+    """Fewer new files than this in those steps are hardly any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """Nudges a model that reads on and on, once for each of the two reasons.
+
+    Source: seed 000, exploration saturation.
+    """
+
+    name: ClassVar[str] = "exploration"
+    options: ExplorationOptions = ExplorationOptions()
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the files read in each step, if there is no edit yet."""
+        is_edited = any(one.status == "applied" for one in view.each(EditApplied))
+        if is_edited or view.is_silenced(self.name) or not asks_for_change(view):
+            return Proceed()
+        told = {one.text for one in view.each(AdvisoryRaised)}
+        new_by_step = _new_files_by_step(view)
+        options = self.options
+        if options.max_files and sum(new_by_step) >= options.max_files and _ALL_READ not in told:
+            return Nudge(_ALL_READ, priority=4)
+        newest = sum(new_by_step[-options.newest_steps :])
+        is_long = options.max_steps and len(new_by_step) >= options.max_steps
+        if is_long and newest < options.min_new_files and _NOTHING_NEW not in told:
+            return Nudge(_NOTHING_NEW, priority=4)
+        return Proceed()
+
+
+def asks_for_change(view: TurnView) -> bool:
+    """Say whether the person wants something changed, as far as the words tell."""
+    if view.mode is Mode.PLAN:
+        return False
+    return any(
+        _CHANGE.search(words) and not _QUESTION.search(words.strip()) for words in view.user_words
+    )
+
+
+def _new_files_by_step(view: TurnView) -> list[int]:
+    """Return how many files each step read that no step before it had read."""
+    seen: set[str] = set()
+    steps: list[int] = []
+    for stored in view.turn.events:
+        match stored.event:
+            case Answered():
+                steps.append(0)
+            case ToolCallFinished(result=ToolResult(data={"path": str(path), "version": _})) if (
+                steps and path not in seen
+            ):
+                seen.add(path)
+                steps[-1] += 1
+            case _:
+                pass
+    return steps

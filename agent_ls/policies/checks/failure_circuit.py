@@ -1,0 +1,69 @@
+"""Does one tool call after the other fail?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.events import RequestPrepared, ToolCallFinished
+from agent_ls.domain.record import Record
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed, TextOnly
+from agent_ls.loop.view import TurnView
+
+_NOT_THE_MODELS = (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
+
+
+class FailureCircuitOptions(Record):
+    """How many failures in a row open the circuit."""
+
+    max_failures: int = Field(default=5, ge=0)
+    """Tool calls that fail one after the other before the model must think first; 0: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCircuit:
+    """Takes the tools away for one request, so that the model thinks; the second time it closes.
+
+    Source: seed 000, circuit breaker over consecutive tool failures.
+    """
+
+    name: ClassVar[str] = "failure_circuit"
+    options: FailureCircuitOptions = FailureCircuitOptions()
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the results since the last good one or the last open circuit."""
+        limit = self.options.max_failures
+        failures, opened = _failures(view)
+        if not limit or failures < limit:
+            return Proceed()
+        if opened:
+            return CloseOut(
+                StopReason.LOOP_DETECTED,
+                f"{failures} tool calls in a row failed, for the second time in this turn. "
+                "Look at what went wrong, and prompt again with what the agent needs.",
+            )
+        return TextOnly(
+            f"The last {failures} tool calls all failed. Do not call tools now: say in a few "
+            "sentences what goes wrong and why, and what you will do differently."
+        )
+
+
+def _failures(view: TurnView) -> tuple[int, bool]:
+    """Return the failures in a row up to now, and whether the circuit was open before."""
+    failures, opened = 0, False
+    for stored in view.turn.events:
+        match stored.event:
+            case RequestPrepared(text_only=True):
+                failures, opened = 0, True
+            case ToolCallFinished(result=result):
+                if result.error is None:
+                    failures = 0
+                elif result.error not in _NOT_THE_MODELS:
+                    failures += 1
+            case _:
+                pass
+    return failures, opened

@@ -1,0 +1,86 @@
+"""Does the model make the same call again and again?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.events import AdvisoryRaised, Answered
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
+from agent_ls.loop.fingerprints import calls_in_vain, calls_of, shown_call
+from agent_ls.loop.view import TurnView
+
+
+class RepetitionOptions(Record):
+    """When a call counts as repeated."""
+
+    window_calls: int = Field(default=10, ge=1)
+    """The calls that are looked at, the newest ones."""
+    nudge_at: int = Field(default=3, ge=0)
+    """Equal calls among them from which the model is told; 0: never."""
+    warn_at: int = Field(default=4, ge=0)
+    """Equal calls from which each further one is warned about; 0: never."""
+    last_warning_at: int = Field(default=5, ge=0)
+    """Equal calls after which nothing is said any more: then they are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """Tells the model that it repeats itself while nothing changes, at first friendly, then not.
+
+    The guard ``repeated_call`` ends it. Source: seed 000, doom loop detection.
+    """
+
+    name: ClassVar[str] = "repetition"
+    options: RepetitionOptions = RepetitionOptions()
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the newest call and how often it was made in vain."""
+        window = calls_in_vain(view)[-self.options.window_calls :]
+        if not window or view.is_silenced(self.name):
+            return Proceed()
+        counts = Counter(mark for _, mark in window)
+        newest = set(calls_of(list(view.each(Answered))[-1:]))
+        repeated = [one for one in window if one[0] in newest]
+        if not repeated:
+            return Proceed()
+        call_id, mark = max(repeated, key=lambda one: counts[one[1]])
+        text = self._text(shown_call(calls_of(view.each(Answered))[call_id]), counts[mark])
+        if not text or any(one.text == text for one in _told_since_change(view, window)):
+            return Proceed()
+        return Nudge(text, priority=1)
+
+    def _text(self, call: str, count: int) -> str:
+        """Return what this many equal calls are worth saying; empty when nothing."""
+        options = self.options
+        if count > options.last_warning_at:
+            return ""
+        if options.warn_at and count >= options.warn_at:
+            return (
+                f"Warning: you have made the call {call} {count} times and nothing changed in "
+                "between. You are going round in circles. Stop repeating it: take another way, "
+                "say what blocks you, or finish. Soon it will not be carried out any more."
+            )
+        if options.nudge_at and count >= options.nudge_at:
+            return (
+                f"You have made the call {call} {count} times and nothing changed in between, so "
+                "its result is the same. Use the result you have, or do something else."
+            )
+        return ""
+
+
+def _told_since_change(view: TurnView, window: tuple[tuple[str, str], ...]) -> list[AdvisoryRaised]:
+    """Return what the checks said since the first call of the window."""
+    first = window[0][0]
+    told: list[AdvisoryRaised] = []
+    for stored in reversed(view.turn.events):
+        event = stored.event
+        if isinstance(event, AdvisoryRaised):
+            told.append(event)
+        elif isinstance(event, Answered) and first in calls_of([event]):
+            break
+    return told

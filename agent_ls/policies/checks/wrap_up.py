@@ -1,0 +1,32 @@
+"""Has somebody asked the turn to come to an end?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.events import WrapUpRequested
+from agent_ls.domain.plans import PlanStatus
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
+from agent_ls.loop.view import TurnView
+
+_OPEN = (PlanStatus.PENDING, PlanStatus.IN_PROGRESS)
+
+
+@dataclass(frozen=True, slots=True)
+class WrapUp:
+    """Closes the turn with one last answer; what of the plan is open makes it partial.
+
+    Source: seed 000, wrap-up request and grace period of sub-agents.
+    """
+
+    name: ClassVar[str] = "wrap_up"
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from the requests that were recorded in this turn."""
+        for request in view.each(WrapUpRequested):
+            is_open = any(item.status in _OPEN for item in view.session.plan)
+            stop = StopReason.OPEN_TASKS if is_open else StopReason.COMPLETED
+            return CloseOut(stop, f"Asked to finish by {request.by}.")
+        return Proceed()

@@ -1,0 +1,37 @@
+"""Was this an answer that was not allowed to do anything?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
+from agent_ls.loop.view import TurnView
+
+
+@dataclass(frozen=True, slots=True)
+class TextOnlyAnswer:
+    """Gives the tools back after a step without them: it was to think, not to end the turn.
+
+    Source: seed 000, circuit breaker; the check ``failure_circuit`` takes the tools away.
+    """
+
+    name: ClassVar[str] = "text_only"
+    stop: ClassVar[StopReason] = StopReason.LOOP_DETECTED
+
+    @property
+    def cap(self) -> int:
+        """Return how many nudges a turn bears: the circuit opens once before it closes the turn."""
+        return 1
+
+    async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
+        """Answer from whether the step was allowed to call tools."""
+        request = view.turn.request
+        if request is None or not request.text_only or view.nudges(self.name):
+            return Pass()
+        return Nudge(
+            "You can call tools again. Carry on in the other way you described; if there is "
+            "none, say what blocks you and what the user can do about it."
+        )

@@ -1,0 +1,54 @@
+"""Has just this call been made too often already?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
+from agent_ls.loop.fingerprints import call_fingerprint, calls_in_vain
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.view import TurnView
+
+
+class RepeatedCallOptions(Record):
+    """From when on a repeated call is not carried out any more."""
+
+    refuse_at: int = Field(default=6, ge=0)
+    """Which of the equal calls is the first to be refused; 0: none is."""
+    window_calls: int = Field(default=10, ge=1)
+    """The calls that are looked at, the newest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedCall:
+    """Refuses the same call after it was made again and again while nothing changed.
+
+    Source: seed 000, doom loop escalation; the check ``repetition`` says so before.
+    """
+
+    name: ClassVar[str] = "repeated_call"
+    options: RepeatedCallOptions = RepeatedCallOptions()
+
+    async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
+        """Answer from how often the call was made before, in vain."""
+        limit = self.options.refuse_at
+        if not limit or view.is_silenced(self.name):
+            return Allow()
+        mark = call_fingerprint(planned.call.tool, planned.call.arguments_json)
+        before: list[str] = []
+        for call_id, other in calls_in_vain(view):
+            if call_id == planned.call.id:
+                break
+            before.append(other)
+        count = before[-self.options.window_calls + 1 :].count(mark) + 1
+        if count < limit:
+            return Allow()
+        return Deny(
+            f"You have made exactly this call {count - 1} times and nothing changed in between, so "
+            "it was not carried out again: its result would be the one you have. "
+            "Take another way, or finish and say what blocks you."
+        )

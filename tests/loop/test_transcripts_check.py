@@ -1,0 +1,106 @@
+"""Told turns in which CHECK hears of something from outside while the turn runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.loop.ports import Provider
+from agent_ls.session.session import Session
+from tests.support.scripted import scripted
+from tests.support.trace import trace_of
+from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions, run_turn_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+_PLANS_AND_WRITES = """
+[[answer]]
+[[answer.call]]
+tool = "update_plan"
+arguments = { items = [{ text = "write a.txt", status = "completed" }, { text = "write b.txt" }] }
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "a.txt", content = "hey" }
+
+[[answer]]
+text = '{"findings": [], "remaining": ["b.txt"]}'
+[answer.expect]
+tool_choice = "none"
+"""
+
+
+class Hurried(Person):
+    """Asks the turn to finish while it waits for an approval."""
+
+    def __init__(self, session: Session, words: str) -> None:
+        super().__init__(session, [])
+        self._words = words
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        self.events.append(stored.event)
+        if isinstance(stored.event, e.ApprovalRequested):
+            self._do(self._hurry(stored.event.request.id))
+
+    async def _hurry(self, approval_id: str) -> bool:
+        assert await self.session.wrap_up("test", self._words)
+        answer = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="test")
+        return await self.session.resolve_approval(approval_id, answer)
+
+
+async def check(
+    folder: Path, host: Provider, port: int, words: str, expected: str
+) -> tuple[e.TurnEnded, str]:
+    """Tell the turn with these words for its end, which the last request must hold."""
+    folder.mkdir()
+    scenario = _PLANS_AND_WRITES + f'last_contains = ["{expected}"]\n'
+    async with scripted(scenario, port=port), open_test_sessions(folder, host) as sessions:
+        session = await sessions.create()
+        hurried = Hurried(session, words)
+        session.follow(hurried)
+        await session.submit("Write both files.")
+        ended = await _end_of(session)
+        assert not await session.wrap_up("test")
+        return ended, trace_of(hurried.events)
+
+
+async def _end_of(session: Session) -> e.TurnEnded:
+    async with asyncio.timeout(TURN_LIMIT_S):
+        ended = await session.wait_idle()
+    assert ended is not None
+    return ended
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        pytest.param("", "You are asked to come to an end now.", id="with-the-usual-words"),
+        pytest.param("Answer as JSON: findings, remaining.", "Answer as JSON", id="with-its-own"),
+    ],
+)
+async def test_a_turn_that_is_asked_to_finish_ends_with_an_answer(
+    words: str, expected: str, tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    ended, trace = await check(tmp_path / "project", model_host, model_port, words, expected)
+    assert (ended.stop, ended.status) == (StopReason.OPEN_TASKS, TurnStatus.PARTIAL)
+    assert ended.output == '{"findings": [], "remaining": ["b.txt"]}'
+    # What had begun was brought to its end first.
+    assert (tmp_path / "project" / "a.txt").read_text() == "hey"
+    assert trace.index("a.txt applied") < trace.index("-> close, open_tasks")
+
+
+async def test_who_asks_for_an_end_before_a_turn_is_told_that_none_runs(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted('[[answer]]\ntext = "Hi."', port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session = await sessions.create()
+        assert not await session.wrap_up("test")
+        ended, _ = await run_turn_of(session, "Hello?")
+        assert ended.stop is StopReason.COMPLETED

@@ -1,0 +1,482 @@
+"""Going round in circles: which repetitions are told, refused, asked about, or end the turn."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, Question, QuestionAnswer
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.events import (
+    AdvisoryRaised,
+    ApprovalResolved,
+    EditApplied,
+    Event,
+    PlanUpdated,
+    PolicySilenced,
+    PromptQueued,
+    QuestionAsked,
+    QuestionResolved,
+    RequestPrepared,
+    ToolCallFinished,
+    WrapUpRequested,
+)
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.plans import PlanItem, PlanStatus
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import Allow, CloseOut, Deny, Escalate, Nudge, Pass, Proceed, TextOnly
+from agent_ls.loop.fingerprints import call_fingerprint, error_signature
+from agent_ls.loop.sockets import Check, Gate, PlannedCall
+from agent_ls.loop.view import TurnView
+from agent_ls.policies.checks.exploration import Exploration, ExplorationOptions
+from agent_ls.policies.checks.failure_circuit import FailureCircuit, FailureCircuitOptions
+from agent_ls.policies.checks.repetition import Repetition, RepetitionOptions
+from agent_ls.policies.checks.same_error import SameError, SameErrorOptions
+from agent_ls.policies.checks.wrap_up import WrapUp
+from agent_ls.policies.gates.text_only import TextOnlyAnswer
+from agent_ls.policies.guards.repeated_call import RepeatedCall, RepeatedCallOptions
+from agent_ls.tools.update_plan import UpdatePlan
+from tests.policies.views import Expected, call_of, prepared, said, view_of
+
+GOES_ON = Expected(Proceed)
+APPLIED = EditApplied(call_id="cal_e", path="a.py", status="applied")
+
+
+async def check(policy: Check | RepeatedCall | Gate, view: TurnView, expected: Expected) -> None:
+    """Assert what the policy says of the view, and that asking twice changes nothing."""
+    verdict = await _verdict(policy, view)
+    expected.hold(verdict)
+    assert await _verdict(policy, view) == verdict
+
+
+async def _verdict(policy: Check | RepeatedCall | Gate, view: TurnView) -> object:
+    answer = view.turn.answer
+    assert answer is not None or not isinstance(policy, RepeatedCall | TextOnlyAnswer)
+    if isinstance(policy, RepeatedCall):
+        assert answer is not None
+        tool = UpdatePlan()
+        planned = PlannedCall(answer.calls[-1], tool, tool.Arguments(items=[{"text": "x"}]))
+        return await policy.judge(planned, view)
+    if isinstance(policy, TextOnlyAnswer):
+        assert answer is not None
+        return await policy.judge(answer, view)
+    return await policy.check(view)
+
+
+class Told:
+    """Writes steps down; calls are numbered over the whole turn."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._count = 0
+
+    def step(
+        self,
+        tool: str = "read_file",
+        *,
+        error: ErrorKind | None = None,
+        text: str = "ok",
+        effect: Effect = Effect.READ,
+        version: str = "",
+        **arguments: object,
+    ) -> Told:
+        """Add one step with one call and its result."""
+        self._count += 1
+        id = f"cal_{self._count}"
+        call = call_of(tool, json.dumps(arguments), id=id)
+        data = {"path": str(arguments["path"]), "version": version} if version else None
+        result = ToolResult(call_id=id, text=text, error=error, data=data)
+        self.events += [
+            prepared(self._count),
+            said("", call, number=self._count),
+            ToolCallFinished(result=result, effect=effect),
+        ]
+        return self
+
+    def steps(self, count: int, tool: str = "read_file", **how: object) -> Told:
+        for _ in range(count):
+            self.step(tool, **how)  # type: ignore[arg-type]
+        return self
+
+    def then(self, *events: Event) -> Told:
+        self.events += events
+        return self
+
+
+def reads(count: int, path: str = "a.py") -> Told:
+    return Told().steps(count, path=path)
+
+
+def answered(origin: str, text: str = "continue") -> tuple[Event, Event]:
+    question = Question(id=f"qst_{origin}", turn_id="trn_1", origin=origin, text="Go on?")
+    answer = QuestionAnswer(text=text, by="test")
+    return QuestionAsked(question=question), QuestionResolved(
+        question_id=question.id, answer=answer
+    )
+
+
+def told_as(view: TurnView, verdict: object) -> Event:
+    assert isinstance(verdict, Nudge)
+    return AdvisoryRaised(origin="repetition", text=verdict.text, priority=1)
+
+
+TWICE = Expected(Nudge, says=("3 times", "nothing changed"))
+WARNED = Expected(Nudge, says=("Warning", "4 times"))
+REPETITION = [
+    pytest.param(reads(2), {}, GOES_ON, id="twice-the-same-is-nothing"),
+    pytest.param(reads(3), {}, TWICE, id="the-third-identical-read-is-nudged"),
+    pytest.param(reads(4), {}, WARNED, id="the-fourth-is-a-warning"),
+    pytest.param(
+        reads(5), {}, Expected(Nudge, says=("Warning", "5 times")), id="the-fifth-warns-again"
+    ),
+    pytest.param(reads(6), {}, GOES_ON, id="then-the-guard-speaks"),
+    pytest.param(reads(3), {"nudge_at": 0}, GOES_ON, id="the-nudge-can-be-left-out"),
+    pytest.param(
+        reads(2).step(path="b.py").step(path="a.py"), {}, TWICE, id="others-in-between-do-not-help"
+    ),
+    pytest.param(
+        reads(2).steps(9, path="b.py").step(path="a.py"),
+        {},
+        GOES_ON,
+        id="what-is-older-than-the-window-is-forgotten",
+    ),
+    pytest.param(reads(3).step(path="b.py"), {}, GOES_ON, id="something-else-now-is-no-repetition"),
+    pytest.param(reads(2).then(APPLIED).step(path="a.py"), {}, GOES_ON, id="an-edit-in-between"),
+    pytest.param(
+        reads(2).then(APPLIED.model_copy(update={"status": "refused"})).step(path="a.py"),
+        {},
+        TWICE,
+        id="a-refused-edit-changes-nothing",
+    ),
+    pytest.param(
+        reads(2).then(PromptQueued(text="Look again.", kind="steer")).step(path="a.py"),
+        {},
+        GOES_ON,
+        id="the-users-words-in-between",
+    ),
+    pytest.param(
+        reads(2).then(*answered("ask_user", "yes")).step(path="a.py"),
+        {},
+        GOES_ON,
+        id="the-users-answer-in-between",
+    ),
+    pytest.param(
+        reads(2).step("run_command", command="make", effect=Effect.EXECUTE).step(path="a.py"),
+        {},
+        GOES_ON,
+        id="a-new-command-in-between",
+    ),
+    pytest.param(
+        Told().steps(4, "run_command", command="make", effect=Effect.EXECUTE),
+        {},
+        WARNED,
+        id="the-same-command-over-and-over",
+    ),
+    pytest.param(
+        Told().step(path="a.py", version="1").steps(2, path="a.py", version="2"),
+        {},
+        GOES_ON,
+        id="another-version-of-the-file",
+    ),
+    pytest.param(
+        reads(2).step(path="a.py", error=ErrorKind.TIMEOUT).step(path="a.py"),
+        {},
+        GOES_ON,
+        id="an-error-that-passes-by-itself",
+    ),
+    pytest.param(
+        Told().step(path="./a.py").step(file_path="a.py").step(path="lib/../a.py"),
+        {},
+        TWICE,
+        id="the-same-file-in-other-spellings",
+    ),
+    pytest.param(
+        Told().step("grep", pattern="x").step("grep", pattern="y").step("grep", pattern="z"),
+        {},
+        GOES_ON,
+        id="other-arguments-are-other-calls",
+    ),
+    pytest.param(
+        reads(3).then(PolicySilenced(origin="repetition")), {}, GOES_ON, id="unless-it-is-silenced"
+    ),
+    pytest.param(Told().then(prepared(), said("Done.")), {}, GOES_ON, id="answers-without-calls"),
+]
+
+
+@pytest.mark.parametrize("told, options, expected", REPETITION)
+async def test_a_call_made_again_and_again_is_told(told: Told, options, expected) -> None:
+    await check(Repetition(RepetitionOptions(**options)), view_of(*told.events), expected)
+
+
+async def test_each_repetition_is_told_once() -> None:
+    told = reads(3)
+    verdict = await Repetition().check(view_of(*told.events))
+    told.then(told_as(view_of(*told.events), verdict))
+    await check(Repetition(), view_of(*told.events), GOES_ON)
+    await check(Repetition(), view_of(*told.step(path="a.py").events), WARNED)
+
+
+async def test_after_a_change_the_same_repetition_is_told_anew() -> None:
+    told = reads(3)
+    verdict = await Repetition().check(view_of(*told.events))
+    told.then(told_as(view_of(*told.events), verdict), APPLIED).steps(3, path="a.py")
+    await check(Repetition(), view_of(*told.events), TWICE)
+
+
+REFUSED = Expected(Deny, says=("5 times", "not carried out"))
+GUARD = [
+    pytest.param(reads(5), {}, Expected(Allow), id="the-fifth-runs"),
+    pytest.param(reads(6), {}, REFUSED, id="the-sixth-is-refused"),
+    pytest.param(reads(7), {}, Expected(Deny, says=("6 times",)), id="and-every-one-after-it"),
+    pytest.param(reads(6), {"refuse_at": 0}, Expected(Allow), id="unless-that-is-switched-off"),
+    pytest.param(
+        reads(5).then(APPLIED).step(path="a.py"), {}, Expected(Allow), id="not-after-an-edit"
+    ),
+    pytest.param(reads(6).step(path="b.py"), {}, Expected(Allow), id="another-call-runs"),
+    pytest.param(reads(3), {"refuse_at": 3}, Expected(Deny, says=("2 times",)), id="from-a-setting"),
+]
+
+
+@pytest.mark.parametrize("told, options, expected", GUARD)
+async def test_from_the_sixth_time_the_call_is_refused(told: Told, options, expected) -> None:
+    await check(RepeatedCall(RepeatedCallOptions(**options)), view_of(*told.events), expected)
+
+
+async def test_a_call_that_streams_counts_before_its_answer_is_there() -> None:
+    view = view_of(*reads(5).events)
+    tool = UpdatePlan()
+    coming = call_of("read_file", '{"path": "a.py"}', id="cal_new")
+    planned = PlannedCall(coming, tool, tool.Arguments(items=[{"text": "x"}]))
+    REFUSED.hold(await RepeatedCall().judge(planned, view))
+
+
+SAME = [
+    pytest.param("read_file", '{"path": "a"}', "read_file", '{ "path": "./a" }', True, id="path"),
+    pytest.param(
+        "run_command", '{"command": "make  test"}', "run_command", '{"command": "make test"}', True,
+        id="white-space-in-commands",
+    ),
+    pytest.param(
+        "run_command", '{"command": "cat a.py"}', "read_file", '{"path": "a.py"}', True, id="cat"
+    ),
+    pytest.param(
+        "run_command", '{"command": "head -n 5 a.py"}', "run_command", '{"command": "tail a.py"}',
+        True, id="head-and-tail",
+    ),
+    pytest.param(
+        "run_command", '{"command": "cat a.py | wc"}', "run_command", '{"command": "cat a.py"}',
+        False, id="a-pipe-is-another-command",
+    ),
+    pytest.param(
+        "run_command", '{"command": "make", "timeout_s": 5}', "run_command", '{"command": "make"}',
+        True, id="time-limits-do-not-count",
+    ),
+    pytest.param("t", '{"a": 1, "b": null}', "t", '{"a": 1}', True, id="null-is-nothing"),
+    pytest.param("t", '{"a": 1}', "u", '{"a": 1}', False, id="another-tool"),
+    pytest.param("t", '{"a": ', "t", ' {"a":  ', True, id="broken-json-by-its-words"),
+    pytest.param("t", "[1]", "t", "[2]", False, id="no-object"),
+    pytest.param("t", "", "t", "{}", True, id="no-arguments"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tool, arguments, other_tool, other, same", SAME)
+def test_calls_are_the_same_however_they_are_written(
+    tool, arguments, other_tool, other, same
+) -> None:
+    prints = call_fingerprint(tool, arguments), call_fingerprint(other_tool, other)
+    assert (prints[0] == prints[1]) is same
+
+
+SIGNATURES = [
+    pytest.param("There is no tool 'a'. The tools are: x.", ErrorKind.STRUCTURAL, "unknown tool"),
+    pytest.param("a.py does not exist.", ErrorKind.RUNTIME, "path"),
+    pytest.param("rm: x: Permission denied", ErrorKind.RUNTIME, "permission"),
+    pytest.param("curl: connection refused", ErrorKind.RUNTIME, "connection"),
+    pytest.param("It timed out.", ErrorKind.RUNTIME, "timeout"),
+    pytest.param("anything", ErrorKind.TIMEOUT, "timeout"),
+    pytest.param("no", ErrorKind.DENIED, "permission: t"),
+    pytest.param("Line 12: 'x' is odd.", ErrorKind.RUNTIME, "t runtime: line 0: '…' is odd."),
+]
+
+
+@pytest.mark.parametrize("text, error, signature", SIGNATURES)
+def test_errors_are_compared_by_class_or_by_words(text, error, signature) -> None:
+    assert error_signature("t", error, text) == signature
+
+
+def missing(*names: str) -> Told:
+    told = Told()
+    for name in names:
+        told.step(path=name, error=ErrorKind.RUNTIME, text=f"{name} does not exist.")
+    return told
+
+
+ASKED = Expected(Escalate, StopReason.LOOP_DETECTED)
+SAME_ERROR = [
+    pytest.param(missing("a", "b"), {}, GOES_ON, id="two-steps-are-borne"),
+    pytest.param(missing("a", "b", "c"), {}, ASKED, id="the-third-step-asks-the-person"),
+    pytest.param(missing("a", "b").step(path="z"), {}, GOES_ON, id="a-good-step-breaks-the-row"),
+    pytest.param(
+        missing("a", "b").step(path="z").step(path="c", error=ErrorKind.RUNTIME, text="not found"),
+        {},
+        GOES_ON,
+        id="and-the-row-begins-anew",
+    ),
+    pytest.param(
+        missing("a", "b").step("grep", pattern="(", error=ErrorKind.RUNTIME, text="bad pattern"),
+        {},
+        GOES_ON,
+        id="another-error-breaks-the-row",
+    ),
+    pytest.param(
+        missing("a", "b", "c").then(*answered("same_error")),
+        {},
+        GOES_ON,
+        id="after-continue-it-counts-anew",
+    ),
+    pytest.param(
+        missing("a", "b", "c").then(*answered("low_confidence")),
+        {},
+        ASKED,
+        id="the-answer-to-another-question-does-not-count",
+    ),
+    pytest.param(missing("a", "b", "c"), {"max_repeats": 0}, GOES_ON, id="it-can-be-switched-off"),
+    pytest.param(missing("a", "b"), {"max_repeats": 2}, ASKED, id="the-number-is-a-setting"),
+    pytest.param(
+        Told().steps(3, path="a", error=ErrorKind.CANCELLED, text="x"),
+        {},
+        GOES_ON,
+        id="what-was-cancelled-is-not-the-models-error",
+    ),
+]
+
+
+@pytest.mark.parametrize("told, options, expected", SAME_ERROR)
+async def test_the_same_error_step_after_step_asks_the_person(
+    told: Told, options, expected
+) -> None:
+    await check(SameError(SameErrorOptions(**options)), view_of(*told.events), expected)
+
+
+def failures(count: int) -> Told:
+    told = Told()
+    for number in range(count):
+        told.step("grep", pattern=f"{number}", error=ErrorKind.RUNTIME, text=f"odd {number}")
+    return told
+
+
+OPEN = Expected(TextOnly, says=("last 5 tool calls",))
+THOUGHT = RequestPrepared(step_id="stp_t", number=9, text_only=True)
+CIRCUIT = [
+    pytest.param(failures(4), {}, GOES_ON, id="four-failures-are-borne"),
+    pytest.param(failures(5), {}, OPEN, id="five-take-the-tools-away"),
+    pytest.param(failures(4).step(path="a"), {}, GOES_ON, id="a-good-call-sets-it-back"),
+    pytest.param(failures(5).then(THOUGHT), {}, GOES_ON, id="after-the-thought-it-counts-anew"),
+    pytest.param(
+        Told().then(*failures(5).events, THOUGHT, *failures(5).events),
+        {},
+        Expected(CloseOut, StopReason.LOOP_DETECTED, ("second time",)),
+        id="the-second-time-closes-the-turn",
+    ),
+    pytest.param(failures(5), {"max_failures": 0}, GOES_ON, id="it-can-be-switched-off"),
+]
+
+
+@pytest.mark.parametrize("told, options, expected", CIRCUIT)
+async def test_failures_in_a_row_take_the_tools_away(told: Told, options, expected) -> None:
+    await check(FailureCircuit(FailureCircuitOptions(**options)), view_of(*told.events), expected)
+
+
+async def test_an_answer_without_tools_is_followed_by_one_with_them() -> None:
+    thought = (*failures(5).events, THOUGHT, said("I guessed."))
+    await check(TextOnlyAnswer(), view_of(*thought), Expected(Nudge, says=("call tools again",)))
+
+
+async def test_an_answer_that_could_have_called_tools_passes() -> None:
+    await check(TextOnlyAnswer(), view_of(prepared(), said("Done.")), Expected(Pass))
+
+
+def looked(*names: str) -> Told:
+    told = Told()
+    for name in names:
+        told.step(path=name, version="1")
+    return told
+
+
+TEN = [f"f{number}.py" for number in range(10)]
+MAKE_IT = Expected(Nudge, says=("make the first edit now",))
+EXPLORATION = [
+    pytest.param(looked(*TEN[:9]), "Fix the parser.", {}, GOES_ON, id="nine-files-are-borne"),
+    pytest.param(looked(*TEN), "Fix the parser.", {}, MAKE_IT, id="the-tenth-file-is-nudged"),
+    pytest.param(looked(*TEN), "What does it do?", {}, GOES_ON, id="a-question-may-read-on"),
+    pytest.param(looked(*TEN), "Explain how to fix it.", {}, GOES_ON, id="so-may-an-explanation"),
+    pytest.param(
+        looked(*TEN).then(APPLIED), "Fix it.", {}, GOES_ON, id="after-an-edit-it-is-silent"
+    ),
+    pytest.param(
+        looked(*TEN), "Fix it.", {"max_files": 0}, GOES_ON, id="the-files-can-be-left-out"
+    ),
+    pytest.param(
+        looked("a.py").steps(14, "grep", pattern="x"),
+        "Fix it.",
+        {},
+        Expected(Nudge, says=("hardly seen a new file",)),
+        id="fifteen-steps-with-nothing-new-are-nudged",
+    ),
+    pytest.param(
+        looked("a.py").steps(12, "grep", pattern="x").then(*looked("b.py", "c.py").events),
+        "Fix it.",
+        {},
+        GOES_ON,
+        id="two-new-files-lately-are-progress",
+    ),
+    pytest.param(
+        looked("a.py").steps(13, "grep", pattern="x"), "Fix it.", {}, GOES_ON, id="14-steps"
+    ),
+]
+
+
+@pytest.mark.parametrize("told, prompt, options, expected", EXPLORATION)
+async def test_looking_without_changing_is_nudged(told: Told, prompt, options, expected) -> None:
+    view = view_of(*told.events, prompt=prompt)
+    await check(Exploration(ExplorationOptions(**options)), view, expected)
+
+
+async def test_plan_mode_may_look_for_as_long_as_it_likes() -> None:
+    view = view_of(*looked(*TEN).events, prompt="Fix it.", mode=Mode.PLAN)
+    await check(Exploration(), view, GOES_ON)
+
+
+async def test_looking_is_nudged_once() -> None:
+    told = looked(*TEN)
+    verdict = await Exploration().check(view_of(*told.events, prompt="Fix it."))
+    told.then(told_as(view_of(*told.events), verdict))
+    await check(Exploration(), view_of(*told.events, prompt="Fix it."), GOES_ON)
+
+
+PLAN = PlanUpdated(items=(PlanItem(text="test it", status=PlanStatus.PENDING),))
+WRAP_UP = [
+    pytest.param((), GOES_ON, id="nobody-asked"),
+    pytest.param(
+        (WrapUpRequested(by="panel"),),
+        Expected(CloseOut, StopReason.COMPLETED, ("panel",)),
+        id="with-nothing-open-the-turn-counts-as-done",
+    ),
+    pytest.param(
+        (PLAN, WrapUpRequested(by="panel")),
+        Expected(CloseOut, StopReason.OPEN_TASKS),
+        id="with-an-open-plan-it-is-partial",
+    ),
+]
+
+
+@pytest.mark.parametrize("happened, expected", WRAP_UP)
+async def test_who_asks_to_finish_gets_an_end(happened, expected) -> None:
+    await check(WrapUp(), view_of(*happened), expected)
+
+
+async def test_words_with_a_decision_count_as_the_users_words() -> None:
+    answer = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note="Use b.py.")
+    told = reads(2).then(ApprovalResolved(approval_id="apr_1", answer=answer)).step(path="a.py")
+    await check(Repetition(), view_of(*told.events), GOES_ON)
