@@ -42,7 +42,6 @@ from agent_ls.policies.injections.recitation import Recitation
 from agent_ls.policies.guards.offered_tools import OfferedTools
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
 from agent_ls.policies.guards.repeated_call import RepeatedCall
-from agent_ls.policies.guards.repeated_call import RepeatedCall
 from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.recoveries.continuation import Continuation
 from agent_ls.policies.recoveries.empty import Empty
