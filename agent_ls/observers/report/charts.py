@@ -9,7 +9,7 @@ from agent_ls.observers.report.html import Html, tag
 from agent_ls.observers.report.words import counted, duration, money, tokens
 from agent_ls.observers.trace import StepTrace
 
-_LEFT, _RIGHT, _TOP = 64.0, 16.0, 8.0
+_LEFT, _RIGHT, _TOP = 78.0, 16.0, 8.0
 _ROW, _BETWEEN = 62.0, 26.0
 _MIN_WIDTH, _PER_STEP, _MAX_BAR = 960.0, 12.0, 46.0
 

@@ -19,6 +19,8 @@ _STYLE = Path(__file__).with_name("style.css")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 _TEXTS_BYTES = 900_000
 """Roughly what the texts of all calls and steps together may take."""
+_FILES = 15
+"""Of the changed files so many are listed; the others are folded up."""
 _MOST, _LEAST = 8_000, 500
 _LEGEND = (
     ("model", "model"),
@@ -189,13 +191,18 @@ def _files(turn: TurnTrace, name: str) -> Html | None:
                 counts[2] += 1
     if not changed:
         return None
-    rows = (
+    rows = [
         tag("li", tag("code", path), sizes(added, removed),
             tag("span", counted(edits, "edit"), class_="quiet"))
         for path, (added, removed, edits) in sorted(changed.items())
-    )  # fmt: skip
-    return tag("section", tag("h2", f"{name}Files changed"), tag("ul", *rows, class_="files"),
-               class_="card")  # fmt: skip
+    ]  # fmt: skip
+    first = tag("ul", *rows[:_FILES], class_="files")
+    rest = rows[_FILES:]
+    more = None
+    if rest:
+        words = tag("summary", f"{counted(len(rest), 'more file')}")
+        more = tag("details", words, tag("ul", *rest, class_="files"), class_="long")
+    return tag("section", tag("h2", f"{name}Files changed"), first, more, class_="card")
 
 
 def _decisions(turn: TurnTrace, anchor: str, name: str) -> Html | None:

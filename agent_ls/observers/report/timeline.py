@@ -11,7 +11,7 @@ from agent_ls.observers.report.timescale import TimeScale
 from agent_ls.observers.report.words import counted, duration
 from agent_ls.observers.trace import CallTrace, Note, Span, StepTrace, TurnTrace
 
-_LEFT, _RIGHT, _TOP = 64.0, 16.0, 30.0
+_LEFT, _RIGHT, _TOP = 78.0, 16.0, 30.0
 _BAR, _GAP = 16.0, 5.0
 _PER_STEP = 22.0
 _MIN_WIDTH, _MAX_WIDTH = 960.0, 6_000.0
