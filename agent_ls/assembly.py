@@ -13,16 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls import catalogue
+from agent_ls.domain.agents import REPORT_FORMAT, AgentLimits, Allowance
+from agent_ls.domain.calls import Effect
 from agent_ls.domain.errors import bug
 from agent_ls.domain.ids import Ids
+from agent_ls.domain.modes import Mode
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.ports import CompileChecks, Provider, Root, Workspace
+from agent_ls.loop.ports import Approver, CompileChecks, Provider, Root, Workspace
+from agent_ls.loop.recorder import Recorder
 from agent_ls.processes.launching import get_ready
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
+from agent_ls.session.agent_kinds import agent_kinds, own_kinds
+from agent_ls.session.children import ChildOrder, ChildPorts, Children
 from agent_ls.session.sessions import Sessions
-from agent_ls.settings import Settings, store_place
+from agent_ls.settings import Settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
 from agent_ls.tools.spec import parameters_of
 from agent_ls.workspace.disk import DiskWorkspace
@@ -97,14 +103,7 @@ async def open_sessions(
         workspace=workspace,
         clock=clock,
         ids=ids,
-        build_kit=lambda approver, recorder: _kit(
-            settings,
-            {
-                **ports,
-                "approver": approver,
-                "adviser": SideModel(recorder, host, clock, settings.models),
-            },
-        ),
+        build_kit=lambda approver, recorder: _session_kit(settings, ports, approver, recorder),
         mode=settings.mode,
         model=settings.model,
         is_attended=is_attended,
@@ -118,13 +117,85 @@ def _compile_checks(settings: Settings, workspace: Workspace) -> CompileChecks:
     return catalogue.COMPILE_CHECKS(tuple(checkers), workspace)
 
 
-def _kit(settings: Settings, ports: Mapping[str, Any]) -> Kit:
+def _session_kit(
+    settings: Settings, ports: Mapping[str, Any], approver: Approver, recorder: Recorder
+) -> Kit:
+    """Return the kit of a person's session, which can start sub-agents."""
+    # A few small files; a folder may have come to be trusted since the last session.
+    kinds = agent_kinds(user_file().parent / "agents", ports["workspace"].roots)
+    budget = _policies(settings)["budget"]
+    children = Children(
+        recorder=recorder,
+        approver=approver,
+        ports=ChildPorts(ports["store"], ports["clock"], ports["ids"], ports["claims"]),
+        kinds_of=kinds,
+        limits=_agent_limits(settings),
+        turn_limit=Allowance(budget.max_tokens, budget.max_cost_usd),
+        build_kit=lambda order: _child_kit(settings, ports, order),
+    )
+    own = _ports_of(settings, ports, approver, recorder)
+    role = f"{catalogue.ROLE}{own_kinds(kinds)}"
+    return _kit(settings, {**own, "children": children}, catalogue.TOOLS, role)
+
+
+def _child_kit(settings: Settings, ports: Mapping[str, Any], order: ChildOrder) -> Kit:
+    """Return the kit of a sub-agent: its kind's role and tools, and limits of its own."""
+    kind = order.kind
+    tools = [
+        part
+        for part in catalogue.TOOLS
+        if part.name in kind.tools
+        and (part.effect is Effect.READ or order.mode is not Mode.PLAN)
+        and part is not catalogue.DELEGATE
+    ]
+    own = _ports_of(settings, ports, order.approver, order.recorder)
+    role = f"{kind.role.strip()}\n\n{REPORT_FORMAT}"
+    kit = _kit(_narrowed(settings, order), own, tools, role)
+    return dataclasses.replace(kit, closing=f"Do not call tools. {REPORT_FORMAT}")
+
+
+def _narrowed(settings: Settings, order: ChildOrder) -> Settings:
+    """Return the settings with a sub-agent's limits in place of a turn's."""
+    policies = _policies(settings)
+    share = {"max_tokens": order.allowance.tokens, "max_cost_usd": order.allowance.cost_usd}
+    steps = order.kind.max_steps or _agent_limits(settings).max_steps
+    changed = {
+        "budget": policies["budget"].model_copy(update=share),
+        "step_limit": policies["step_limit"].model_copy(update={"max_steps": steps}),
+        # Its time is kept by who started it: it stands still while it waits for a person.
+        "wall_clock": policies["wall_clock"].model_copy(update={"limit_s": 0.0}),
+    }
+    narrowed = settings.policies.model_copy(update=changed)
+    return settings.model_copy(update={"policies": narrowed})
+
+
+def _policies(settings: Settings) -> dict[str, Any]:
+    """Return the policies' options by name: their type is composed at run time."""
+    return dict(settings.policies)
+
+
+def _agent_limits(settings: Settings) -> AgentLimits:
+    limits: AgentLimits = dict(settings.tools)["delegate"]
+    return limits
+
+
+def _ports_of(
+    settings: Settings, ports: Mapping[str, Any], approver: Approver, recorder: Recorder
+) -> dict[str, Any]:
+    """Return the ports with those that belong to one session."""
+    adviser = SideModel(recorder, ports["provider"], ports["clock"], settings.models)
+    return {**ports, "approver": approver, "adviser": adviser}
+
+
+def _kit(
+    settings: Settings, ports: Mapping[str, Any], tool_parts: Iterable[type[Any]], role: str
+) -> Kit:
     """Return one session's kit, in the catalogue's order."""
 
     def built(parts: Iterable[type[Any]], options: object) -> tuple[Any, ...]:
         return tuple(_part(part, ports, options) for part in parts)
 
-    tools = built(catalogue.TOOLS, settings.tools)
+    tools = built(tool_parts, settings.tools)
     return Kit(
         options=settings.loop,
         models=settings.models,
@@ -135,7 +206,7 @@ def _kit(settings: Settings, ports: Mapping[str, Any]) -> Kit:
         store=ports["store"],
         approver=ports["approver"],
         hooks=ports["hooks"],
-        role=catalogue.ROLE,
+        role=role,
         tools={tool.name: tool for tool in tools},
         specs=tuple(map(catalogue.spec_of, tools)),
         checks=built(catalogue.CHECKS, settings.policies),

@@ -22,27 +22,27 @@ from agent_ls.policies.checks.step_limit import StepLimit
 from agent_ls.policies.checks.wall_clock import WallClock
 from agent_ls.policies.checks.wrap_up import WrapUp
 from agent_ls.policies.compactors.window import Window
+from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
 from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.post_edit import PostEdit
 from agent_ls.policies.followups.truncate_result import TruncateResult
 from agent_ls.policies.gates.compile import Compile
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
-from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
 from agent_ls.policies.gates.open_tasks import OpenTasks
 from agent_ls.policies.gates.text_only import TextOnlyAnswer
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.file_claim import FileClaim
+from agent_ls.policies.guards.offered_tools import OfferedTools
 from agent_ls.policies.guards.path_guard import PathGuard
+from agent_ls.policies.guards.repeated_call import RepeatedCall
+from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
 from agent_ls.policies.injections.orientation import Orientation
 from agent_ls.policies.injections.phase_hints import PhaseHints
 from agent_ls.policies.injections.recitation import Recitation
-from agent_ls.policies.guards.offered_tools import OfferedTools
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
-from agent_ls.policies.guards.repeated_call import RepeatedCall
-from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.recoveries.continuation import Continuation
 from agent_ls.policies.recoveries.empty import Empty
 from agent_ls.policies.recoveries.fatal_error import FatalError
@@ -54,6 +54,7 @@ from agent_ls.policies.recoveries.truncated_call import TruncatedCall
 from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.model_host import ModelHost, ModelHostOptions
 from agent_ls.tools.ask_user import AskUser
+from agent_ls.tools.delegate import Delegate
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.diagnostics import Diagnostics
 from agent_ls.tools.edit_file import EditFile
@@ -152,8 +153,12 @@ TOOLS: tuple[type[Any], ...] = (
     Diagnostics,
     UpdatePlan,
     AskUser,
+    Delegate,
 )
 """What the model can call, in the order it reads about them."""
+
+DELEGATE = Delegate
+"""Only a person's session has it: sub-agents start no more of them."""
 
 CHECKERS: tuple[type[Any], ...] = (Ruff, Tsc)
 """Compile gates and the diagnostics tool run those that handle the file."""

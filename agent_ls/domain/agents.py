@@ -89,7 +89,8 @@ def _sentences(value: object) -> object:
     """Take one sentence for a list of it, and whatever else was said as text."""
     if value is None or value == "":
         return ()
-    found = cast("list[object]", value) if isinstance(value, list) else [value]
+    is_many = isinstance(value, list | tuple)
+    found = cast("list[object]", value) if is_many else [value]
     return tuple(one if isinstance(one, str) else json.dumps(one) for one in found)
 
 
@@ -175,7 +176,8 @@ class ChildResult:
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         lines = [f"{self.kind}: {status} ({self.stop}), {steps}."]
         if self.why:
-            lines.append(self.why[:_MAX_CHARS])
+            # What follows the first sentence is for a person who could change settings.
+            lines.append(self.why.partition(". ")[0].rstrip(".")[:_MAX_CHARS] + ".")
         if self.files:
             lines.append(f"changed: {', '.join(self.files)}")
         return "\n".join([*lines, str(self.report) or "It reported nothing."])

@@ -11,20 +11,29 @@ import posixpath
 from agent_ls.domain.calls import Effect
 from agent_ls.loop.sockets import PlannedCall
 
+_ALONE = frozenset({Effect.EXECUTE, Effect.DELEGATE})
+
 
 def conflicts(later: PlannedCall, earlier: PlannedCall) -> bool:
     """Say whether ``later`` must wait until ``earlier``, written before it, is finished."""
     effects = {later.effect, earlier.effect}
     if effects == {Effect.READ}:
         return False
-    if effects & {Effect.EXECUTE, Effect.DELEGATE}:
+    if not all(map(_is_apart, (later, earlier))):
         return True
+    if effects & _ALONE:
+        return False
     mine, others = _places(later), _places(earlier)
     # A call that names no file looks at, or changes, everything.
     return not mine or not others or any(_overlap(a, b) for a in mine for b in others)
 
 
-def _places(planned: PlannedCall) -> list[str]:
+def _is_apart(planned: PlannedCall) -> bool:
+    """Say whether the call may run beside others; those that can do anything must say so."""
+    return planned.effect not in _ALONE or getattr(planned.arguments, "independent", False) is True
+
+
+def _places(planned: Claimant) -> list[str]:
     return [posixpath.normpath(path.replace("\\", "/")) for path in planned.paths]
 
 

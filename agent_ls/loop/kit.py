@@ -39,3 +39,5 @@ class Kit:
     guards: tuple[Guard, ...]
     follow_ups: tuple[FollowUp, ...]
     gates: tuple[Gate, ...]
+    closing: str = ""
+    """How a turn that must end asks for its last words; empty: for a person."""

@@ -52,7 +52,8 @@ def _asked(turn: Turn, stop: StopReason) -> str:
     """Return what the model is told: what who asked for the end wants to hear, else the usual."""
     requests = list(turn.view.each(WrapUpRequested))
     if not requests:
-        return _ASK.format(why=WORDS.get(stop, "The turn ends here."))
+        why = WORDS.get(stop, "The turn ends here.")
+        return f"{why} {turn.kit.closing}" if turn.kit.closing else _ASK.format(why=why)
     return requests[-1].text or _ASK.format(why="You are asked to come to an end now.")
 
 

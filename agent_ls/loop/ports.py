@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from agent_ls.domain.agents import ChildResult
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
 from agent_ls.domain.events import Ephemeral, StoredEvent
@@ -290,6 +291,20 @@ class SessionSummary:
     status: str
     """Status of the last turn; ``running`` with an expired lease means it was cut off."""
     cost_usd: float
+
+
+class ChildTurns(Protocol):
+    """Sub-agents: turns of their own, in sessions of their own."""
+
+    async def run(
+        self, call_id: str, kind: str, task: str, show: Callable[[str], None]
+    ) -> ChildResult:
+        """Let one carry out the task and return what it reports; ``show`` gets what it does.
+
+        Cancelling ends it first.
+        Errors: ``ToolError`` when there is no such kind, or too little left to spend.
+        """
+        ...
 
 
 class Claims(Protocol):

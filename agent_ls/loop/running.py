@@ -9,7 +9,7 @@ import logging
 from collections.abc import Coroutine
 
 from agent_ls.domain.approvals import Question
-from agent_ls.domain.calls import ErrorKind, ToolResult
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed, EditApplied, EditIntended
@@ -27,7 +27,9 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     """
     call_id = planned.call.id
     started_s = turn.kit.clock.monotonic_s()
-    limit_s = turn.kit.options.tool_timeout_s
+    # A delegated turn has limits of its own, which stand still while it waits for a person.
+    is_turn = planned.effect is Effect.DELEGATE
+    limit_s = None if is_turn else turn.kit.options.tool_timeout_s
     try:
         async with asyncio.timeout(limit_s):
             output = await _plan_and_apply(planned, turn)
@@ -38,7 +40,7 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     except WorkspaceError as error:
         output = ToolOutput(str(error), ErrorKind.RUNTIME)
     except TimeoutError:
-        output = ToolOutput(f"It did not end within {limit_s:.0f} s.", ErrorKind.TIMEOUT)
+        output = ToolOutput(f"It did not end within {limit_s:g} s.", ErrorKind.TIMEOUT)
     except StoreError:
         raise
     except Exception as error:

@@ -16,6 +16,7 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports import Clock, SessionSummary, Store, Workspace
 from agent_ls.loop.recorder import Recorder
+from agent_ls.session.child_ends import settle_children
 from agent_ls.session.repair import repair
 from agent_ls.session.session import BuildKit, Session
 
@@ -93,6 +94,7 @@ class Sessions:
                         f"there is no session {session_id}; list them to see which are"
                     )
                 recorder = Recorder(session_id, self._store, self._clock, journal)
+                await settle_children(recorder, self._workspace, self._store, self._clock)
                 await repair(recorder, self._workspace, self._store)
             except BaseException:
                 await self._store.release(session_id, self._owner)

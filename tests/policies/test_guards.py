@@ -341,10 +341,11 @@ FOREIGN = [
     pytest.param(Mode.ASK, Effect.READ, ALLOWED, id="a-read"),
     pytest.param(Mode.ASK, Effect.WRITE, ASKED, id="a-write"),
     pytest.param(Mode.ASK, Effect.EXECUTE, ASKED, id="an-execution"),
-    pytest.param(Mode.ASK, Effect.DELEGATE, ASKED, id="a-delegation"),
+    pytest.param(Mode.ASK_ALL, Effect.DELEGATE, ASKED, id="a-delegation-where-all-asks"),
+    pytest.param(Mode.ASK, Effect.DELEGATE, ALLOWED, id="a-delegation"),
     pytest.param(Mode.ACCEPT_EDITS, Effect.EXECUTE, ASKED, id="an-execution-with-edits-accepted"),
-    pytest.param(Mode.ACCEPT_EDITS, Effect.DELEGATE, ASKED, id="a-delegation-with-edits-accepted"),
-    pytest.param(Mode.PLAN, Effect.DELEGATE, DENIED, id="a-delegation-in-plan-mode"),
+    pytest.param(Mode.PLAN, Effect.DELEGATE, ALLOWED, id="a-delegation-in-plan-mode"),
+    pytest.param(Mode.PLAN, Effect.EXECUTE, DENIED, id="an-execution-in-plan-mode"),
 ]
 
 

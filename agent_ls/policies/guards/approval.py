@@ -14,6 +14,8 @@ from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
 from agent_ls.safety.command_calls import decide_call
 
+_JUDGED_LATER = frozenset({Effect.DELEGATE})
+"""A sub-agent has no more rights than who starts it, and each of its calls is judged."""
 _WORDS = {
     Effect.READ: "reads",
     Effect.WRITE: "changes files",
@@ -41,16 +43,17 @@ class Approval:
                 # Whoever chose this mode wants to see each call: no grant answers for them.
                 return Ask(f"Mode ask-all: {_what(planned)}.", broad=False)
             case Mode.ASK:
-                return await self._unless_free(planned, view, free={Effect.READ})
+                return await self._unless_free(planned, view, free=_JUDGED_LATER | {Effect.READ})
             case Mode.ACCEPT_EDITS:
-                return await self._unless_free(planned, view, free={Effect.READ, Effect.WRITE})
+                free = _JUDGED_LATER | {Effect.READ, Effect.WRITE}
+                return await self._unless_free(planned, view, free=free)
             case Mode.AUTO:
                 return Allow()
             case _:
                 assert_never(view.mode)
 
     async def _unless_free(
-        self, planned: PlannedCall, view: TurnView, *, free: set[Effect]
+        self, planned: PlannedCall, view: TurnView, *, free: frozenset[Effect]
     ) -> GuardVerdict:
         """Ask for what is not free in this mode, does more than read, and was not granted."""
         if planned.effect in free:
@@ -67,7 +70,7 @@ class Approval:
 
 def _plan(planned: PlannedCall) -> GuardVerdict:
     """Let reads through; the rest belongs into the plan."""
-    if planned.effect is Effect.READ:
+    if planned.effect in _JUDGED_LATER | {Effect.READ}:
         return Allow()
     return Deny(
         f"{planned.tool.name} {_WORDS[planned.effect]}, and the session is in plan mode. "

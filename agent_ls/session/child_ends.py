@@ -1,0 +1,81 @@
+"""How a sub-agent's journal ends, and what its parent's says of it; after a crash too."""
+
+from __future__ import annotations
+
+from agent_ls.domain.agents import AgentReport, report_of
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.events import (
+    Answered,
+    ChildEnded,
+    ChildFile,
+    ChildStarted,
+    ToolCallFinished,
+    TurnEnded,
+)
+from agent_ls.domain.stops import STATUS, StopReason
+from agent_ls.loop.ports import Clock, Store, Workspace
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state import SessionState
+from agent_ls.session.repair import repair
+
+_DIED = "The process died while the sub-agent worked."
+
+
+def ended_of(state: SessionState, call_id: str, child_id: str, kind: str) -> ChildEnded:
+    """Return what a sub-agent's journal adds up to, for its parent's."""
+    turn = state.turn
+    if turn is None:
+        return ChildEnded(
+            call_id=call_id, child_id=child_id, kind=kind, stop=StopReason.CANCELLED, why=_DIED
+        )
+    ended = turn.ended
+    return ChildEnded(
+        call_id=call_id,
+        child_id=child_id,
+        kind=kind,
+        stop=ended.stop if ended else StopReason.ERROR,
+        why=ended.failure_reason if ended else "It broke off.",
+        report=report_of(ended.output) if ended else AgentReport(),
+        steps=sum(isinstance(one.event, Answered) for one in turn.events),
+        usage=state.usage,
+        files=tuple(
+            ChildFile(path=path, before_blob=file.before_blob, after_blob=file.after_blob)
+            for path, file in sorted(turn.touched.items())
+            if file.before_blob != file.after_blob
+        ),
+    )
+
+
+async def settle_children(
+    recorder: Recorder, workspace: Workspace, store: Store, clock: Clock
+) -> None:
+    """Record the end of the sub-agents that died with their parent's process; none goes on."""
+    turn = recorder.state.turn
+    events = [one.event for one in turn.events] if turn is not None else []
+    over = {event.child_id for event in events if isinstance(event, ChildEnded)}
+    for event in events:
+        if isinstance(event, ChildStarted) and event.child_id not in over:
+            journal = await store.load(event.child_id)
+            child = Recorder(event.child_id, store, clock, journal)
+            await repair(child, workspace, store)
+            await _break_off(child)
+            await recorder.emit(ended_of(child.state, event.call_id, event.child_id, event.kind))
+
+
+async def _break_off(child: Recorder) -> None:
+    """End a turn whose process died: every call gets a result, and the turn its end."""
+    turn = child.state.turn
+    if turn is None or turn.ended is not None:
+        return
+    for state in turn.open_calls:
+        result = ToolResult(call_id=state.call.id, text=_DIED, error=ErrorKind.INTERRUPTED)
+        await child.emit(ToolCallFinished(result=result, effect=state.effect or Effect.READ))
+    await child.emit(
+        TurnEnded(
+            turn_id=turn.turn_id,
+            stop=StopReason.CANCELLED,
+            status=STATUS[StopReason.CANCELLED],
+            output="",
+            failure_reason=_DIED,
+        )
+    )

@@ -1,0 +1,87 @@
+"""How the person sees a sub-agent: its questions as the parent's, its work as lines of output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
+from agent_ls.loop.ports import Approver, Clock
+
+_MAX_CHARS = 160
+
+
+class ChildApprover:
+    """Asks by way of the parent, so that one person is asked one thing at a time."""
+
+    def __init__(self, parent: Approver, kind: str, turn_id: str, clock: Clock) -> None:
+        """Take the parent's approver and turn, which the questions then belong to."""
+        self._parent = parent
+        self._kind = kind
+        self._turn_id = turn_id
+        self._clock = clock
+        self._waited_s = 0.0
+        self._waiting: dict[object, float] = {}
+
+    @property
+    def waited_s(self) -> float:
+        """Return how long the sub-agent has waited for the person, up to now."""
+        now_s = self._clock.monotonic_s()
+        return self._waited_s + sum(now_s - began_s for began_s in self._waiting.values())
+
+    async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Wait for the decision; the request says who wants it."""
+        reason = f"Sub-agent {self._kind}: {request.reason}"
+        told = request.model_copy(update={"reason": reason, "turn_id": self._turn_id})
+        with self._measured():
+            return await self._parent.approve(told)
+
+    async def ask(self, question: Question) -> QuestionAnswer:
+        """Wait for the answer; the question says who asks."""
+        text = f"Sub-agent {self._kind}: {question.text}"
+        told = question.model_copy(update={"text": text, "turn_id": self._turn_id})
+        with self._measured():
+            return await self._parent.ask(told)
+
+    @contextmanager
+    def _measured(self) -> Generator[None]:
+        key = object()
+        self._waiting[key] = self._clock.monotonic_s()
+        try:
+            yield
+        finally:
+            self._waited_s += self._clock.monotonic_s() - self._waiting.pop(key)
+
+
+class ChildLines:
+    """Shows what a sub-agent does, a line for each thing that matters."""
+
+    def __init__(self, kind: str, show: Callable[[str], None]) -> None:
+        """Take where the lines go."""
+        self._kind = kind
+        self._show = show
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Show the event's line, if it has one."""
+        if line := _line(stored.event):
+            self._show(f"[{self._kind}] {line[:_MAX_CHARS]}\n")
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Streamed pieces are not shown: several may work at once."""
+
+
+def _line(event: e.Event) -> str:
+    match event:
+        case e.ToolCallStarted(tool=tool, paths=paths):
+            return f"{tool} {' '.join(paths)}".rstrip()
+        case e.ToolCallFinished(result=result) if result.error is not None:
+            return f"{result.error}: {result.text.strip().partition(chr(10))[0]}"
+        case e.EditApplied(path=path, status=status):
+            return f"{path} {status} +{event.added_lines} -{event.removed_lines}"
+        case e.WrapUpRequested():
+            return "asked to finish"
+        case e.TurnEnded(stop=stop):
+            return f"ended: {stop}"
+        case _:
+            return ""

@@ -1,0 +1,307 @@
+"""The sub-agents of one session: each a turn of its own, in a session and a journal of its own.
+
+Owns their beginning, their time and their end; what a kind may do is in its kit, what one may
+spend in ``AgentLimits``. Source: seed 000 sub-agents, budget pool and blackboard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from agent_ls.domain.agents import REPORT_FORMAT, AgentKind, AgentLimits, Allowance, ChildResult
+from agent_ls.domain.errors import ToolError, bug
+from agent_ls.domain.events import (
+    AdvisoryRaised,
+    CancelRequested,
+    ChildEnded,
+    ChildStarted,
+    Ephemeral,
+    Event,
+    ModeChanged,
+    PolicySilenced,
+    SessionCreated,
+    StoredEvent,
+    TurnStarted,
+    WrapUpRequested,
+)
+from agent_ls.domain.ids import Ids
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.machine import run_turn
+from agent_ls.loop.ports import Approver, Claims, Clock, Store
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state import SessionState, TurnState
+from agent_ls.loop.turn import Turn
+from agent_ls.session.child_ends import ended_of
+from agent_ls.session.child_faces import ChildApprover, ChildLines
+
+T = TypeVar("T")
+
+_STRICTNESS = tuple(Mode)
+_BOARD_CHARS = 2_000
+_FINISH = f"Your time is over. Do not call tools. {REPORT_FORMAT}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChildOrder:
+    """What a child's kit is built for."""
+
+    kind: AgentKind
+    mode: Mode
+    allowance: Allowance
+    approver: Approver
+    recorder: Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class ChildPorts:
+    """What children need of the world besides their kit."""
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    claims: Claims
+
+
+@dataclass(slots=True)
+class _Child:
+    """One sub-agent while it runs."""
+
+    call_id: str
+    task: str
+    kind: AgentKind
+    mode: Mode
+    allowance: Allowance
+    recorder: Recorder
+    approver: ChildApprover
+    began_s: float
+    """On the monotonic clock."""
+    is_out_of_time: bool = False
+
+
+@dataclass(slots=True)
+class Children:
+    """The ``ChildTurns`` of one session; a reader of it, so that a child follows its mode."""
+
+    recorder: Recorder
+    """The parent's."""
+    approver: Approver
+    """The parent's."""
+    ports: ChildPorts
+    kinds_of: Mapping[str, AgentKind]
+    limits: AgentLimits
+    turn_limit: Allowance
+    """What a turn of the parent may spend."""
+    build_kit: Callable[[ChildOrder], Kit]
+    _running: dict[str, _Child] = field(default_factory=dict[str, _Child])
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    def __post_init__(self) -> None:
+        """Follow the parent."""
+        self.recorder.follow(self)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the names of the kinds there are."""
+        return tuple(self.kinds_of)
+
+    async def run(
+        self, call_id: str, kind: str, task: str, show: Callable[[str], None]
+    ) -> ChildResult:
+        """Let a sub-agent carry out the task, and return what it reports.
+
+        Cancelling ends the sub-agent first.
+        Errors: ``ToolError`` when there is no such kind, or too little left to spend.
+        """
+        child = self._planned(call_id, kind, task)
+        child.recorder.follow(ChildLines(kind, show))
+        try:
+            await self._begin(child)
+            await self._walk(child)
+        finally:
+            result = await _whole(self._end(child))
+        return result
+
+    def on_event(self, stored: StoredEvent) -> None:
+        """Tighten the children's mode with the parent's."""
+        if not isinstance(stored.event, ModeChanged):
+            return
+        for child in self._running.values():
+            mode = _strictest(stored.event.mode, child.kind.mode)
+            if mode is not child.recorder.state.mode:
+                self._later(child.recorder.emit(ModeChanged(mode=mode)))
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Nothing of what streams matters here."""
+
+    def _planned(self, call_id: str, name: str, task: str) -> _Child:
+        kind = self.kinds_of.get(name)
+        if kind is None:
+            raise ToolError(
+                f"There is no sub-agent {name!r}. The kinds are: {', '.join(self.kinds)}."
+            )
+        state = self.recorder.state
+        turn = _turn_of(state)
+        reserved = Allowance(
+            sum(one.allowance.tokens for one in self._running.values()),
+            sum(one.allowance.cost_usd for one in self._running.values()),
+        )
+        allowance = self.limits.share(self.turn_limit, turn.usage, reserved)
+        if allowance is None:
+            raise ToolError("What is left of the budget is too little to share: do it yourself.")
+        ports = self.ports
+        return _Child(
+            call_id=call_id,
+            task=task,
+            kind=kind,
+            mode=_strictest(state.mode, kind.mode),
+            allowance=allowance,
+            recorder=Recorder(ports.ids.new("ses"), ports.store, ports.clock),
+            approver=ChildApprover(self.approver, name, turn.turn_id, ports.clock),
+            began_s=ports.clock.monotonic_s(),
+        )
+
+    async def _begin(self, child: _Child) -> None:
+        state, recorder = self.recorder.state, child.recorder
+        self._running[recorder.session_id] = child
+        await self.recorder.emit(
+            ChildStarted(
+                call_id=child.call_id,
+                child_id=recorder.session_id,
+                kind=child.kind.name,
+                task=child.task,
+                mode=child.mode,
+                max_tokens=child.allowance.tokens,
+                max_cost_usd=child.allowance.cost_usd,
+            )
+        )
+        events: list[Event] = [
+            SessionCreated(
+                session_id=recorder.session_id,
+                roots=state.roots,
+                mode=child.mode,
+                model=child.kind.model or state.model,
+                agent=child.kind.name,
+                parent_id=state.session_id,
+                parent_call_id=child.call_id,
+            ),
+            *(PolicySilenced(origin=origin) for origin in sorted(state.silenced)),
+            TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=child.task + self._board()),
+        ]
+        for event in events:
+            await recorder.emit(event)
+
+    def _board(self) -> str:
+        """Return what sub-agents of this turn have found so far, for the next one."""
+        found = [
+            f"- {one.event.kind}: {finding}"
+            for one in _turn_of(self.recorder.state).events
+            if isinstance(one.event, ChildEnded)
+            for finding in one.event.report.findings
+        ]
+        if not found:
+            return ""
+        return f"\n\nOther sub-agents have found:\n{chr(10).join(found)}"[:_BOARD_CHARS]
+
+    async def _walk(self, child: _Child) -> None:
+        """Run the child's turn; ask it to finish when its time is over, then stop it."""
+        kit = self.build_kit(
+            ChildOrder(child.kind, child.mode, child.allowance, child.approver, child.recorder)
+        )
+        task = asyncio.create_task(run_turn(Turn(kit, child.recorder)))
+        try:
+            if await self._is_done_within(task, child, self.limits.timeout_s):
+                return
+            await child.recorder.emit(WrapUpRequested(by="its time limit", text=_FINISH))
+            limit_s = self.limits.timeout_s + self.limits.grace_s
+            child.is_out_of_time = not await self._is_done_within(task, child, limit_s)
+        finally:
+            by = "its time limit" if child.is_out_of_time else "parent"
+            await _whole(_stopped(task, child.recorder, by))
+        task.result()
+
+    async def _is_done_within(self, task: asyncio.Task[Any], child: _Child, limit_s: float) -> bool:
+        """Wait for the turn's end; while it waits for the person its time stands still."""
+        clock = self.ports.clock
+        while not task.done():
+            worked_s = clock.monotonic_s() - child.began_s - child.approver.waited_s
+            if worked_s >= limit_s:
+                return False
+            timer = asyncio.ensure_future(clock.sleep(limit_s - worked_s))
+            try:
+                await asyncio.wait([task, timer], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                timer.cancel()
+        return True
+
+    async def _end(self, child: _Child) -> ChildResult:
+        """Give back what the child held, and record what it leaves."""
+        child_id = child.recorder.session_id
+        self._running.pop(child_id, None)
+        self.ports.claims.release(child_id)
+        ended = ended_of(child.recorder.state, child.call_id, child_id, child.kind.name)
+        if child.is_out_of_time:
+            ended = ended.model_copy(update={"stop": StopReason.TIMEOUT})
+        await self.recorder.emit(ended)
+        await self._post(ended)
+        return ChildResult(
+            session_id=child_id,
+            kind=ended.kind,
+            stop=ended.stop,
+            why=ended.why,
+            report=ended.report,
+            usage=ended.usage,
+            steps=ended.steps,
+            files=tuple(file.path for file in ended.files),
+        )
+
+    async def _post(self, ended: ChildEnded) -> None:
+        """Tell those that still run what this one found."""
+        if not ended.report.findings:
+            return
+        found = "\n".join(f"- {one}" for one in ended.report.findings)[:_BOARD_CHARS]
+        text = f"Another sub-agent ({ended.kind}) has found:\n{found}"
+        for child in list(self._running.values()):
+            if child.recorder.state.is_running:
+                await child.recorder.emit(AdvisoryRaised(origin="board", text=text, priority=3))
+
+    def _later(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _stopped(task: asyncio.Task[Any], recorder: Recorder, by: str) -> None:
+    """Stop a turn that still runs, and wait until it has ended in order."""
+    if task.done():
+        return
+    await recorder.emit(CancelRequested(by=by))
+    # One that has just begun must come as far as where it can be cancelled in order.
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def _whole(work: Coroutine[None, None, T]) -> T:
+    """Await work that must come to its end; a cancellation meanwhile is raised after it."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+def _turn_of(state: SessionState) -> TurnState:
+    if state.turn is None:
+        raise bug("a sub-agent was started outside of a turn")
+    return state.turn
+
+
+def _strictest(one: Mode, other: Mode) -> Mode:
+    """Return the mode that allows less."""
+    return min(one, other, key=_STRICTNESS.index)
