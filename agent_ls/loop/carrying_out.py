@@ -15,6 +15,7 @@ from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.asking import ask
 from agent_ls.loop.denials import denied
 from agent_ls.loop.guarding import Decided, decide
+from agent_ls.loop.keeping import keep_output
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.sockets import PlannedCall, Ran
 from agent_ls.loop.tool_hooks import ask_before_tool, changed_by
@@ -116,6 +117,7 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> None:
         await turn.emit(event)
     for one in turn.kit.follow_ups:
         try:
+            await turn.breathe()
             outcome = await one.follow(planned, result, turn.view)
         except StoreError:
             raise
@@ -126,4 +128,5 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> None:
         result = outcome.result
         for event in outcome.events:
             await turn.emit(event)
+    await keep_output(planned, result, turn)
     await turn.emit(ToolCallFinished(result=result, effect=planned.effect))

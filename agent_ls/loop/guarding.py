@@ -39,6 +39,7 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
 async def _judged(guard: Guard, planned: PlannedCall, turn: Turn) -> GuardVerdict:
     """Return the guard's verdict; one that fails has not said yes."""
     try:
+        await turn.breathe()
         return await guard.judge(planned, turn.view)
     except StoreError:
         raise

@@ -65,6 +65,7 @@ async def _attempt_once(turn: Turn) -> Move | None:
     turn.discard_early()
     attempt = await make_attempt(turn)
     for recovery in turn.kit.recoveries:
+        await turn.breathe()
         verdict = await recovery.judge(attempt, turn.view)
         match verdict:
             case Accept():

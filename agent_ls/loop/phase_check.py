@@ -67,6 +67,7 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
 async def _checked(one: Check, turn: Turn) -> CheckVerdict:
     """Return the check's verdict; one that fails holds nobody up."""
     try:
+        await turn.breathe()
         return await one.check(turn.view)
     except StoreError:
         raise

@@ -39,6 +39,7 @@ async def judge(turn: Turn) -> Move:
         return Move(Phase.CHECK)
     for gate in turn.kit.gates:
         try:
+            await turn.breathe()
             verdict = await gate.judge(answer, turn.view)
         except StoreError:
             raise

@@ -32,6 +32,7 @@ async def prepare(turn: Turn) -> Move:
     proposed = _advisories(view)
     for one in turn.kit.injections:
         try:
+            await turn.breathe()
             slot = await one.propose(view)
         except StoreError:
             raise
@@ -41,7 +42,8 @@ async def prepare(turn: Turn) -> Move:
         if slot is not None:
             proposed.append(slot)
     # What the user said meanwhile goes into the conversation with this request.
-    steers = [one for one in view.session.queue if one.kind == "steer"]
+    session = turn.session
+    steers = [one for one in session.queue if one.kind == "steer"]
     slots = fit(proposed, turn.kit.options.injection_budget_tokens)
     await turn.emit(
         RequestPrepared(
@@ -50,7 +52,7 @@ async def prepare(turn: Turn) -> Move:
             slots=slots,
             text_only=view.turn.text_only,
             estimated_tokens=view.context_tokens + sum(map(text_tokens, slots)),
-            messages=len(view.session.messages) + len(steers),
+            messages=len(session.messages) + len(steers),
         )
     )
     return Move(Phase.CALL)

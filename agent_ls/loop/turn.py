@@ -16,6 +16,9 @@ from agent_ls.loop.sockets import Ran
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.view import TurnView
 
+_BREATH_S = 0.001
+"""The longest that policies may compute without a pause between them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -41,6 +44,7 @@ class Turn:
         self.asking = asyncio.Lock()
         """Held while one call's question to the person is prepared and answered."""
         self._started_s = kit.clock.monotonic_s()
+        self._breathed_s = self._started_s
 
     @property
     def session(self) -> SessionState:
@@ -74,6 +78,16 @@ class Turn:
     async def learn_facts(self) -> None:
         """Ask what is known of the model that is asked from now on."""
         self.facts = await self.kit.provider.facts(self.view.model)
+
+    async def breathe(self) -> None:
+        """Let the editor's requests through, unless the loop was just free.
+
+        Policies only compute; asked one after the other they would hold everybody up.
+        """
+        now_s = self.kit.clock.monotonic_s()
+        if now_s - self._breathed_s >= _BREATH_S:
+            await asyncio.sleep(0)
+            self._breathed_s = self.kit.clock.monotonic_s()
 
     async def emit(self, event: Event) -> None:
         """Make an event happen."""
