@@ -44,6 +44,7 @@ class Faces:
         self._attention = attention
         self.sessions: dict[str, Session] = {}
         """The open sessions by id; the last is the current one."""
+        self._pending_edits = pending_edits
         self.marks = Marks(attention, self.states, self._publish_marks, pending_edits.all)
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         self.notices = Notices(editor.say, self.marks.is_shown)
@@ -98,6 +99,7 @@ class Faces:
         """Do what waited for the turns to end, if none runs."""
         if any(state.is_running for state in self.states()):
             return
+        self._pending_edits.withdraw()
         waiting, self._idle = self._idle, []
         for do in waiting:
             task = asyncio.ensure_future(do())

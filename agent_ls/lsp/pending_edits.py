@@ -53,10 +53,18 @@ class PendingEdits:
 
     def discard(self, number: str) -> bool:
         """Say no to an edit; False when it does not wait any more."""
+        return self._refuse(number, "the user discarded it")
+
+    def withdraw(self) -> None:
+        """Offer nothing any more: the turn that wanted the edits is over."""
+        for number in list(self._offered):
+            self._refuse(number, "the turn is over")
+
+    def _refuse(self, number: str, why: str) -> bool:
         found = self._offered.get(number)
         if found is None or found.reply.done():
             return False
-        found.reply.set_result(Reply("no", "the user discarded it"))
+        found.reply.set_result(Reply("no", why))
         return True
 
     def _forget(self, number: str) -> None:
