@@ -8,6 +8,7 @@ SHELL := /bin/sh
 PY := .venv/bin/python
 NODE_TOOLS := tools/node/node_modules/.package-lock.json
 CLIENT := $(wildcard vscode-client/package.json)
+CLIENT_MODULES := vscode-client/node_modules/.package-lock.json
 
 # The tests share the machine with the editors they drive: two at a time.
 PYTEST := $(PY) -m pytest -n 2 --dist worksteal
@@ -63,10 +64,14 @@ test: test-python test-client test-newer
 test-python: setup node-tools editors
 	$(PYTEST)
 
-test-client: setup
+test-client: setup $(if $(CLIENT),$(CLIENT_MODULES))
 ifneq ($(CLIENT),)
-	cd vscode-client && npm ci --silent && npm test
+	cd vscode-client && npm test
 endif
+
+$(CLIENT_MODULES): vscode-client/package-lock.json
+	cd vscode-client && npm ci --silent
+	@touch $@
 
 # What needs neither an editor nor a server process, on each newer interpreter this machine has.
 test-newer: setup
