@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.record import Record
 
 
@@ -21,3 +22,15 @@ class PlanItem(Record):
 
     text: str
     status: PlanStatus = PlanStatus.PENDING
+
+
+class ProposedCall(Record):
+    """One call of a proposed plan, as the person sees it before anything of it runs."""
+
+    call: ToolCall
+    title: str
+    """One line."""
+    payload: str = ""
+    """What exactly it would do as far as that is known yet: the diff, or the arguments."""
+    digest: str = ""
+    """Binds the person's yes to what was shown; empty when it could not be told beforehand."""

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.model_io import ToolSpec
+from agent_ls.loop.references import DESTINATION, destination_in, literal
 from agent_ls.loop.sockets import PlannedCall, Tool
 
 _SHOWN_CHARS = 2_000
@@ -28,12 +29,18 @@ def plan_call(
         return structural(call, f"There is no tool {call.tool!r}. The tools are: {names}.")
     try:
         data = parse_object(call.arguments_json)
-        arguments = tool.Arguments.model_validate(data)
-    except ValidationError as error:
-        return structural(call, _why(error), specs)
     except ValueError as error:
         return structural(call, f"The arguments are not one JSON object: {error}.", specs)
-    return PlannedCall(call, tool, arguments)
+    try:
+        goes_to = destination_in(data)
+    except ValueError as error:
+        return structural(call, f"{error}.", specs)
+    own = {key: value for key, value in data.items() if key not in DESTINATION}
+    try:
+        arguments = tool.Arguments.model_validate(literal(own))
+    except ValidationError as error:
+        return structural(call, _why(error), specs)
+    return PlannedCall(call, tool, arguments, goes_to)
 
 
 def parse_object(text: str) -> dict[str, Any]:

@@ -128,5 +128,5 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> None:
         result = outcome.result
         for event in outcome.events:
             await turn.emit(event)
-    await keep_output(planned, result, turn)
+    result = await keep_output(planned, result, turn)
     await turn.emit(ToolCallFinished(result=result, effect=planned.effect))

@@ -7,14 +7,28 @@ EXECUTE and DELEGATE alone. Source: seed 000 batches, seed 001 reactive scheduli
 from __future__ import annotations
 
 import posixpath
+from typing import Protocol
 
 from agent_ls.domain.calls import Effect
-from agent_ls.loop.sockets import PlannedCall
 
 _ALONE = frozenset({Effect.EXECUTE, Effect.DELEGATE})
 
 
-def conflicts(later: PlannedCall, earlier: PlannedCall) -> bool:
+class Claimant(Protocol):
+    """What of a call its neighbours care about."""
+
+    @property
+    def effect(self) -> Effect:
+        """Return what it can do."""
+        ...
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the files it names; none: it may be any."""
+        ...
+
+
+def conflicts(later: Claimant, earlier: Claimant) -> bool:
     """Say whether ``later`` must wait until ``earlier``, written before it, is finished."""
     effects = {later.effect, earlier.effect}
     if effects == {Effect.READ}:
@@ -28,9 +42,10 @@ def conflicts(later: PlannedCall, earlier: PlannedCall) -> bool:
     return not mine or not others or any(_overlap(a, b) for a in mine for b in others)
 
 
-def _is_apart(planned: PlannedCall) -> bool:
+def _is_apart(planned: Claimant) -> bool:
     """Say whether the call may run beside others; those that can do anything must say so."""
-    return planned.effect not in _ALONE or getattr(planned.arguments, "independent", False) is True
+    arguments = getattr(planned, "arguments", None)
+    return planned.effect not in _ALONE or getattr(arguments, "independent", False) is True
 
 
 def _places(planned: Claimant) -> list[str]:

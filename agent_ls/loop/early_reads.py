@@ -14,6 +14,7 @@ from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.conflicts import conflicts
 from agent_ls.loop.guarding import decide
+from agent_ls.loop.references import expressions_in
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.sockets import PlannedCall, Ran
 from agent_ls.loop.tool_hooks import before_tool_hooks
@@ -40,6 +41,10 @@ class EarlyReads:
             return
         planned = plan_call(call, self._turn.kit.tools, ())
         if isinstance(planned, ToolResult):
+            return
+        if expressions_in(call):
+            # What it touches is not known yet; a read would not hold up another read.
+            self._is_blocked = planned.effect is not Effect.READ
             return
         if planned.effect in (Effect.EXECUTE, Effect.DELEGATE):
             self._is_blocked = True

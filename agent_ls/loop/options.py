@@ -43,6 +43,8 @@ class LoopOptions(Record):
     """One call, whatever its own limit says."""
     max_replans: int = 2
     """How often an edit is planned again because the file changed meanwhile."""
+    max_output_bytes: int = 262_144
+    """A longer result is kept at its output path only as far as the model reads it."""
     max_denials: int = 3
     """Answers in a row with a refused call before the person is asked; 0: never."""
     cancel_grace_s: float = 2.0

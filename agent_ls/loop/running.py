@@ -13,6 +13,7 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed, EditApplied, EditIntended
+from agent_ls.loop.keeping import with_value
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
@@ -51,7 +52,7 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
         call_id=call_id,
         text=output.text,
         error=output.error,
-        data=output.data,
+        data=with_value(output, planned),
         duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
     )
     return Ran(result, output.events)

@@ -29,6 +29,7 @@ from agent_ls.domain.verdicts import (
     RecoveryVerdict,
     Slot,
 )
+from agent_ls.loop.expressions import Destination
 from agent_ls.loop.view import TurnView
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel, contravariant=True)
@@ -97,6 +98,8 @@ class PlannedCall:
     call: ToolCall
     tool: Tool[Any]
     arguments: BaseModel
+    goes_to: Destination | None = None
+    """Where else than into the conversation its result goes."""
 
     @property
     def effect(self) -> Effect:
@@ -178,6 +181,8 @@ class ToolOutput:
     text: str
     error: ErrorKind | None = None
     data: JsonValue = None
+    value: str | None = None
+    """What a later call that refers to this one gets, where the text says it for reading."""
     edits: tuple[FileEdit, ...] = ()
     events: tuple[Event, ...] = ()
     """Facts to record, such as ``PlanUpdated``; tools change no state themselves."""

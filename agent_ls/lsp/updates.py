@@ -107,6 +107,15 @@ class Translation:
                 return self._of_child(event)
             case e.HookRan() | e.GoalChecked() | e.WrapUpRequested() | e.MonitorAlerted():
                 return _of_outside(event)
+            case (
+                e.OutputStored()
+                | e.PlanProposed()
+                | e.PlanResolved()
+                | e.FinalOutputGiven()
+                | e.GrantsRevoked()
+                | e.EffectSimulated()
+            ):
+                return _of_acting(event)
             case _:
                 assert_never(event)
 
@@ -395,6 +404,28 @@ class Translation:
 
     def _place(self, path: str, line: int | None) -> wire.Location:
         return wire.Location(path=path, uri=self._uri_of(path), line=line)
+
+
+def _of_acting(
+    event: e.OutputStored
+    | e.PlanProposed
+    | e.PlanResolved
+    | e.FinalOutputGiven
+    | e.GrantsRevoked
+    | e.EffectSimulated,
+) -> list[wire.Update]:
+    """Return what clients see of plans that wait, and of rules and effects that do not hold."""
+    match event:
+        case e.OutputStored() | e.FinalOutputGiven() | e.PlanResolved():
+            return []
+        case e.PlanProposed():
+            lines = "\n".join(f"- {one.title}" for one in event.calls)
+            return [_notice("info", event.origin, f"Added to the proposed plan:\n{lines}")]
+        case e.GrantsRevoked():
+            rules = ", ".join(event.grants)
+            return [_notice("info", "approval", f"No longer allowed unasked: {rules}. {event.why}")]
+        case e.EffectSimulated():
+            return [_notice("info", "dry_run", f"Dry run, not done: {event.what}")]
 
 
 def of_ephemeral(piece: e.Ephemeral) -> wire.Update:

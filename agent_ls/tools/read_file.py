@@ -99,6 +99,7 @@ class ReadFile:
         return ToolOutput(
             (text + note).lstrip("\n"),
             data={"path": arguments.path, "lines": len(lines), "version": file.version},
+            value=file.text if len(shown) == len(lines) else "\n".join(wanted[: len(shown)]),
         )
 
     def _numbered(self, lines: list[str], first: int) -> list[str]:

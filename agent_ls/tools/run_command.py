@@ -120,6 +120,7 @@ class RunCommand:
             text,
             error=ErrorKind.TIMEOUT if outcome.end == "timed_out" else None,
             data={"exit_code": outcome.exit_code, "duration_ms": outcome.duration_ms},
+            value=plain_output(outcome.output),
         )
 
 

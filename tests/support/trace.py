@@ -112,6 +112,23 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
                 f"  {event.call_id} child {event.child_id} {event.kind} ends {event.stop}, "
                 f"{event.steps} steps{files} {_quoted(str(event.report))}"
             )
+        case e.OutputStored():
+            path = ".".join(event.path)
+            over = f", replaces {event.replaces}" if event.replaces else ""
+            return f"  {event.call_id} {event.method} †{path}{over}"
+        case e.PlanProposed():
+            calls = "; ".join(f"{one.call.id} {one.title}" for one in event.calls)
+            return f"  proposed by {event.origin}, {event.run}: {calls}"
+        case e.PlanResolved():
+            named = (("approved", event.approved), ("each", event.each), ("runs", event.unasked))
+            said = [f"{how} {' '.join(ids)}" for how, ids in named if ids]
+            return f"  plan resolved: {', '.join(said) or 'nothing runs'}"
+        case e.FinalOutputGiven():
+            return f"  {event.call_id} final output {_quoted(str(event.value))}"
+        case e.GrantsRevoked():
+            return f"  revoked {', '.join(event.grants)}: {_quoted(event.why)}"
+        case e.EffectSimulated():
+            return f"  simulated: {event.what}"
         case e.PlanUpdated():
             return f"  plan: {'; '.join(f'{item.status} {item.text}' for item in event.items)}"
         case e.Compacted():
