@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import cast
 
 from agent_ls.domain import events as e
@@ -51,23 +50,20 @@ def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[Too
     A change is an edit, a command, another version of a file that was read, or the person's
     words. What the person rejected counts as failed; what a guard refused does not.
     """
-    tried = _Tried(fingerprint(tool, arguments_json))
-    for stored in view.turn.events:
-        tried.see(stored.event)
-    return tried.failures
+    failures = view.turn.events.tallied(_Tried).failures
+    return list(failures.get(fingerprint(tool, arguments_json), ()))
 
 
-@dataclass(slots=True)
 class _Tried:
-    """The attempts at one call, seen event by event."""
+    """What failed and was not changed since, by the call's fingerprint, seen event by event."""
 
-    wanted: str
-    failures: list[ToolResult] = field(default_factory=list[ToolResult])
-    _prints: dict[str, str] = field(default_factory=dict[str, str])
-    _rejected: set[str] = field(default_factory=set[str])
-    _asked: dict[str, str] = field(default_factory=dict[str, str])
-    _moved: set[str] = field(default_factory=set[str])
-    _versions: dict[str, str] = field(default_factory=dict[str, str])
+    def __init__(self) -> None:
+        self.failures: dict[str, list[ToolResult]] = {}
+        self._prints: dict[str, str] = {}
+        self._rejected: set[str] = set()
+        self._asked: dict[str, str] = {}
+        self._moved: set[str] = set()
+        self._versions: dict[str, str] = {}
 
     def see(self, event: e.Event) -> None:
         match event:
@@ -98,12 +94,17 @@ class _Tried:
 
     def _finished(self, event: e.ToolCallFinished) -> None:
         result = event.result
-        is_it = self._prints.get(result.call_id) == self.wanted
-        has_run = event.effect in (Effect.EXECUTE, Effect.DELEGATE)
-        if (is_it and result.error is None) or (has_run and not is_it) or self._is_newer(result):
+        mark = self._prints.get(result.call_id, "")
+        before = self.failures.get(mark, [])
+        if self._is_newer(result):
             self.failures.clear()
-        if is_it and result.call_id not in self._moved and self._counts(result):
-            self.failures.append(result)
+        elif event.effect in (Effect.EXECUTE, Effect.DELEGATE):
+            # Whatever it did may have helped the others.
+            self.failures = {mark: before}
+        if result.error is None:
+            self.failures.pop(mark, None)
+        if mark and result.call_id not in self._moved and self._counts(result):
+            self.failures.setdefault(mark, []).append(result)
 
     def _counts(self, result: ToolResult) -> bool:
         has_failed = result.error in (ErrorKind.RUNTIME, ErrorKind.TIMEOUT)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.calls import ToolResult
-from agent_ls.domain.events import AdvisoryRaised, Answered, EditApplied, ToolCallFinished
+from agent_ls.domain.events import AdvisoryRaised, Answered, EditApplied, Event, ToolCallFinished
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
@@ -66,7 +66,7 @@ class Exploration:
         if is_edited or view.is_silenced(self.name) or not asks_for_change(view):
             return Proceed()
         told = {one.text for one in view.each(AdvisoryRaised)}
-        new_by_step = _new_files_by_step(view)
+        new_by_step = view.turn.events.tallied(_Reading).new_by_step
         options = self.options
         if options.max_files and sum(new_by_step) >= options.max_files and _ALL_READ not in told:
             return Nudge(_ALL_READ, priority=4)
@@ -86,19 +86,21 @@ def asks_for_change(view: TurnView) -> bool:
     )
 
 
-def _new_files_by_step(view: TurnView) -> list[int]:
-    """Return how many files each step read that no step before it had read."""
-    seen: set[str] = set()
-    steps: list[int] = []
-    for stored in view.turn.events:
-        match stored.event:
+class _Reading:
+    """How many files each step read that no step before it had read."""
+
+    def __init__(self) -> None:
+        self.new_by_step: list[int] = []
+        self._seen: set[str] = set()
+
+    def see(self, event: Event) -> None:
+        match event:
             case Answered():
-                steps.append(0)
+                self.new_by_step.append(0)
             case ToolCallFinished(result=ToolResult(data={"path": str(path), "version": _})) if (
-                steps and path not in seen
+                self.new_by_step and path not in self._seen
             ):
-                seen.add(path)
-                steps[-1] += 1
+                self._seen.add(path)
+                self.new_by_step[-1] += 1
             case _:
                 pass
-    return steps

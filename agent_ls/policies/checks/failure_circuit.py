@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.calls import ErrorKind
-from agent_ls.domain.events import RequestPrepared, ToolCallFinished
+from agent_ls.domain.events import Event, RequestPrepared, ToolCallFinished
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed, TextOnly
@@ -37,7 +37,8 @@ class FailureCircuit:
     async def check(self, view: TurnView) -> CheckVerdict:
         """Answer from the results since the last good one or the last open circuit."""
         limit = self.options.max_failures
-        failures, opened = _failures(view)
+        circuit = view.turn.events.tallied(_Circuit)
+        failures, opened = circuit.failures, circuit.has_opened
         if not limit or failures < limit:
             return Proceed()
         if opened:
@@ -52,18 +53,21 @@ class FailureCircuit:
         )
 
 
-def _failures(view: TurnView) -> tuple[int, bool]:
-    """Return the failures in a row up to now, and whether the circuit was open before."""
-    failures, opened = 0, False
-    for stored in view.turn.events:
-        match stored.event:
+class _Circuit:
+    """The failures in a row up to now, and whether the circuit was open before."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.has_opened = False
+
+    def see(self, event: Event) -> None:
+        match event:
             case RequestPrepared(text_only=True):
-                failures, opened = 0, True
+                self.failures, self.has_opened = 0, True
             case ToolCallFinished(result=result):
                 if result.error is None:
-                    failures = 0
+                    self.failures = 0
                 elif result.error not in _NOT_THE_MODELS:
-                    failures += 1
+                    self.failures += 1
             case _:
                 pass
-    return failures, opened

@@ -7,12 +7,18 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.calls import ErrorKind
-from agent_ls.domain.events import Answered, ToolCallFinished
+from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.events import (
+    Answered,
+    Event,
+    QuestionAsked,
+    QuestionResolved,
+    ToolCallFinished,
+)
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
-from agent_ls.loop.fingerprints import calls_of, error_signature
+from agent_ls.loop.fingerprints import error_signature
 from agent_ls.loop.view import TurnView
 
 _NOT_THE_MODELS = (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
@@ -40,7 +46,7 @@ class SameError:
     async def check(self, view: TurnView) -> CheckVerdict:
         """Answer from the errors of the newest steps since the person was last asked."""
         limit = self.options.max_repeats
-        steps = _errors_by_step(view, self.name)[-limit:] if limit else []
+        steps = view.turn.events.tallied(_Errors).by_step[-limit:] if limit else []
         if not limit or len(steps) < limit or view.is_silenced(self.name):
             return Proceed()
         shared = set(steps[0]).intersection(*steps[1:])
@@ -53,21 +59,34 @@ class SameError:
         )
 
 
-def _errors_by_step(view: TurnView, origin: str) -> list[dict[str, str]]:
-    """Return, for each step since then, its errors' signatures with their first lines."""
-    calls = calls_of(view.each(Answered))
-    steps: list[dict[str, str]] = []
-    for stored in view.since_answer_to(origin):
-        match stored.event:
-            case Answered():
-                steps.append({})
-            case ToolCallFinished(result=result) if result.error and steps:
-                call = calls.get(result.call_id)
-                if call is None or result.error in _NOT_THE_MODELS:
-                    continue
-                signature = error_signature(call.tool, result.error, result.text)
-                line = " ".join(result.text.strip().partition("\n")[0].split())
-                steps[-1][signature] = line.removeprefix("error: ")[:_MAX_QUOTED_CHARS]
+class _Errors:
+    """For each step since the person was last asked: its errors' signatures, with first lines."""
+
+    def __init__(self) -> None:
+        self.by_step: list[dict[str, str]] = []
+        self._calls: dict[str, ToolCall] = {}
+        self._asked: set[str] = set()
+
+    def see(self, event: Event) -> None:
+        match event:
+            case QuestionAsked(question=question) if question.origin == SameError.name:
+                self._asked.add(question.id)
+            case QuestionResolved(question_id=name, answer=answer) if name in self._asked:
+                # A question that nobody answered, or that a restart took back, is still open.
+                if answer.is_answered:
+                    self.by_step.clear()
+            case Answered(message=message):
+                self.by_step.append({})
+                self._calls.update((call.id, call) for call in message.calls)
+            case ToolCallFinished(result=result) if result.error and self.by_step:
+                self._failed(result, result.error)
             case _:
                 pass
-    return steps
+
+    def _failed(self, result: ToolResult, error: ErrorKind) -> None:
+        call = self._calls.get(result.call_id)
+        if call is None or error in _NOT_THE_MODELS:
+            return
+        signature = error_signature(call.tool, error, result.text)
+        line = " ".join(result.text.strip().partition("\n")[0].split())
+        self.by_step[-1][signature] = line.removeprefix("error: ")[:_MAX_QUOTED_CHARS]

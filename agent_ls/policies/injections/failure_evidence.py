@@ -10,7 +10,7 @@ from typing import ClassVar, cast
 from pydantic import Field
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
-from agent_ls.domain.events import Answered, ToolCallFinished
+from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
@@ -98,20 +98,29 @@ class FailureEvidence:
 
 def _failures(view: TurnView, options: FailureEvidenceOptions) -> list[_Failure]:
     """Return what failed and was not settled, oldest first, equal ones together."""
-    calls: dict[str, ToolCall] = {}
-    step = 0
-    found: dict[tuple[str, str, str], _Failure] = {}
-    for stored in view.turn.events:
-        match stored.event:
+    evidence = view.turn.events.tallied(_Evidence)
+    found = evidence.failures.values()
+    young = [one for one in found if evidence.step - one.step < options.max_age_steps]
+    return young[-options.max_kept :]
+
+
+class _Evidence:
+    """The failures that nothing has settled, by tool, target and words, seen event by event."""
+
+    def __init__(self) -> None:
+        self.step = 0
+        self.failures: dict[tuple[str, str, str], _Failure] = {}
+        self._calls: dict[str, ToolCall] = {}
+
+    def see(self, event: Event) -> None:
+        match event:
             case Answered(message=message):
-                step += 1
-                calls.update((call.id, call) for call in message.calls)
-            case ToolCallFinished(result=result) if result.call_id in calls:
-                _take(found, calls[result.call_id], result, step)
+                self.step += 1
+                self._calls.update((call.id, call) for call in message.calls)
+            case ToolCallFinished(result=result) if result.call_id in self._calls:
+                _take(self.failures, self._calls[result.call_id], result, self.step)
             case _:
                 pass
-    young = [one for one in found.values() if step - one.step < options.max_age_steps]
-    return young[-options.max_kept :]
 
 
 def _take(

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.errors import StoreError, WorkspaceError
-from agent_ls.domain.events import EditApplied, EditIntended, ToolCallFinished
+from agent_ls.domain.events import EditApplied, EditIntended, Event, ToolCallFinished
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.ports import Store, Workspace
@@ -50,15 +50,12 @@ class FilesChanged:
 
     async def propose(self, view: TurnView) -> Slot | None:
         """Answer from what the turn's reads and edits saw, and from the files now."""
-        seen: set[str] = set()
         watched: dict[str, _Look] = {}
         # Newest first: no more places are looked up than files are watched.
-        for look in reversed(list(_looks(view))):
+        for look in reversed(view.turn.events.tallied(_Looks).newest.values()):
             if len(watched) >= self.options.max_files:
                 break
-            if look.path not in seen:
-                seen.add(look.path)
-                watched.setdefault(canonical(look.path, self.workspace), look)
+            watched.setdefault(canonical(look.path, self.workspace), look)
         changed = [
             name for name, look in reversed(watched.items()) if await self._is_other(name, look)
         ]
@@ -89,22 +86,31 @@ class FilesChanged:
             return False
 
 
-def _looks(view: TurnView) -> Iterator[_Look]:
-    """Yield every look at a file in this turn, oldest first."""
-    moves: dict[str, str] = {}
-    for stored in view.turn.events:
-        match stored.event:
+class _Looks:
+    """The newest look at each file of this turn, the latest last, seen event by event."""
+
+    def __init__(self) -> None:
+        self.newest: dict[str, _Look] = {}
+        self._moves: dict[str, str] = {}
+
+    def see(self, event: Event) -> None:
+        match event:
             case ToolCallFinished(result=result) if result.error is None:
-                yield from _read(result.data)
+                for look in _read(result.data):
+                    self._add(look)
             case EditIntended(edit=MoveFile(path=path, new_path=new_path)):
-                moves[path] = new_path
+                self._moves[path] = new_path
             case EditApplied(status="applied", path=path, after_blob=blob):
-                new_path = moves.pop(path, None)
-                yield _Look(path, blob=None if new_path else blob)
+                new_path = self._moves.pop(path, None)
+                self._add(_Look(path, blob=None if new_path else blob))
                 if new_path:
-                    yield _Look(new_path, blob=blob)
+                    self._add(_Look(new_path, blob=blob))
             case _:
                 pass
+
+    def _add(self, look: _Look) -> None:
+        self.newest.pop(look.path, None)
+        self.newest[look.path] = look
 
 
 def _read(data: JsonValue) -> Iterator[_Look]:

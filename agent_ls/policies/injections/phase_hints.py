@@ -8,7 +8,13 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.calls import Effect
-from agent_ls.domain.events import EditApplied, PlanUpdated, RequestPrepared, ToolCallFinished
+from agent_ls.domain.events import (
+    EditApplied,
+    Event,
+    PlanUpdated,
+    RequestPrepared,
+    ToolCallFinished,
+)
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
@@ -46,13 +52,13 @@ class PhaseHints:
         return Slot(self.name, 4, _MAX_TOKENS, text) if text else None
 
     def _verify(self, view: TurnView) -> str:
-        edits, is_said = _edits_since_command(view)
+        since = view.turn.events.tallied(_SinceCommand)
         every = self.options.verify_after_edits
-        if not every or edits < every or is_said:
+        if not every or since.edits < every or since.is_said:
             return ""
         return (
-            f"{_VERIFY} {edits} edits. If the project has tests or a build, run the part that "
-            "covers what you changed before you go on."
+            f"{_VERIFY} {since.edits} edits. If the project has tests or a build, run the part "
+            "that covers what you changed before you go on."
         )
 
     def _plan(self, view: TurnView) -> str:
@@ -64,20 +70,23 @@ class PhaseHints:
         return f"{_PLAN}. If more than two steps are left, write them down with update_plan."
 
 
-def _edits_since_command(view: TurnView) -> tuple[int, bool]:
-    """Return the edits since the last command, and whether the hint was given since then."""
-    edits, is_said = 0, False
-    for stored in view.turn.events:
-        match stored.event:
+class _SinceCommand:
+    """The edits since the last command, and whether the hint was given since then."""
+
+    def __init__(self) -> None:
+        self.edits = 0
+        self.is_said = False
+
+    def see(self, event: Event) -> None:
+        match event:
             case EditApplied(status="applied"):
-                edits += 1
+                self.edits += 1
             case ToolCallFinished(effect=Effect.EXECUTE | Effect.DELEGATE):
-                edits, is_said = 0, False
+                self.edits, self.is_said = 0, False
             case RequestPrepared(slots=slots) if any(_VERIFY in slot for slot in slots):
-                is_said = True
+                self.is_said = True
             case _:
                 pass
-    return edits, is_said
 
 
 def _is_said(view: TurnView, words: str) -> bool:
