@@ -22,6 +22,7 @@ from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports import Approver, CompileChecks, Provider, Root, Workspace
 from agent_ls.loop.recorder import Recorder
+from agent_ls.observers.otel import open_telemetry
 from agent_ls.processes.launching import get_ready
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
@@ -82,6 +83,7 @@ async def open_sessions(
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start()
     runner = ShellRunner()
+    telemetry = open_telemetry(settings.telemetry)
     ports: dict[str, object] = {
         "clock": clock,
         "ids": ids,
@@ -93,10 +95,13 @@ async def open_sessions(
         "checks": _compile_checks(settings, workspace),
         "claims": FileClaims(clock),
         "models": settings.models,
+        "telemetry": telemetry,
     }
 
     async def close() -> None:
         await asyncio.gather(store.close(), *(() if provider else (host.close(),)))
+        if telemetry is not None:
+            await asyncio.to_thread(telemetry.close)
 
     return Sessions(
         store=store,
@@ -183,6 +188,8 @@ def _ports_of(
     settings: Settings, ports: Mapping[str, Any], approver: Approver, recorder: Recorder
 ) -> dict[str, Any]:
     """Return the ports with those that belong to one session."""
+    if (telemetry := ports["telemetry"]) is not None:
+        recorder.follow(telemetry.reader(recorder.session_id, recorder.state.model))
     adviser = SideModel(recorder, ports["provider"], ports["clock"], settings.models)
     return {**ports, "approver": approver, "adviser": adviser}
 

@@ -23,6 +23,7 @@ from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.loop.options import LoopOptions, ModelOptions
+from agent_ls.observers.otel import TelemetryOptions
 from agent_ls.safety.trust import TrustedFolders, trust_file
 
 _ENV = "AGENT_LS_"
@@ -35,7 +36,7 @@ _ENV_SHORT = {
 _ENV_NOT_SETTINGS = frozenset({"API_KEY", "EDITORS"})
 """Read elsewhere: the key by the provider's credentials, the other by the tests."""
 
-_NEVER_FROM_REPOSITORY = ("provider", "store_url", "checkers", "hooks")
+_NEVER_FROM_REPOSITORY = ("telemetry", "provider", "store_url", "checkers", "hooks")
 """Endpoints, executables and where history goes: user file, environment and command line only."""
 
 _MASKING = ("policies", "mask_secrets")
@@ -77,6 +78,8 @@ class Settings(Record):
     """What happens to unsaved changes before a command, when the editor cannot save them."""
     store_url: str = ""
     """An SQLAlchemy URL; empty: SQLite in the user's data folder."""
+    telemetry: TelemetryOptions = TelemetryOptions()
+    """Where spans of what happens go; nowhere by default."""
     loop: LoopOptions = LoopOptions()
     """The machine's own numbers."""
     models: ModelOptions = ModelOptions()

@@ -30,8 +30,9 @@ environment, and as `--set policies.step_limit.max_steps=20` on the command line
 `AGENT_LS_MODEL`, `AGENT_LS_MODE`, `AGENT_LS_STORE_URL` and `AGENT_LS_API_BASE` are short names.
 
 What comes from a workspace or an editor may have been written by a repository.
-So `provider`, `checkers` and `store_url` are never taken from there, and before you trust the
-folder (command `agent-ls.trust`) its settings may only make the agent more careful.
+So `provider`, `telemetry`, `checkers`, `hooks` and `store_url` are never taken from there, and
+before you trust the folder (command `agent-ls.trust`) its settings may only make the agent more
+careful.
 
 | setting | default | meaning |
 |---|---|---|
