@@ -1,0 +1,30 @@
+"""Killing the server at any moment loses no acknowledged edit, no session, and repeats nothing."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from benchmarks.kills import kill
+
+pytestmark = pytest.mark.e2e
+
+
+def check(kills: int, seed: int) -> None:
+    """Kill so many servers in the middle of their work."""
+    tally = asyncio.run(kill(kills, seed=seed))
+    assert tally.kills >= kills
+    assert tally.cut_off >= kills // 4, "too few kills fell into a turn to prove anything"
+    assert not tally.wrong, "\n".join(tally.wrong)
+
+
+@pytest.mark.timeout(600)
+def test_fifty_kills_lose_nothing() -> None:
+    check(50, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7_200)
+def test_a_thousand_kills_lose_nothing() -> None:
+    check(1_000, seed=2)
