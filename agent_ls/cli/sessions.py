@@ -19,7 +19,7 @@ from agent_ls.store.sql_store import open_store
 
 
 def list_sessions(arguments: argparse.Namespace) -> int:
-    """Print the sessions of the folder, newest first."""
+    """Print the sessions of the folder, newest first, each with its sub-agents below it."""
     try:
         found = asyncio.run(_found(arguments, Path(arguments.workspace).resolve()))
     except AgentLsError as error:
@@ -40,7 +40,12 @@ async def _found(arguments: argparse.Namespace, folder: Path) -> list[SessionSum
     loaded = load_settings(command_line=command_line_settings(arguments))
     store = open_store(store_place(loaded.settings))
     try:
-        return await store.sessions([folder.as_uri()])
+        found: list[SessionSummary] = []
+        for one in await store.sessions([folder.as_uri()]):
+            found.append(one)
+            # In the order in which they were started.
+            found += reversed(await store.sessions(parent_id=one.session_id))
+        return found
     finally:
         await store.close()
 
@@ -48,6 +53,8 @@ async def _found(arguments: argparse.Namespace, folder: Path) -> list[SessionSum
 def _line(one: SessionSummary) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.updated_ms / 1000))
     turns = "turn" if one.turns == 1 else "turns"
+    if one.parent_id:
+        return f"  └ {one.session_id}  {one.agent}  {one.status}  ${one.cost_usd:.4f}  {one.title}"
     return (
         f"{one.session_id}  {when}  {one.status:<9}  {one.turns} {turns}  "
         f"${one.cost_usd:.4f}  {one.title}"

@@ -43,7 +43,7 @@ async def _named(store: Store, named: str | None, folder_uri: str) -> str:
                 f"no session of {folder_uri} is stored; name one, or give --workspace its folder"
             )
         return found[0].session_id
-    found = [one for one in await store.sessions() if one.session_id.endswith(named)]
+    found = [one for one in await store.sessions(parent_id=None) if one.session_id.endswith(named)]
     if len(found) != 1:
         raise StoreError(
             f"{len(found) or 'no'} sessions end in {named}; `agent-ls sessions` lists them"

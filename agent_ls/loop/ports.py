@@ -291,6 +291,10 @@ class SessionSummary:
     status: str
     """Status of the last turn; ``running`` with an expired lease means it was cut off."""
     cost_usd: float
+    parent_id: str = ""
+    """The session whose agent started this one; empty for a session of a person's."""
+    agent: str = ""
+    """The kind of sub-agent; empty for a session of a person's."""
 
 
 class ChildTurns(Protocol):
@@ -333,8 +337,13 @@ class Store(Protocol):
         """Return a session's events in order, migrated to today's versions; empty if unknown."""
         ...
 
-    async def sessions(self, roots: Sequence[str] | None = None) -> list[SessionSummary]:
-        """Return sessions, newest first; only those of exactly these root URIs when given."""
+    async def sessions(
+        self, roots: Sequence[str] | None = None, *, parent_id: str | None = ""
+    ) -> list[SessionSummary]:
+        """Return sessions, newest first; only those of exactly these root URIs when given.
+
+        ``parent_id`` is the session whose sub-agents are meant; empty: those of persons, None: all.
+        """
         ...
 
     async def put_blob(self, data: bytes) -> str:

@@ -112,6 +112,8 @@ def _session_created(event: ev.SessionCreated, at_ms: int) -> Change:
             "roots": roots_key(event.roots),
             "mode": event.mode.value,
             "model": event.model,
+            "parent_id": event.parent_id,
+            "agent": event.agent,
             "created_ms": at_ms,
         },
     )

@@ -24,8 +24,10 @@ _NOW_MS = {
 _INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
-def sessions(connection: sa.Connection, roots: Sequence[str] | None) -> list[SessionSummary]:
-    """Return sessions, newest first; only those of exactly these roots when given."""
+def sessions(
+    connection: sa.Connection, roots: Sequence[str] | None, parent_id: str | None
+) -> list[SessionSummary]:
+    """Return sessions, newest first; see ``Store.sessions``."""
     table = sessions_table.c
     query = sa.select(
         table.session_id,
@@ -35,9 +37,13 @@ def sessions(connection: sa.Connection, roots: Sequence[str] | None) -> list[Ses
         table.turns,
         table.status,
         table.cost_usd,
+        table.parent_id,
+        table.agent,
     ).order_by(table.updated_ms.desc(), table.session_id.desc())
     if roots is not None:
         query = query.where(table.roots == roots_key(list(roots)))
+    if parent_id is not None:
+        query = query.where(table.parent_id == parent_id)
     return [_summary(row) for row in connection.execute(query)]
 
 
@@ -105,4 +111,6 @@ def _summary(row: Any) -> SessionSummary:
         turns=row.turns,
         status=row.status,
         cost_usd=row.cost_usd,
+        parent_id=row.parent_id,
+        agent=row.agent,
     )

@@ -58,8 +58,12 @@ sessions = sa.Table(
     _count("last_seq"),
     # What projecting the next event needs to know of the earlier ones.
     sa.Column("cursor", sa.Text, nullable=False, server_default="{}"),
+    # Of a sub-agent's session: the one that started it, and its kind.
+    _text("parent_id"),
+    _text("agent"),
     sa.Index("ix_sessions_roots", "roots", "updated_ms"),
     sa.Index("ix_sessions_updated", "updated_ms"),
+    sa.Index("ix_sessions_parent", "parent_id"),
 )
 
 events = sa.Table(

@@ -75,16 +75,19 @@ class SqlStore:
 
         return await self._do(run, is_write=False, reloads=session_id)
 
-    async def sessions(self, roots: Sequence[str] | None = None) -> list[SessionSummary]:
+    async def sessions(
+        self, roots: Sequence[str] | None = None, *, parent_id: str | None = ""
+    ) -> list[SessionSummary]:
         """Return sessions, newest first; only those of exactly these root URIs when given.
 
+        Those of sub-agents are listed by the session that started them; None: all there are.
         ``status`` is ``new`` before a session's first turn.
         """
 
         def run(connection: sa.Connection) -> list[SessionSummary]:
             from agent_ls.store import queries
 
-            return queries.sessions(connection, roots)
+            return queries.sessions(connection, roots, parent_id)
 
         return await self._do(run, is_write=False)
 
