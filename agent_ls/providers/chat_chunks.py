@@ -36,6 +36,9 @@ class ChatChunks:
             self._answer.usage = read_usage(usage)
         for choice in as_list(found.get("choices"))[:1]:
             choice = as_object(choice)
+            if choice.get("index"):
+                # We never ask for a second answer; an endpoint that gives one anyway is not mixed.
+                continue
             yield from self._parts(as_object(choice.get(part)))
             finish = as_text(choice.get("finish_reason"))
             if finish:

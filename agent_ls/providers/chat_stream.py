@@ -128,6 +128,9 @@ def _object(data: str) -> Object:
 
 
 def _not_an_answer(content_type: str, start: str) -> MalformedAnswer:
+    if not start.strip():
+        # A page instead of an answer stays one; nothing at all is a connection that was lost.
+        return MalformedAnswer("the endpoint ended its answer before it said anything")
     kind = "a web page" if "html" in content_type or "<" in start[:20] else "something else"
     return MalformedAnswer(
         f"instead of a model's answer the endpoint sent {kind} ({content_type or 'no type'}): "

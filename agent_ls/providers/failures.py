@@ -67,7 +67,9 @@ _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTAL
 _LIBRARY_WORDS: Final = re.compile(
     r"^(?:litellm\.)?\w*(?:Error|Exception): |^\w+Exception - |\.? Handle with `litellm\.\w+`\.?$"
 )
-_LOST: Final = frozenset({"ReadError", "WriteError", "CloseError", "RemoteProtocolError"})
+_LOST: Final = frozenset(
+    {"ReadError", "WriteError", "CloseError", "RemoteProtocolError", "DecodingError"}
+)
 _TIMEOUTS: Final = frozenset({"ReadTimeout", "PoolTimeout", "WriteTimeout", "APITimeoutError"})
 
 

@@ -14,7 +14,9 @@ from agent_ls.providers.failures import Symptom
 from agent_ls.providers.shapes import as_object, as_text
 
 _DEEPEST = 20
-_TRANSPORT = frozenset({"TransportError", "APIConnectionError", "ClientError", "OSError"})
+_TRANSPORT = frozenset(
+    {"TransportError", "APIConnectionError", "ClientError", "OSError", "DecodingError"}
+)
 
 
 def symptom_of(error: BaseException, *, is_broken: bool) -> Symptom:

@@ -261,7 +261,7 @@ ERRORS: list[tuple[str, str, ProviderFailure, str]] = [
     ),
     ("not-json", "raw = { body = \"data: {oops\\n\\n\" }", F.BROKEN_STREAM, "no JSON"),
     ("not-an-object", "raw = { body = \"data: [1]\\n\\n\" }", F.BROKEN_STREAM, "no object"),
-    ("nothing", "raw = { body = '' }", F.BAD_REQUEST, "instead of a model's answer"),
+    ("nothing", "raw = { body = '' }", F.BROKEN_STREAM, "before it said anything"),
     ("only-an-end-mark", "raw = { body = \"data: [DONE]\\n\\n\" }", F.BROKEN_STREAM, "finish"),
     (
         "an-empty-object",

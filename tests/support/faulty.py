@@ -1,0 +1,164 @@
+"""An endpoint that answers its first requests with exactly given bytes, and later ones well."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+Play = Callable[[asyncio.StreamWriter], Awaitable[None]]
+"""Writes one answer; the connection is closed afterwards."""
+
+SSE = "text/event-stream"
+
+
+def head(
+    status: int = 200, reason: str = "OK", *, kind: str = SSE, extra: Sequence[str] = ()
+) -> bytes:
+    """Return a response's head; the body ends when the connection is closed."""
+    lines = [f"HTTP/1.1 {status} {reason}", f"Content-Type: {kind}", "Connection: close", *extra]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def whole(status: int, body: str | bytes, *, kind: str = "application/json", **named: Any) -> bytes:
+    """Return a response whose length is told."""
+    data = body.encode() if isinstance(body, str) else body
+    extra = [f"Content-Length: {len(data)}", *named.pop("extra", ())]
+    return head(status, "Status", kind=kind, extra=extra, **named) + data
+
+
+def error(message: str, **fields: object) -> str:
+    """Return an error object as OpenAI's endpoints send it."""
+    return json.dumps({"error": {"message": message, **fields}})
+
+
+def data(value: object) -> bytes:
+    """Return one server-sent event."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"data: {text}\n\n".encode()
+
+
+def chunk(
+    delta: object, finish: str | None = None, *, index: int | None = 0, **fields: object
+) -> dict[str, object]:
+    """Return a chunk of a streamed completion."""
+    choice: dict[str, object] = {"delta": delta, "finish_reason": finish}
+    if index is not None:
+        choice["index"] = index
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "model": "faulty",
+        "choices": [choice],
+        **fields,
+    }
+
+
+def said(text: str) -> bytes:
+    return data(chunk({"role": "assistant", "content": text}))
+
+
+def called(
+    arguments: object, *, name: str | None = "write_file", index: int | None = 0, **fields: object
+) -> bytes:
+    """Return a piece of a tool call."""
+    function: dict[str, object] = {"arguments": arguments}
+    if name is not None:
+        function["name"] = name
+    call: dict[str, object] = {"id": "call_1", "type": "function", "function": function, **fields}
+    if index is not None:
+        call["index"] = index
+    return data(chunk({"tool_calls": [call]}))
+
+
+def end(finish: str | None = "stop", usage: object | None = None) -> bytes:
+    """Return the finish reason, the usage, and the end mark."""
+    counted = usage if usage is not None else {"prompt_tokens": 9, "completion_tokens": 3}
+    last = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [], "usage": counted}
+    return data(chunk({}, finish)) + data(last) + data("[DONE]")
+
+
+@dataclass
+class FaultyEndpoint:
+    """Plays ``plays`` one request after the other, then good answers."""
+
+    port: int
+    plays: list[Play]
+    requests: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            raw = await reader.readuntil(b"\r\n\r\n")
+            lines = raw.decode("latin-1").split("\r\n")
+            headers = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
+            self.requests.append(json.loads(body) if body else {})
+            play = self.plays.pop(0) if self.plays else _fine
+            try:
+                await play(writer)
+                await writer.drain()
+            finally:
+                writer.close()
+            await writer.wait_closed()
+
+
+async def _fine(writer: asyncio.StreamWriter) -> None:
+    writer.write(head() + said("Fine.") + end())
+
+
+def sends(*parts: bytes) -> Play:
+    """Return what writes these bytes and closes; each part is a write of its own."""
+
+    async def play(writer: asyncio.StreamWriter) -> None:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+
+    return play
+
+
+def resets(*parts: bytes) -> Play:
+    """Return what writes these bytes and resets the connection."""
+
+    async def play(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"".join(parts))
+        await writer.drain()
+        writer.transport.abort()
+
+    return play
+
+
+def hangs(*parts: bytes) -> Play:
+    """Return what writes these bytes and then falls silent until the other side goes."""
+
+    async def play(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"".join(parts))
+        await writer.drain()
+        await asyncio.Event().wait()
+
+    return play
+
+
+@asynccontextmanager
+async def faulty(port: int, plays: Sequence[Play]) -> AsyncIterator[FaultyEndpoint]:
+    """Serve for the length of a block."""
+    endpoint = FaultyEndpoint(port, list(plays))
+    tasks: set[asyncio.Task[None]] = set()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(endpoint.serve(reader, writer))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", port)
+    try:
+        yield endpoint
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
