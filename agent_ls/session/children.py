@@ -220,7 +220,7 @@ class Children:
             limit_s = self.limits.timeout_s + self.limits.grace_s
             child.is_out_of_time = not await self._is_done_within(task, child, limit_s)
         finally:
-            by = "its time limit" if child.is_out_of_time else "parent"
+            by = "its time limit" if child.is_out_of_time else "its parent"
             await _whole(_stopped(task, child.recorder, by))
         task.result()
 
