@@ -125,7 +125,12 @@ GUARDS: tuple[type[Any], ...] = (
 FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, AfterToolHooks, MaskSecrets, TruncateResult)
 """After every call; each sees what the one before made of the result."""
 
-GATES: tuple[type[Any], ...] = (TextOnlyAnswer, IncompleteAction, OpenTasks, Compile)
+GATES: tuple[type[Any], ...] = (
+    TextOnlyAnswer,
+    IncompleteAction,
+    OpenTasks,
+    Compile,
+)
 """Before an answer is accepted; cheapest first, the first that fails wins."""
 
 POLICIES: tuple[type[Any], ...] = (
@@ -160,7 +165,10 @@ TOOLS: tuple[type[Any], ...] = (
 DELEGATE = Delegate
 """Only a person's session has it: sub-agents start no more of them."""
 
-CHECKERS: tuple[type[Any], ...] = (Ruff, Tsc)
+CHECKERS: tuple[type[Any], ...] = (
+    Ruff,
+    Tsc,
+)
 """Compile gates and the diagnostics tool run those that handle the file."""
 
 PROVIDER = ModelHost
