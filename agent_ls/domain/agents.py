@@ -74,7 +74,7 @@ class AgentLimits(Record):
         part = (1 - self.kept_share) * self.largest_share
         tokens, cost_usd = self.max_tokens, 0.0
         if limit.tokens:
-            left = int((limit.tokens - used.total_tokens - reserved.tokens) * part)
+            left = round((limit.tokens - used.total_tokens - reserved.tokens) * part)
             tokens = min(left, tokens) if tokens else left
             if left < max(self.min_tokens, 1):
                 return None
