@@ -130,9 +130,12 @@ def _add_turn(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
     parser.add_argument("--step-timeout", type=float, metavar="S", help="limit of one model step")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "-v", "--verbose", action="count", default=0, help="show technical lines too; twice: more"
+    )
     parser.add_argument("--quiet", action="store_true", help="print the result and nothing else")
     parser.add_argument("--no-stream", action="store_true", help="do not show text as it comes")
-    parser.add_argument("--log-file", metavar="FILE", help="write every event as a JSON line")
+    parser.add_argument("--log-file", metavar="FILE", help="write every event and record as a JSON line")
     parser.add_argument(
         "--exit-code-on-partial",
         action=argparse.BooleanOptionalAction,

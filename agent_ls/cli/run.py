@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import EXIT_CONFIGURATION, exit_code
 from agent_ls.loop.results import result_of
 from agent_ls.loop.state import SessionState
+from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
 from agent_ls.session.session import Session
@@ -133,10 +135,22 @@ def _follow(session: Session, arguments: argparse.Namespace) -> None:
         if not arguments.no_stream:
             session.follow(StreamedText(sys.stderr))
         session.follow(HumanLog(sys.stderr, with_answers=arguments.no_stream))
+    if arguments.verbose:
+        session.follow(TechnicalConsole(sys.stderr))
+        _log(technical_handler(sys.stderr, arguments.verbose))
     if arguments.log_file:
-        session.follow(JsonLog(Path(arguments.log_file)))
+        json_log = JsonLog(Path(arguments.log_file))
+        session.follow(json_log)
+        _log(json_log.handler())
     if _is_terminal(arguments):
         session.follow(TerminalAnswers(session))
+
+
+def _log(handler: logging.Handler) -> None:
+    """Let a handler have the program's own records, from the level that it wants."""
+    logger = logging.getLogger("agent_ls")
+    logger.addHandler(handler)
+    logger.setLevel(min(logger.level or logging.WARNING, handler.level or logging.INFO))
 
 
 def _is_terminal(arguments: argparse.Namespace) -> bool:

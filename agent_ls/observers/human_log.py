@@ -49,9 +49,7 @@ class HumanLog:
 
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Write the event's lines, if it has any."""
-        lines: list[str] = []
-        for part in (self._of_step, self._of_call, self._of_side, self._of_turn, *_OTHERS):
-            lines = lines or part(stored.event)
+        lines = self.lines_of(stored.event)
         if not lines:
             return
         text = "".join(f"{line}\n" for line in lines)
@@ -61,6 +59,13 @@ class HumanLog:
             # A terminal that cannot show the signs still gets the words.
             self._stream.write(text.encode(error.encoding, "replace").decode(error.encoding))
         self._stream.flush()
+
+    def lines_of(self, event: ev.Event) -> list[str]:
+        """Return what a person reads of the event that comes next; often nothing."""
+        lines: list[str] = []
+        for part in (self._of_step, self._of_call, self._of_side, self._of_turn, *_OTHERS):
+            lines = lines or part(event)
+        return lines
 
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
         """Streamed pieces are shown elsewhere."""

@@ -32,6 +32,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import summary_of
+from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
 
@@ -353,6 +354,48 @@ def test_a_terminal_that_cannot_show_the_signs_gets_the_words() -> None:
 )
 def test_a_call_is_summed_up_by_what_says_most(tool: str, arguments: str, expected: str) -> None:
     assert summary_of(tool, arguments) == expected
+
+
+def technical(*events: ev.Event) -> list[str]:
+    """Return the technical lines of these events."""
+    stream = io.StringIO()
+    console = TechnicalConsole(stream)
+    for one in stored(*events):
+        console.on_event(one)
+        console.on_ephemeral("ses_1", ev.TextStreamed("stp_1", "streamed"))
+    return stream.getvalue().splitlines()
+
+
+def test_the_technical_console_shows_what_the_human_log_leaves_out() -> None:
+    happened = (
+        ev.TurnStarted(turn_id="trn_1", prompt="Fix it"),
+        ev.Moved(to=Phase.CHECK),
+        ev.CallDecided(call_id="cal_1", decision="allow", origin="guards"),
+        ev.CallDecided(call_id="cal_2", decision="deny", origin="path_guard", reason="outside"),
+        ev.PrefixSet(system="secret " + SECRET + "\nx" * 90, tools=("a", "b"), reason="first"),
+    )
+    lines = technical(*happened)
+    assert lines[:2] == [
+        "      [   0.001 s] moved to=check",
+        "      [   0.002 s] call_decided call_id=cal_1 decision=allow origin=guards",
+    ]
+    assert len(lines) == 3
+    assert SECRET not in lines[2]
+    assert lines[2].endswith("tools=['a', 'b'] reason=first")
+    assert not set(lines) & set(check(*happened))
+
+
+@pytest.mark.parametrize(("verbosity", "levels"), [(1, ["INFO"]), (2, ["INFO", "DEBUG"])])
+def test_the_programs_own_records_are_shown_as_far_as_they_are_wanted(
+    verbosity: int, levels: list[str]
+) -> None:
+    stream = io.StringIO()
+    handler = technical_handler(stream, verbosity)
+    for level in (logging.INFO, logging.DEBUG):
+        record = logging.LogRecord("agent_ls.x", level, "", 0, "hello", None, None)
+        if record.levelno >= handler.level:
+            handler.handle(record)
+    assert stream.getvalue().splitlines() == [f"      [{one}] agent_ls.x: hello" for one in levels]
 
 
 # The log for programs.
