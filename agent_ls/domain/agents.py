@@ -79,7 +79,7 @@ class AgentLimits(Record):
             if left < max(self.min_tokens, 1):
                 return None
         if limit.cost_usd:
-            cost_usd = (limit.cost_usd - used.cost_usd - reserved.cost_usd) * part
+            cost_usd = round((limit.cost_usd - used.cost_usd - reserved.cost_usd) * part, 6)
             if cost_usd <= 0:
                 return None
         return Allowance(tokens, cost_usd)

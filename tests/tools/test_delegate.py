@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,12 +59,16 @@ class Answering:
         return self._result
 
 
+def _tool(children: Answering) -> Any:
+    return Delegate(children)
+
+
 async def check(
     place: Place, result: ChildResult | ToolError, text: str, error: ErrorKind | None
 ) -> None:
     """Delegate once and look at what the model reads."""
     children = Answering(result)
-    output = await place.call(Delegate(children), kind="explore", task="Look.")
+    output = await place.call(_tool(children), kind="explore", task="Look.")
     assert (output.text, output.error) == (text, error)
     assert children.asked == [("cal_1", "explore", "Look.")]
     assert place.said == ["[explore] grep\n"]
@@ -88,7 +93,7 @@ async def test_an_end_too_early_is_said_and_a_failure_is_an_error(
     stop: StopReason, why: str, error: ErrorKind | None, said: str, place: Place
 ) -> None:
     result = ChildResult("ses_2", "test", stop, why, AgentReport(), Usage(), 1, ())
-    output = await place.call(Delegate(Answering(result)), kind="test", task="Run.")
+    output = await place.call(_tool(Answering(result)), kind="test", task="Run.")
     assert output.error is error
     assert output.text.splitlines()[1:] == [said, "It reported nothing."]
 
@@ -121,7 +126,7 @@ _LIMITS = AgentLimits()
         ((100_000, 0.0), (0, 0.0), (0, 0.0), Allowance(45_000, 0.0)),
         ((100_000, 0.0), (20_000, 0.0), (40_000, 0.0), Allowance(18_000, 0.0)),
         ((100_000, 0.0), (95_000, 0.0), (0, 0.0), None),
-        ((0, 1.0), (0, 0.5), (0, 0.1), Allowance(250_000, pytest.approx(0.18))),
+        ((0, 1.0), (0, 0.25), (0, 0.25), Allowance(250_000, 0.225)),
         ((0, 1.0), (0, 1.0), (0, 0.0), None),
     ],
     ids=["no-limit", "fresh", "shared", "used-up", "money", "no-money"],
