@@ -13,6 +13,8 @@ from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import visible_line
 
 _MAX_CHARACTERS = 100
+_MAX_FOREIGN_CHARACTERS = 60
+"""Of a call of a server's tool, about which nothing is known."""
 _Arguments = Mapping[str, Any]
 
 
@@ -25,7 +27,8 @@ def summary_of(tool: str, arguments_json: str) -> str:
         arguments: object = json.loads(arguments_json or "{}")
         if isinstance(arguments, dict):
             known = cast("_Arguments", arguments)
-            return short(_SUMMARIES.get(tool, _first_text)(known))
+            limit = _MAX_FOREIGN_CHARACTERS if "/" in tool else _MAX_CHARACTERS
+            return short(_SUMMARIES.get(tool, _first_text)(known), limit)
     except (ValueError, LookupError, TypeError, AttributeError):
         pass
     return short(arguments_json)
@@ -55,6 +58,11 @@ def _search(arguments: _Arguments) -> str:
     return f'"{arguments["pattern"]}" in {arguments.get("path", ".")}'
 
 
+def _paths(arguments: _Arguments) -> str:
+    paths: list[str] = list(arguments.get("paths", ()))
+    return ", ".join(paths) or "the files changed so far"
+
+
 def _plan(arguments: _Arguments) -> str:
     items: list[_Arguments] = arguments["items"]
     done = sum(item.get("status") == "completed" for item in items)
@@ -73,5 +81,7 @@ _SUMMARIES: Mapping[str, Callable[[_Arguments], str]] = {
     "glob": _search,
     "list_dir": lambda given: given.get("path", "."),
     "update_plan": _plan,
+    "diagnostics": _paths,
+    "delegate": lambda given: f"{given['kind']}: {given['task']}",
 }
 """Tools whose first text does not say enough."""
