@@ -41,6 +41,7 @@ from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
 from agent_ls.policies.injections.orientation import Orientation
 from agent_ls.policies.injections.phase_hints import PhaseHints
+from agent_ls.policies.guards.plan_mode import PlanMode
 from agent_ls.policies.injections.recitation import Recitation
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
 from agent_ls.policies.recoveries.continuation import Continuation
@@ -126,6 +127,7 @@ FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, AfterToolHooks, MaskSecrets, Trun
 """After every call; each sees what the one before made of the result."""
 
 GATES: tuple[type[Any], ...] = (
+    PlanMode,
     TextOnlyAnswer,
     IncompleteAction,
     OpenTasks,

@@ -425,6 +425,8 @@ class PlanResolved(_Event):
 
 class FinalOutputGiven(_Event):
     """The model gave the output that fits the person's schema: the turn's end."""
+    digests: tuple[str, ...] = ()
+    """Of what was shown of each of these, in the same order."""
 
     type: Literal["final_output_given"] = "final_output_given"
     call_id: str

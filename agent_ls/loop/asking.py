@@ -5,14 +5,13 @@ What was approved is what runs: an approval is bound to the exact call and its p
 
 from __future__ import annotations
 
-import hashlib
-
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, Preview
 from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.verdicts import Ask
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.denials import denied
+from agent_ls.loop.plans import digest
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
 
@@ -83,13 +82,3 @@ def _refusal_words(answer: ApprovalAnswer) -> str:
         )
     words = f" The user says: {answer.note}" if answer.note else ""
     return f"The user rejected this call.{words} Do not repeat it; do it another way, or ask."
-
-
-def digest(planned: PlannedCall, preview: Preview) -> str:
-    """Return the hash that binds an approval to exactly this call and what it would do.
-
-    Where in a file it would do it does not count: lines above may come and go.
-    """
-    lines = (line for line in preview.payload.splitlines() if not line.startswith("@@ "))
-    parts = (planned.tool.name, planned.call.arguments_json, *lines)
-    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()

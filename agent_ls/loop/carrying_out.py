@@ -16,6 +16,7 @@ from agent_ls.loop.asking import ask
 from agent_ls.loop.denials import denied
 from agent_ls.loop.guarding import Decided, decide
 from agent_ls.loop.keeping import keep_output
+from agent_ls.loop.proposing import propose
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.sockets import PlannedCall, Ran
 from agent_ls.loop.tool_hooks import ask_before_tool, changed_by
@@ -64,7 +65,7 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 return await denied(planned, reason, turn)
             case Defer(reason=reason):
                 await _decided(planned, turn, "defer", origin, reason)
-                return await denied(planned, reason, turn)
+                return await propose(planned, reason, turn)
             case Ask():
                 await _decided(planned, turn, "ask", origin, verdict.reason)
                 outcome = await ask(planned, verdict, turn)

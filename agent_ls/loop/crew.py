@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_ls.domain.calls import Effect, ToolCall, ToolResult
-from agent_ls.domain.events import ToolCallFinished
+from agent_ls.domain.events import CallDecided, ToolCallFinished
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.arguments import plan_call, structural
 from agent_ls.loop.carrying_out import carry_out
@@ -94,7 +94,16 @@ class Crew:
             if len(values) == len(found):
                 self._waiting[index] = await self._planned(resolved(one.call, values)) or one
             elif not_taken and not any(isinstance(value, Later) for value in found.values()):
-                await self._finish(skipped(one.call, not_taken[0].path))
+                result = skipped(one.call, not_taken[0].path)
+                await self._turn.emit(
+                    CallDecided(
+                        call_id=one.call.id,
+                        decision="defer",
+                        origin="references",
+                        reason=result.text,
+                    )
+                )
+                await self._finish(result)
         finished = {state.call.id for state in self._turn.state.calls if state.result is not None}
         self._waiting = [one for one in self._waiting if one.call.id not in finished]
 

@@ -43,6 +43,8 @@ class LoopOptions(Record):
     """One call, whatever its own limit says."""
     max_replans: int = 2
     """How often an edit is planned again because the file changed meanwhile."""
+    runs_plans: bool = True
+    """Ask, when a turn in plan mode ends, which steps of its plan run; false: only show them."""
     max_output_bytes: int = 262_144
     """A longer result is kept at its output path only as far as the model reads it."""
     max_denials: int = 3

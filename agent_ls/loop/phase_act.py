@@ -11,15 +11,19 @@ from agent_ls.domain.events import ToolCallFinished
 from agent_ls.domain.phases import Phase
 from agent_ls.loop.arguments import plan_call, structural
 from agent_ls.loop.crew import Crew, Referring
+from agent_ls.loop.proposing import decide_on_graphs, take_over
 from agent_ls.loop.references import expressions_in
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Move, Turn
 
 
 async def act(turn: Turn) -> Move:
-    """Carry out the open calls of the answer."""
-    await Crew(turn, await _waiting(turn)).work()
-    return Move(Phase.CHECK)
+    """Carry out the open calls of the answer, then what was decided of a plan."""
+    while True:
+        await Crew(turn, await _waiting(turn)).work()
+        await decide_on_graphs(turn)
+        if not await take_over(turn):
+            return Move(Phase.CHECK)
 
 
 async def _waiting(turn: Turn) -> list[PlannedCall | Referring]:

@@ -31,6 +31,8 @@ T = TypeVar("T")
 DESTINATION = frozenset({"output_path", "output_method"})
 """Arguments that every tool takes, and none sees."""
 _METHODS: tuple[str, ...] = get_args(OutputMethod)
+_CALL = frozenset({"tool", "arguments"})
+"""Names of what is a call itself, in a plan: its references are resolved when it runs."""
 _SKIPPED = "skipped"
 _OUTCOMES = (("value",), ("error",))
 """A result has one of them: the other is the branch that was not taken."""
@@ -94,7 +96,7 @@ def literal(data: T) -> T:
 
 def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
     """Return the call with every reference replaced by its value."""
-    data = _loaded(call)
+    data = loaded(call)
     kept = {key: data[key] for key in data.keys() & DESTINATION}
     own = {key: value for key, value in data.items() if key not in DESTINATION}
     changed = {**_mapped(own, values), **kept}
@@ -140,6 +142,10 @@ class Results:
         if skipped_path is not None:
             return NotTaken(skipped_path)
         return missing or Later()
+
+    def brings(self, path: Path) -> bool:
+        """Say whether any call leaves its result there, above or below."""
+        return any(_touch(target, path) for all_of in self._goes_to.values() for target in all_of)
 
     def producers(self, calls: Sequence[ToolCall]) -> frozenset[str]:
         """Return the ids of all calls that these wait for, directly or not."""
@@ -205,16 +211,17 @@ def _paths_of(call: ToolCall) -> tuple[Path, ...]:
 
 def _destination(call: ToolCall) -> Destination | None:
     try:
-        return destination_in(_loaded(call))
+        return destination_in(loaded(call))
     except ValueError:
         return None
 
 
 def _own(call: ToolCall) -> dict[str, Any]:
-    return {key: value for key, value in _loaded(call).items() if key not in DESTINATION}
+    return {key: value for key, value in loaded(call).items() if key not in DESTINATION}
 
 
-def _loaded(call: ToolCall) -> dict[str, Any]:
+def loaded(call: ToolCall) -> dict[str, Any]:
+    """Return a call's arguments; empty when they are no JSON object."""
     try:
         data: object = json.loads(call.arguments_json)
     except (ValueError, RecursionError):
@@ -225,7 +232,7 @@ def _loaded(call: ToolCall) -> dict[str, Any]:
 def _strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
+    elif isinstance(value, dict) and not cast("dict[str, object]", value).keys() >= _CALL:
         for one in cast("dict[str, object]", value).values():
             yield from _strings(one)
     elif isinstance(value, list):
@@ -240,8 +247,8 @@ def _mapped(value: Any, values: Mapping[str, JsonValue]) -> Any:
         if expression is not None and expression.text in values:
             return values[expression.text]
         return value if values else unescaped(value)
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not cast("dict[str, Any]", value).keys() >= _CALL:
         return {key: _mapped(one, values) for key, one in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
         return [_mapped(one, values) for one in cast("list[Any]", value)]
-    return value
+    return cast("Any", value)

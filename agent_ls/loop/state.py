@@ -113,6 +113,8 @@ class SessionState:
     seq: int = 0
     messages: tuple[Message, ...] = ()
     """The conversation as it is sent, compactions carried out."""
+    is_child: bool = False
+    """Whether another agent gave it its task."""
     prefix: e.PrefixSet | None = None
     turn: TurnState | None = None
     """The running turn, or the last one."""
@@ -182,6 +184,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             )
         case e.ModeChanged():
             return replace(state, mode=event.mode)
+                is_child=bool(event.parent_id),
         case e.ModelChanged():
             return replace(state, model=event.model)
         case e.PolicySilenced():
@@ -305,7 +308,7 @@ def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 due_calls=(),
             )
         case e.PlanProposed():
-            return replace(turn, proposals=(*turn.proposals, event))
+            return _fold_proposal(turn, event)
         case e.PlanResolved():
             return _fold_plan(turn, event)
         case e.FinalOutputGiven():
@@ -364,9 +367,17 @@ def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
 def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
     """Carry out what was decided on a plan."""
     plans = [plan for plan in turn.proposals if plan.plan_id == event.plan_id]
+def _fold_proposal(turn: TurnState, event: e.PlanProposed) -> TurnState:
+    """Add the calls to what waits for a decision; a call that ran again proposes nothing new."""
+    known = {one.call.id for plan in turn.proposals for one in plan.calls}
+    if all(one.call.id in known for one in event.calls):
+        return turn
+    return replace(turn, proposals=(*turn.proposals, event))
+
+
     decided = [one for plan in plans for one in plan.calls]
     runs = {*event.approved, *event.each, *event.unasked}
-    allowed = {one.call.id: one.digest for one in decided if one.call.id in event.approved}
+    allowed = dict(zip(event.approved, event.digests, strict=False))
     return replace(
         turn,
         proposals=tuple(plan for plan in turn.proposals if plan.plan_id != event.plan_id),

@@ -1,16 +1,19 @@
-"""update_plan: the agent's plan, replaced as a whole."""
+"""update_plan: the agent's plan, replaced as a whole, and calls that carry it out."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
-from agent_ls.domain.events import PlanUpdated
-from agent_ls.domain.plans import PlanItem, PlanStatus
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolKind
+from agent_ls.domain.errors import ToolError
+from agent_ls.domain.events import PlanProposed, PlanUpdated
+from agent_ls.domain.plans import PlanItem, PlanStatus, ProposedCall
+from agent_ls.loop.plans import graph_error
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.showing import preview
@@ -23,10 +26,19 @@ class Item(Arguments):
     status: PlanStatus = PlanStatus.PENDING
 
 
+class Step(Arguments):
+    """One call of the plan's graph; references and output paths are its edges."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
 class UpdatePlanArguments(Arguments):
     """The whole plan."""
 
     items: Annotated[tuple[Item, ...], Field(max_length=50)]
+    calls: Annotated[tuple[Step, ...], Field(max_length=25)] = ()
+    lazy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +46,10 @@ class UpdatePlan:
     """Replaces the plan."""
 
     name: ClassVar[str] = "update_plan"
-    description: ClassVar[str] = "Replace the plan shown to the user; send all items every time."
+    description: ClassVar[str] = (
+        "Replace the plan shown to the user; send all items every time. `calls` run after it, "
+        "joined by output_path and † references; lazy: only once the user approved them."
+    )
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.THINK
     Arguments: ClassVar[type[Arguments]] = UpdatePlanArguments
@@ -52,6 +67,35 @@ class UpdatePlan:
         """Hand the plan over to be recorded."""
         items = tuple(PlanItem(text=one.text, status=one.status) for one in arguments.items)
         done = sum(item.status is PlanStatus.COMPLETED for item in items)
-        return ToolOutput(
-            f"Plan updated: {done} of {len(items)} done.", events=(PlanUpdated(items=items),)
+        text = f"Plan updated: {done} of {len(items)} done."
+        if not arguments.calls:
+            return ToolOutput(text, events=(PlanUpdated(items=items),))
+        graph = _proposed(arguments, context)
+        how = "the user is asked first" if arguments.lazy else "they run now"
+        text += f" It has {len(graph.calls)} calls; {how}."
+        return ToolOutput(text, events=(PlanUpdated(items=items), graph))
+
+
+def _proposed(arguments: UpdatePlanArguments, context: ToolContext) -> PlanProposed:
+    """Return the calls as a proposal; ``ToolError`` when they are no graph that can run."""
+    calls = [
+        ToolCall(
+            id=f"{context.call_id}-{number}",
+            provider_id=f"{context.call_id}-{number}",
+            tool=one.tool,
+            arguments_json=json.dumps(one.arguments, ensure_ascii=False),
         )
+        for number, one in enumerate(arguments.calls, 1)
+    ]
+    if any(call.tool == UpdatePlan.name for call in calls):
+        raise ToolError("A plan's calls cannot be update_plan.", ErrorKind.STRUCTURAL)
+    if wrong := graph_error(calls, context.view.session.outputs):
+        raise ToolError(f"{wrong}. The plan was not changed.", ErrorKind.STRUCTURAL)
+    return PlanProposed(
+        plan_id=context.call_id,
+        origin=UpdatePlan.name,
+        calls=tuple(
+            ProposedCall(call=call, title=call.tool, payload=call.arguments_json) for call in calls
+        ),
+        run="approved" if arguments.lazy else "eager",
+    )

@@ -199,16 +199,8 @@ TEST = ("run_command", {"command": "make test"})
 BROAD, NARROW = True, False
 MODES = [
     pytest.param(Mode.PLAN, READ, (), ALLOWED, None, id="plan-mode-reads"),
-    pytest.param(
-        Mode.PLAN,
-        EDIT,
-        (),
-        Expected(Deny, says=("edit_file", "plan mode")),
-        None,
-        id="plan-mode-edits-nothing",
-    ),
-    pytest.param(Mode.PLAN, EDIT, ("edit",), DENIED, None, id="plan-mode-forgets-grants"),
-    pytest.param(Mode.PLAN, TEST, (), DENIED, None, id="plan-mode-runs-nothing"),
+    pytest.param(Mode.PLAN, EDIT, ("edit",), ASKED, BROAD, id="plan-mode-forgets-grants"),
+    pytest.param(Mode.PLAN, TEST, (), ASKED, BROAD, id="a-step-of-a-plan-asks-by-itself"),
     pytest.param(Mode.ASK_ALL, READ, (), ASKED, NARROW, id="ask-all-asks-for-reads-too"),
     pytest.param(Mode.ASK_ALL, EDIT, ("edit",), ASKED, NARROW, id="ask-all-asks-despite-a-grant"),
     pytest.param(Mode.ASK, READ, (), ALLOWED, None, id="ask-reads-freely"),
@@ -345,7 +337,7 @@ FOREIGN = [
     pytest.param(Mode.ASK, Effect.DELEGATE, ALLOWED, id="a-delegation"),
     pytest.param(Mode.ACCEPT_EDITS, Effect.EXECUTE, ASKED, id="an-execution-with-edits-accepted"),
     pytest.param(Mode.PLAN, Effect.DELEGATE, ALLOWED, id="a-delegation-in-plan-mode"),
-    pytest.param(Mode.PLAN, Effect.EXECUTE, DENIED, id="an-execution-in-plan-mode"),
+    pytest.param(Mode.PLAN, Effect.EXECUTE, ASKED, id="an-execution-in-plan-mode"),
 ]
 
 
@@ -363,7 +355,6 @@ COMMANDS = [
     pytest.param(Mode.ASK, LOOK, (), ALLOWED, id="a-read-only-command-runs-unasked"),
     pytest.param(Mode.ACCEPT_EDITS, LOOK, (), ALLOWED, id="with-edits-accepted-too"),
     pytest.param(Mode.ASK_ALL, LOOK, (), ASKED, id="ask-all-asks-for-it-all-the-same"),
-    pytest.param(Mode.PLAN, LOOK, (), DENIED, id="plan-mode-runs-no-command-at-all"),
     pytest.param(
         Mode.ASK,
         TEST,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from pydantic import JsonValue
@@ -20,17 +21,23 @@ from agent_ls.domain.events import (
     ApprovalResolved,
     EditApplied,
     Event,
+    PlanProposed,
+    PlanResolved,
     PlanUpdated,
     PromptQueued,
     QuestionResolved,
     ToolCallFinished,
     ToolCallStarted,
 )
-from agent_ls.domain.plans import PlanItem, PlanStatus
-from agent_ls.domain.verdicts import Allow, Deny
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.plans import PlanItem, PlanStatus, ProposedCall
+from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
+from agent_ls.loop.plans import digest
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool
 from agent_ls.loop.view import TurnView
+from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.file_claim import FileClaim, FileClaimOptions
+from agent_ls.policies.guards.plan_mode import PlanMode
 from agent_ls.policies.guards.replan import Replan, ReplanOptions
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.read_file import ReadFile
@@ -289,3 +296,69 @@ async def test_repeating_can_be_allowed(workspace) -> None:
     planned = plan(workspace, "read_file", path="a.py")
     view = view_of(*failed()(planned.call.model_copy(update={"id": "cal_0"})))
     await check(Replan(ReplanOptions(enabled=False)), planned, view, ALLOWED)
+
+
+def decided(planned: PlannedCall, **decision: tuple[str, ...]) -> list[Event]:
+    """Return how the call was proposed and decided on, and made the one that runs."""
+    step = ProposedCall(call=planned.call, title="")
+    return [
+        PlanProposed(plan_id="trn_1", origin="plan_mode", calls=(step,)),
+        PlanResolved.model_validate({"plan_id": "trn_1", **decision}),
+        said("", planned.call),
+    ]
+
+
+DEFERRED = Expected(Defer, says=("The user then decides",))
+IDS = ("cal_9",)
+
+
+@pytest.mark.parametrize(
+    ("mode", "call", "decision", "expected"),
+    [
+        pytest.param(Mode.PLAN, READ, {}, ALLOWED, id="plan-mode-reads"),
+        pytest.param(Mode.PLAN, EDIT, {}, DEFERRED, id="plan-mode-edits-later"),
+        pytest.param(Mode.PLAN, TEST, {}, DEFERRED, id="plan-mode-runs-commands-later"),
+        pytest.param(
+            Mode.PLAN, ("run_command", {"command": "ls"}), {}, DEFERRED, id="even-those-that-look"
+        ),
+        pytest.param(
+            Mode.PLAN,
+            EDIT,
+            {"approved": IDS, "digests": ("",)},
+            ALLOWED,
+            id="what-was-allowed-runs",
+        ),
+        pytest.param(Mode.PLAN, EDIT, {"each": IDS}, ALLOWED, id="so-does-what-asks-by-itself"),
+        pytest.param(Mode.PLAN, EDIT, {"unasked": IDS}, DEFERRED, id="an-eager-plan-has-no-rights"),
+        pytest.param(Mode.ASK, EDIT, {}, ALLOWED, id="other-modes-defer-nothing"),
+    ],
+)
+async def test_plan_mode_queues_what_changes_something(
+    workspace, mode, call, decision, expected
+) -> None:
+    planned = plan(workspace, call[0], **call[1])
+    view = view_of(*decided(planned, **decision), mode=mode)
+    await check(PlanMode(), planned, view, expected)
+
+
+async def test_a_sub_agent_in_plan_mode_describes_instead(workspace) -> None:
+    planned = plan(workspace, EDIT[0], **EDIT[1])
+    state = view_of(mode=Mode.PLAN)
+    child = replace(state, session=replace(state.session, is_child=True))
+    await check(PlanMode(), planned, child, Expected(Deny, says=("describe",)))
+
+
+@pytest.mark.parametrize("mode", [Mode.PLAN, Mode.ASK])
+async def test_what_was_allowed_of_a_plan_runs_unasked_while_it_is_the_same(
+    root, workspace, mode
+) -> None:
+    (root / "a.py").write_text("x = 1\n")
+    planned = plan(workspace, EDIT[0], **EDIT[1])
+    seen = digest(planned, await planned.tool.preview(planned.arguments))
+    view = view_of(*decided(planned, approved=IDS, digests=(seen,)), mode=mode)
+    guard = Approval(workspace)
+    await check(guard, planned, view, ALLOWED)
+    other = plan(workspace, "write_file", path="a.py", content="x = 3")
+    await check(guard, other, view, Expected(Ask))
+    (root / "a.py").write_text("x = 1  # and more\n")
+    await check(guard, planned, view, Expected(Ask))

@@ -7,8 +7,9 @@ from typing import ClassVar, assert_never
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
+from agent_ls.domain.verdicts import Allow, Ask, GuardVerdict
 from agent_ls.loop.grants import grant_of
+from agent_ls.loop.plans import is_as_approved
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
@@ -38,7 +39,8 @@ class Approval:
         """Answer from the mode; only where it asks do earlier grants count."""
         match view.mode:
             case Mode.PLAN:
-                return _plan(planned)
+                # What is not part of a plan that was decided on comes no further than that guard.
+                return await self._unless_free(planned, view, free=_JUDGED_LATER | {Effect.READ})
             case Mode.ASK_ALL:
                 # Whoever chose this mode wants to see each call: no grant answers for them.
                 return Ask(f"Mode ask-all: {_what(planned)}.", broad=False)
@@ -62,20 +64,12 @@ class Approval:
         if not isinstance(verdict, Ask):
             return verdict
         grant = grant_of(planned.tool.name, planned.arguments)
-        if grant is not None and grant in view.session.grants:
+        if grant is not None and grant in view.session.grants and view.mode is not Mode.PLAN:
+            return Allow()
+        if await is_as_approved(planned, view):
             return Allow()
         why = f" {verdict.reason}" if verdict.reason else ""
         return Ask(f"Mode {view.mode}: {_what(planned)}.{why}", broad=grant is not None)
-
-
-def _plan(planned: PlannedCall) -> GuardVerdict:
-    """Let reads through; the rest belongs into the plan."""
-    if planned.effect in _JUDGED_LATER | {Effect.READ}:
-        return Allow()
-    return Deny(
-        f"{planned.tool.name} {_WORDS[planned.effect]}, and the session is in plan mode. "
-        "Only read; describe in your plan what you would do, and the user decides."
-    )
 
 
 def _what(planned: PlannedCall) -> str:
