@@ -29,7 +29,9 @@ from agent_ls.policies.followups.truncate_result import TruncateResult
 from agent_ls.policies.gates.compile import Compile
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
 from agent_ls.policies.gates.open_tasks import OpenTasks
+from agent_ls.policies.gates.self_evaluation import SelfEvaluation
 from agent_ls.policies.gates.text_only import TextOnlyAnswer
+from agent_ls.policies.gates.verification import Verification
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.file_claim import FileClaim
@@ -132,6 +134,8 @@ GATES: tuple[type[Any], ...] = (
     IncompleteAction,
     OpenTasks,
     Compile,
+    Verification,
+    SelfEvaluation,
 )
 """Before an answer is accepted; cheapest first, the first that fails wins."""
 

@@ -212,6 +212,8 @@ class GateFailed(_Event):
     type: Literal["gate_failed"] = "gate_failed"
     origin: str
     text: str
+    instead: str = ""
+    """What the turn gives in place of this answer if it ends here."""
 
 
 class GoalChecked(_Event):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.findings import CheckReport
+from agent_ls.domain.goals import Proof
 from agent_ls.domain.stops import StopReason
 
 
@@ -27,6 +28,10 @@ class Nudge:
     report: CheckReport | None = None
     """A gate's findings, shown as diagnostics; the paths are those it looked at."""
     paths: tuple[str, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    """Gate: what was found of the turn's goal."""
+    instead: str = ""
+    """Gate: what the turn gives in place of this answer if it ends here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +233,8 @@ class Pass:
     report: CheckReport | None = None
     """What was looked at and found clean or not counted; clears diagnostics."""
     paths: tuple[str, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    """What was found of the turn's goal."""
 
 
 GateVerdict = Pass | Nudge | Escalate

@@ -14,7 +14,14 @@ from typing import TypeVar
 
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import AgentLsError, StoreError, bug
-from agent_ls.domain.events import CancelRequested, Moved, ToolCallFinished, TurnEnded
+from agent_ls.domain.events import (
+    Answered,
+    CancelRequested,
+    GateFailed,
+    Moved,
+    ToolCallFinished,
+    TurnEnded,
+)
 from agent_ls.domain.phases import SUCCESSORS, Phase
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
@@ -141,6 +148,15 @@ async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) 
     await turn.emit(Moved(to=Phase.DONE, stop=stop, why=why))
 
 
+def _output(turn: Turn) -> str:
+    """Return the turn's answer: the last one, unless a gate knows a better one."""
+    failed = turn.view.each_since(GateFailed, Answered)
+    if failed and failed[-1].instead:
+        return failed[-1].instead
+    state = turn.state
+    return state.partial_text + (state.answer.text if state.answer else "")
+
+
 async def _end(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
     """Record the end, with what a person needs to know of it."""
     state = turn.state
@@ -156,7 +172,7 @@ async def _end(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
         turn_id=state.turn_id,
         stop=stop,
         status=status,
-        output=state.partial_text + state.answer.text if state.answer else state.partial_text,
+        output=_output(turn),
         failure_reason="" if status is TurnStatus.SUCCESS else why,
         is_authentication=turn.view.is_authentication_failure,
         open_tasks=open_tasks,

@@ -10,7 +10,7 @@ import logging
 from typing import assert_never
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import FindingsReported, GateFailed, Moved, NudgeAdded
+from agent_ls.domain.events import FindingsReported, GateFailed, GoalChecked, Moved, NudgeAdded
 from agent_ls.domain.findings import CheckReport
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
@@ -48,11 +48,11 @@ async def judge(turn: Turn) -> Move:
             _log.exception("gate %s failed; the answer is judged without it", gate.name)
             continue
         match verdict:
-            case Pass(report=report, paths=paths):
-                await _report(turn, report, paths)
-            case Nudge(text=text, report=report, paths=paths):
-                await _report(turn, report, paths)
-                return await _fail(turn, gate, text)
+            case Pass():
+                await _report(turn, gate, verdict)
+            case Nudge():
+                await _report(turn, gate, verdict)
+                return await _fail(turn, gate, verdict)
             case Escalate():
                 move = await escalate(turn, gate.name, verdict)
                 return move or Move(Phase.CHECK)
@@ -67,9 +67,10 @@ async def judge(turn: Turn) -> Move:
     return Move(Phase.DONE, turn.state.stop or StopReason.COMPLETED)
 
 
-async def _fail(turn: Turn, gate: Gate, text: str) -> Move:
+async def _fail(turn: Turn, gate: Gate, nudge: Nudge) -> Move:
     """Record the failure; nudge, or end the turn at the cap."""
-    await turn.emit(GateFailed(origin=gate.name, text=text))
+    text = nudge.text
+    await turn.emit(GateFailed(origin=gate.name, text=text, instead=nudge.instead))
     if turn.view.nudges(gate.name) >= gate.cap:
         why = _AT_THE_CAP.get(gate.stop, "The answer was not accepted.")
         return Move(Phase.DONE, gate.stop, f"{why} {text}" if gate.stop in _SAYS_WHAT else why)
@@ -77,8 +78,11 @@ async def _fail(turn: Turn, gate: Gate, text: str) -> Move:
     return Move(Phase.CHECK)
 
 
-async def _report(turn: Turn, report: CheckReport | None, paths: tuple[str, ...]) -> None:
-    """Show what a gate's checkers found, or that they found nothing any more."""
+async def _report(turn: Turn, gate: Gate, verdict: Pass | Nudge) -> None:
+    """Record what a gate found of the goal, and show what its checkers find now."""
+    if verdict.proofs:
+        await turn.emit(GoalChecked(origin=gate.name, proofs=verdict.proofs))
+    report, paths = verdict.report, verdict.paths
     if report is None:
         return
     shown = {finding.path for finding in report.findings} | set(paths)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.domain.events import Event
+from agent_ls.domain.goals import parse_goal
 from agent_ls.loop.ports import Provider, Reader
 from agent_ls.providers.scenario import Scenario
 from agent_ls.providers.scripted import ScriptedModel
@@ -69,5 +70,7 @@ async def tell(
     session = await sessions.create()
     if follow is not None:
         session.follow(follow(session))
-    _, events = await run_turn_of(session, story.members["prompt"].strip(), answers_of(story))
+    goal = parse_goal(story.members["goal"], name="goal") if "goal" in story.members else None
+    words = story.members.get("prompt", "").strip()
+    _, events = await run_turn_of(session, words, answers_of(story), goal=goal)
     return session, events

@@ -15,6 +15,7 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
 from agent_ls.loop.view import TurnView
+from agent_ls.loop.wishes import wants_no_action
 
 _OPEN = (PlanStatus.PENDING, PlanStatus.IN_PROGRESS)
 _MAX_LISTED = 20
@@ -32,7 +33,7 @@ class OpenTasks:
     """Sends the model back to plan items that are neither completed nor blocked.
 
     Source: seed 000, open tasks gate. A plan left over from an earlier turn is not this turn's,
-    and in plan mode open items are what was asked for.
+    and in plan mode, or when the person asked to wait or only to answer, open items are in order.
     """
 
     name: ClassVar[str] = "open_tasks"
@@ -48,7 +49,7 @@ class OpenTasks:
         """Answer from the plan as it was last updated in this turn."""
         if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
             return Pass()
-        if not any(True for _ in view.each(PlanUpdated)):
+        if not any(True for _ in view.each(PlanUpdated)) or wants_no_action(view.user_words):
             return Pass()
         items = [item for item in view.session.plan if item.status in _OPEN]
         if not items:

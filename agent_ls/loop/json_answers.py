@@ -1,0 +1,54 @@
+"""The JSON object in a model's answer: the whole text, else a code block, else the first ``{…}``.
+
+Source: seed 002, response parsing of the self-evaluation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+_BLOCK = re.compile(r"```(?:json)?[ \t]*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
+_MAX_STARTS = 50
+
+
+def object_in(text: str) -> dict[str, Any] | None:
+    """Return the first JSON object that one of the three ways finds; None when there is none."""
+    for candidate in _candidates(text):
+        try:
+            found, _ = json.JSONDecoder().raw_decode(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            return cast("dict[str, Any]", found)
+    return None
+
+
+def _candidates(text: str) -> Iterator[str]:
+    yield text.strip()
+    yield from (block[1].strip() for block in _BLOCK.finditer(text))
+    at = -1
+    for _ in range(_MAX_STARTS):
+        at = text.find("{", at + 1)
+        if at < 0:
+            return
+        yield text[at:]
+
+
+def share_of(value: object) -> float:
+    """Return a number from 0 to 1; 0 for anything else that a model may write there."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) else 0.0
+    except ValueError:
+        return 0.0
+    return number if 0.0 <= number <= 1.0 else 0.0
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """Return the texts of a list, or the one text; everything else is left out."""
+    if isinstance(value, str):
+        return (value.strip(),) if value.strip() else ()
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return tuple(one.strip() for one in items if isinstance(one, str) and one.strip())

@@ -1,0 +1,213 @@
+"""Verification of a goal by its commands, and what an evaluation means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.events import (
+    Event,
+    GoalChecked,
+    PlanUpdated,
+    PolicySilenced,
+    PromptQueued,
+    TurnStarted,
+)
+from agent_ls.domain.goals import Criterion, Goal, Proof
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.model_io import ModelRole
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.plans import PlanItem
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import Nudge, Pass
+from agent_ls.loop.ports import Store
+from agent_ls.policies.gates.open_tasks import OpenTasks
+from agent_ls.policies.gates.self_evaluation import (
+    Evaluation,
+    SelfEvaluation,
+    SelfEvaluationOptions,
+    evaluation_in,
+)
+from agent_ls.policies.gates.verification import Verification, VerificationOptions
+from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.runner import ShellRunner
+from tests.policies.views import view_of
+
+
+class NoAdviser:
+    """A side model that cannot be reached."""
+
+    async def ask(
+        self,
+        system: str,
+        text: str,
+        *,
+        origin: str,
+        role: ModelRole = ModelRole.CHEAP,
+        max_tokens: int = 1_000,
+    ) -> str:
+        raise ProviderError(ProviderFailure.CONNECTION, "Nobody is there.")
+
+
+async def check(
+    workspace: DiskWorkspace,
+    store: Store,
+    goal: Goal | None,
+    *happened: Event,
+    proofs: tuple[tuple[str, bool], ...],
+    says: tuple[str, ...] = (),
+    mode: Mode = Mode.ASK,
+    options: VerificationOptions | None = None,
+) -> None:
+    """Judge an answer of a turn with this goal; without ``says`` it must pass."""
+    policy = Verification(
+        workspace, ShellRunner(), store, NoAdviser(), options or VerificationOptions()
+    )
+    begun = TurnStarted(turn_id="trn_1", prompt="go", goal=goal)
+    view = view_of(begun, *happened, mode=mode)
+    verdict = await policy.judge(AssistantMessage(text="Done."), view)
+    assert type(verdict) is (Nudge if says else Pass)
+    assert isinstance(verdict, Nudge | Pass)
+    assert tuple((one.of, one.is_met) for one in verdict.proofs) == proofs
+    for piece in says:
+        assert isinstance(verdict, Nudge)
+        assert piece in verdict.text
+
+
+GOOD, BAD = "echo all good", "echo it broke; exit 3"
+_JUDGED = Goal(text="x", acceptance=(Criterion(text="Nice."),))
+
+
+def goal_of(*commands: str) -> Goal:
+    return Goal(text="x", tests=commands)
+
+
+def proven(of: str, *, is_met: bool = True) -> GoalChecked:
+    return GoalChecked(origin="x", proofs=(Proof(of=of, is_met=is_met, by="command"),))
+
+
+ROWS = [
+    pytest.param(None, (), (), (), id="an-ordinary-turn"),
+    pytest.param(goal_of(GOOD), (), ((GOOD, True),), (), id="a-test-that-passes"),
+    pytest.param(
+        goal_of(BAD), (), ((BAD, False),), (f"`{BAD}` fails:\nit broke",), id="a-test-that-fails"
+    ),
+    pytest.param(
+        goal_of(GOOD, BAD, "exit 1"),
+        (),
+        ((GOOD, True), (BAD, False), ("exit 1", False)),
+        ("it broke", "exit code 1, no output"),
+        id="all-failing-ones-are-told",
+    ),
+    pytest.param(
+        Goal(text="x", acceptance=(Criterion(text="Good.", command=BAD),)),
+        (),
+        ((BAD, False),),
+        ("it broke",),
+        id="a-criterion-with-a-command",
+    ),
+    pytest.param(goal_of(BAD), (proven(BAD),), (), (), id="proven-already"),
+    pytest.param(
+        goal_of(BAD),
+        (proven(BAD, is_met=False),),
+        ((BAD, False),),
+        ("it broke",),
+        id="what-failed-is-run-again",
+    ),
+    pytest.param(goal_of(BAD), (PolicySilenced(origin="verification"),), (), (), id="silenced"),
+    pytest.param(
+        goal_of(BAD),
+        (PromptQueued(text="Stop here, and wait for me.", kind="steer"),),
+        (),
+        (),
+        id="asked-to-wait",
+    ),
+    pytest.param(_JUDGED, (), (), (), id="a-judge-who-is-not-there-proves-nothing"),
+]
+
+
+@pytest.mark.parametrize("goal, happened, proofs, says", ROWS)
+async def test_a_goal_is_verified_by_what_it_names(
+    goal, happened, proofs, says, workspace: DiskWorkspace, store: Store
+) -> None:
+    await check(workspace, store, goal, *happened, proofs=proofs, says=says)
+
+
+async def test_in_plan_mode_nothing_is_run(workspace: DiskWorkspace, store: Store) -> None:
+    await check(workspace, store, goal_of(BAD), proofs=(), mode=Mode.PLAN)
+
+
+async def test_a_test_that_takes_too_long_has_failed(
+    workspace: DiskWorkspace, store: Store
+) -> None:
+    slow = "echo begun; exec sleep 600"
+    options = VerificationOptions(timeout_s=0.3)
+    await check(
+        workspace,
+        store,
+        goal_of(slow),
+        proofs=((slow, False),),
+        says=("begun", "killed after 0.3 s"),
+        options=options,
+    )
+
+
+async def test_tests_run_in_the_folder(root: Path, workspace: DiskWorkspace, store: Store) -> None:
+    (root / "here.txt").write_text("x")
+    await check(workspace, store, goal_of("test -f here.txt"), proofs=(("test -f here.txt", True),))
+
+
+def test_caps_and_stop_reasons_are_those_of_the_result_table(
+    workspace: DiskWorkspace, store: Store
+) -> None:
+    assert (Verification.stop, SelfEvaluation.stop) == (StopReason.UNVERIFIED,) * 2
+    assert Verification(workspace, ShellRunner(), store, NoAdviser()).cap == 2
+    caps = {
+        level: SelfEvaluation(workspace, store, NoAdviser(), SelfEvaluationOptions(level=level)).cap
+        for level in ("off", "basic", "full")
+    }
+    assert caps == {"off": 0, "basic": 0, "full": 2}
+
+
+@pytest.mark.parametrize(
+    "text, expected, passes",
+    [
+        (
+            '{"completed": true, "confidence": 0.8, "issues": [], "suggestion": ""}',
+            Evaluation(True, 0.8, (), ""),
+            True,
+        ),
+        ('{"completed": true, "confidence": 0.79}', Evaluation(True, 0.79, (), ""), False),
+        ('{"completed": "yes", "confidence": 1}', Evaluation(False, 1.0, (), ""), False),
+        (
+            '```json\n{"completed": false, "confidence": 2, "issues": ["a"], "suggestion": "b"}```',
+            Evaluation(False, 0.0, ("a",), "b"),
+            False,
+        ),
+        ("Fine!", Evaluation(False, 0.0, ("The evaluation could not be read.",), ""), False),
+    ],
+)
+def test_an_evaluation_is_read_and_what_cannot_be_read_has_failed(
+    text: str, expected: Evaluation, passes: bool
+) -> None:
+    assert evaluation_in(text) == expected
+    assert expected.passes(0.8) == passes
+
+
+@pytest.mark.parametrize("level", ["off", "basic", "full"])
+async def test_without_a_side_model_the_work_passes(
+    level, workspace: DiskWorkspace, store: Store
+) -> None:
+    policy = SelfEvaluation(workspace, store, NoAdviser(), SelfEvaluationOptions(level=level))
+    assert await policy.judge(AssistantMessage(text="Done."), view_of()) == Pass()
+
+
+async def test_open_items_are_in_order_when_the_person_asked_to_wait() -> None:
+    plan = PlanUpdated(items=(PlanItem(text="Second thing"),))
+    answer = AssistantMessage(text="The first thing is done.")
+    verdict = await OpenTasks().judge(answer, view_of(plan, prompt="Do both things."))
+    assert isinstance(verdict, Nudge)
+    waits = view_of(plan, prompt="Do the first thing, then wait for me.")
+    assert await OpenTasks().judge(answer, waits) == Pass()
