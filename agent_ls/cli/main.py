@@ -33,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             return resume(arguments)
         case "sessions":
-            from agent_ls.cli.sessions import list_sessions
+            from agent_ls.cli.sessions import sessions
 
-            return list_sessions(arguments)
+            return sessions(arguments)
         case "report":
             from agent_ls.cli.report import report
 
@@ -72,10 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     resume = commands.add_parser("resume", help="go on with a session that was cut off")
     resume.add_argument("session", nargs="?", help="its id; by default the newest of this folder")
     _add_turn(resume)
-    sessions = commands.add_parser("sessions", help="list the sessions of a folder")
-    _add_folder(sessions)
-    _add_set(sessions)
-    sessions.add_argument("--json", action="store_true", help="print JSON")
+    _add_sessions(commands.add_parser("sessions", help="list, search, fork or delete sessions"))
     report = commands.add_parser("report", help="write a page that shows what a session did")
     _add_session(report)
     report.add_argument(
@@ -94,6 +91,32 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="run the main job on a small project, without a model")
     demo.add_argument("--keep", metavar="FOLDER", help="work in this new folder and keep it")
     return parser
+
+
+def _add_sessions(parser: argparse.ArgumentParser) -> None:
+    _add_folder(parser)
+    _add_set(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    # What may be said before the action, too, must not be taken back by its default there.
+    shared = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared.add_argument("--workspace", metavar="FOLDER", help="the folder to work in")
+    shared.add_argument("--set", metavar="KEY=VALUE", action="append", help="set one setting")
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("list", parents=[shared], help="list them, newest first (the default)")
+    search = actions.add_parser("search", parents=[shared], help="find words in what was said")
+    search.add_argument("words", nargs="+", help="all of them must be in one prompt or answer")
+    search.add_argument(
+        "--everywhere", action="store_true", help="in all folders, sub-agents included"
+    )
+    fork = actions.add_parser("fork", parents=[shared], help="begin a session like another one")
+    fork.add_argument("session", help="its id, or the end of it")
+    fork.add_argument(
+        "--at", metavar="TURN", help="the last turn it shares: its number, from 1, or its id"
+    )
+    delete = actions.add_parser("delete", parents=[shared], help="remove sessions for good")
+    delete.add_argument("session", nargs="+", help="its id, or the end of it")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def _add_session(parser: argparse.ArgumentParser) -> None:
@@ -135,7 +158,9 @@ def _add_turn(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--quiet", action="store_true", help="print the result and nothing else")
     parser.add_argument("--no-stream", action="store_true", help="do not show text as it comes")
-    parser.add_argument("--log-file", metavar="FILE", help="write every event and record as a JSON line")
+    parser.add_argument(
+        "--log-file", metavar="FILE", help="write every event and record as a JSON line"
+    )
     parser.add_argument(
         "--exit-code-on-partial",
         action=argparse.BooleanOptionalAction,

@@ -1,4 +1,7 @@
-"""``sessions``: the sessions of a folder."""
+"""``sessions``: the stored sessions of a folder: listed, searched, branched off, deleted.
+
+None of it needs a model, so no model host is started.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,56 @@ import dataclasses
 import json
 import sys
 import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+from agent_ls.assembly import SystemClock
 from agent_ls.cli.options import command_line_settings
-from agent_ls.domain.errors import AgentLsError
+from agent_ls.cli.stored import find_session
+from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
+from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import EXIT_CONFIGURATION
-from agent_ls.loop.ports import SessionSummary
+from agent_ls.loop.ports import SearchHit, SessionSummary, Store
+from agent_ls.safety.text import visible
+from agent_ls.session.forking import forked, place_of_turn
+from agent_ls.session.sessions import is_dead
 from agent_ls.settings import load_settings, store_place
 from agent_ls.store.sql_store import open_store
 
+_DECLINED = 1
 
-def list_sessions(arguments: argparse.Namespace) -> int:
-    """Print the sessions of the folder, newest first, each with its sub-agents below it."""
+
+def sessions(arguments: argparse.Namespace) -> int:
+    """Do what is asked and return the exit code: 3 for what cannot be done as it was asked."""
+    do = {"search": _search, "fork": _fork, "delete": _delete}.get(arguments.action, _list)
     try:
-        found = asyncio.run(_found(arguments, Path(arguments.workspace).resolve()))
+        return asyncio.run(do(arguments))
     except AgentLsError as error:
         sys.stderr.write(f"agent-ls: {error}\n")
         return EXIT_CONFIGURATION
+
+
+@asynccontextmanager
+async def _opened(arguments: argparse.Namespace) -> AsyncGenerator[Store]:
+    loaded = load_settings(command_line=command_line_settings(arguments))
+    store = open_store(store_place(loaded.settings))
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def _list(arguments: argparse.Namespace) -> int:
+    """Print the sessions of the folder, newest first, each with its sub-agents below it."""
+    async with _opened(arguments) as store:
+        found: list[SessionSummary] = []
+        for one in await store.sessions([_uri(arguments)]):
+            found.append(one)
+            # In the order in which they were started.
+            found += reversed(await store.sessions(parent_id=one.session_id))
     if arguments.json:
-        rows = [dataclasses.asdict(one) for one in found]
-        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        _print_json(found)
         return 0
     for one in found:
         sys.stdout.write(_line(one) + "\n")
@@ -36,26 +69,86 @@ def list_sessions(arguments: argparse.Namespace) -> int:
     return 0
 
 
-async def _found(arguments: argparse.Namespace, folder: Path) -> list[SessionSummary]:
-    loaded = load_settings(command_line=command_line_settings(arguments))
-    store = open_store(store_place(loaded.settings))
-    try:
-        found: list[SessionSummary] = []
-        for one in await store.sessions([folder.as_uri()]):
-            found.append(one)
-            # In the order in which they were started.
-            found += reversed(await store.sessions(parent_id=one.session_id))
-        return found
-    finally:
-        await store.close()
+async def _search(arguments: argparse.Namespace) -> int:
+    """Print the prompts and answers that contain every word; 1 when there are none, as grep."""
+    words = " ".join(arguments.words)
+    if not words.strip():
+        raise SettingsError("sessions search: give at least one word to look for.")
+    async with _opened(arguments) as store:
+        hits = await store.search(words, None if arguments.everywhere else [_uri(arguments)])
+    if arguments.json:
+        _print_json(hits)
+    else:
+        for hit in hits:
+            who = "you  " if hit.said_by == "user" else "agent"
+            sys.stdout.write(f"{hit.session_id}  {_when(hit.at_ms)}  {who}  {visible(hit.text)}\n")
+    if not hits:
+        sys.stderr.write(f"Nobody said {words!r} in this folder's sessions.\n")
+    return 0 if hits else 1
+
+
+async def _fork(arguments: argparse.Namespace) -> int:
+    """Begin a session that knows what another one knew after a turn; print its id."""
+    clock = SystemClock()
+    async with _opened(arguments) as store:
+        source = await find_session(store, arguments.session, _uri(arguments))
+        journal = await store.load(source)
+        last_seq = place_of_turn(journal, arguments.at)
+        new_id = Ids(clock.now_ms).new("ses")
+        await store.append(forked(journal, new_id, last_seq, clock.now_ms()), durable=True)
+    sys.stdout.write(f"{new_id}\n")
+    sys.stderr.write("The conversation branched off; the files are as they are now.\n")
+    return 0
+
+
+async def _delete(arguments: argparse.Namespace) -> int:
+    """Remove sessions for good, after the person has said so."""
+    async with _opened(arguments) as store:
+        for named in arguments.session:
+            session_id = await find_session(store, named, _uri(arguments))
+            title = {one.session_id: one.title for one in await store.sessions(parent_id=None)}
+            if not (arguments.yes or _may_delete(session_id, title.get(session_id, ""))):
+                sys.stderr.write(f"{session_id} was kept.\n")
+                return _DECLINED
+            holder = await store.lease_owner(session_id)
+            if holder is not None and is_dead(holder):
+                await store.release(session_id, holder)
+            if not await store.delete(session_id):
+                raise StoreError(f"session {session_id} is gone already")
+            sys.stdout.write(f"{session_id} is deleted.\n")
+    return 0
+
+
+def _may_delete(session_id: str, title: str) -> bool:
+    """Ask the person; without one nothing is deleted."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise SettingsError(
+            f"deleting {session_id} cannot be undone and nobody is there to be asked; "
+            "add --yes if you mean it."
+        )
+    sys.stderr.write(f"Delete {session_id} “{visible(title)}” for good? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _uri(arguments: argparse.Namespace) -> str:
+    return Path(arguments.workspace).resolve().as_uri()
+
+
+def _print_json(rows: Sequence[SessionSummary | SearchHit]) -> None:
+    plain = [dataclasses.asdict(one) for one in rows]
+    sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
+
+
+def _when(at_ms: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ms / 1000))
 
 
 def _line(one: SessionSummary) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.updated_ms / 1000))
     turns = "turn" if one.turns == 1 else "turns"
     if one.parent_id:
         return f"  └ {one.session_id}  {one.agent}  {one.status}  ${one.cost_usd:.4f}  {one.title}"
     return (
-        f"{one.session_id}  {when}  {one.status:<9}  {one.turns} {turns}  "
+        f"{one.session_id}  {_when(one.updated_ms)}  {one.status:<9}  {one.turns} {turns}  "
         f"${one.cost_usd:.4f}  {one.title}"
     )

@@ -28,14 +28,17 @@ async def open_stored(
     try:
         yield (
             store,
-            await store.load(await _named(store, arguments.session, _folder_uri(arguments))),
+            await store.load(await find_session(store, arguments.session, _folder_uri(arguments))),
         )
     finally:
         await store.close()
 
 
-async def _named(store: Store, named: str | None, folder_uri: str) -> str:
-    """Return the id that is meant; the end of one is enough when it is the only one."""
+async def find_session(store: Store, named: str | None, folder_uri: str) -> str:
+    """Return the id that is meant; the end of one is enough when it is the only one.
+
+    None: the folder's newest. Errors: ``StoreError`` when none or several are meant.
+    """
     if named is None:
         found = await store.sessions([folder_uri])
         if not found:

@@ -48,6 +48,10 @@ class SessionCreated(_Event):
     """The session whose agent started it; empty for a session of a person's."""
     parent_call_id: str = ""
     """The call that did."""
+    forked_from: str = ""
+    """The session it branched off from; empty for one that began by itself."""
+    forked_at: int = 0
+    """The last event of that session that it shares."""
 
 
 class SessionResumed(_Event):
@@ -212,8 +216,6 @@ class GateFailed(_Event):
     type: Literal["gate_failed"] = "gate_failed"
     origin: str
     text: str
-    instead: str = ""
-    """What the turn gives in place of this answer if it ends here."""
 
 
 class GoalChecked(_Event):
@@ -427,8 +429,6 @@ class PlanResolved(_Event):
 
 class FinalOutputGiven(_Event):
     """The model gave the output that fits the person's schema: the turn's end."""
-    digests: tuple[str, ...] = ()
-    """Of what was shown of each of these, in the same order."""
 
     type: Literal["final_output_given"] = "final_output_given"
     call_id: str

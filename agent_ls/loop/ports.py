@@ -297,6 +297,18 @@ class SessionSummary:
     """The kind of sub-agent; empty for a session of a person's."""
 
 
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """One prompt or answer in which all the words were found."""
+
+    session_id: str
+    seq: int
+    at_ms: int
+    said_by: Literal["user", "agent"]
+    text: str
+    """The part around the first word, on one line."""
+
+
 class ChildTurns(Protocol):
     """Sub-agents: turns of their own, in sessions of their own."""
 
@@ -343,6 +355,19 @@ class Store(Protocol):
         """Return sessions, newest first; only those of exactly these root URIs when given.
 
         ``parent_id`` is the session whose sub-agents are meant; empty: those of persons, None: all.
+        """
+        ...
+
+    async def search(
+        self, words: str, roots: Sequence[str] | None = None, *, limit: int = 50
+    ) -> list[SearchHit]:
+        """Return prompts and answers that contain every word, in any case, newest first."""
+        ...
+
+    async def delete(self, session_id: str) -> bool:
+        """Remove a session, its sub-agents' and the texts that only they need; False: unknown.
+
+        Errors: ``StoreError`` when somebody holds its lease.
         """
         ...
 

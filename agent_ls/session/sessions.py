@@ -17,6 +17,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports import Clock, SessionSummary, Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.child_ends import settle_children
+from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.repair import repair
 from agent_ls.session.session import BuildKit, Session
 
@@ -117,9 +118,24 @@ class Sessions:
         for one in await self.list():
             if one.status in ("running", "waiting") and one.session_id not in self._open:
                 holder = await self._store.lease_owner(one.session_id)
-                if holder is None or _is_dead(holder):
+                if holder is None or is_dead(holder):
                     found.append(one)
         return found
+
+    async def fork(self, session_id: str, *, turn: str | None = None) -> Session:
+        """Begin a session that knows what another one knew after a turn: its id, or number from 1.
+
+        By default after the newest turn that is over. The files are not taken back.
+        Errors: ``StoreError`` when there is no such session or turn, or the turn still runs.
+        """
+        known = self._open.get(session_id)
+        journal = await (known.journal() if known else self._store.load(session_id))
+        if not journal:
+            raise StoreError(f"there is no session {session_id}; list them to see which are")
+        new_id = self._ids.new("ses")
+        events = forked(journal, new_id, place_of_turn(journal, turn), self._clock.now_ms())
+        await self._store.append(events, durable=True)
+        return await self.open(new_id)
 
     def get(self, session_id: str) -> Session | None:
         """Return an open session."""
@@ -144,7 +160,7 @@ class Sessions:
 
     async def _take_lease(self, session_id: str) -> None:
         holder = await self._store.lease_owner(session_id)
-        if holder is not None and _is_dead(holder):
+        if holder is not None and is_dead(holder):
             await self._store.release(session_id, holder)
         if not await self._store.lease(session_id, self._owner, _LEASE_S):
             raise StoreError(
@@ -163,7 +179,7 @@ class Sessions:
                     _log.warning("could not renew the lease on %s: %s", session_id, error)
 
 
-def _is_dead(owner: str) -> bool:
+def is_dead(owner: str) -> bool:
     """Say whether the process behind a lease is known to be gone; elsewhere it never is."""
     host, _, rest = owner.partition(":")
     pid = rest.partition(":")[0]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from agent_ls.domain.events import StoredEvent
-    from agent_ls.loop.ports import SessionSummary
+    from agent_ls.loop.ports import SearchHit, SessionSummary
 
 T = TypeVar("T")
 
@@ -90,6 +90,31 @@ class SqlStore:
             return queries.sessions(connection, roots, parent_id)
 
         return await self._do(run, is_write=False)
+
+    async def search(
+        self, words: str, roots: Sequence[str] | None = None, *, limit: int = 50
+    ) -> list[SearchHit]:
+        """Return prompts and answers that contain every word, in any case, newest first."""
+
+        def run(connection: sa.Connection) -> list[SearchHit]:
+            from agent_ls.store import searching
+
+            return searching.search(connection, words, roots, limit)
+
+        return await self._do(run, is_write=False)
+
+    async def delete(self, session_id: str) -> bool:
+        """Remove a session, its sub-agents' and the texts that only they need; False: unknown.
+
+        Errors: ``StoreError`` when somebody holds its lease.
+        """
+
+        def run(connection: sa.Connection) -> bool:
+            from agent_ls.store import deleting
+
+            return deleting.delete(connection, session_id)
+
+        return await self._do(run, reloads=session_id)
 
     async def put_blob(self, data: bytes) -> str:
         """Store bytes durably and return their digest; storing twice is harmless."""

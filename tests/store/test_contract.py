@@ -420,3 +420,94 @@ EXPECTED_FACTS = {
         ("qst_1", "question", "compile", "Go on?", "stop", "user", None, 10),
     ],
 }  # fmt: skip
+
+
+async def test_a_lease_tells_whose_it_is_as_long_as_it_runs(store: SqlStore) -> None:
+    assert await store.lease_owner("ses_1") is None
+    assert await store.lease("ses_1", "me", 60)
+    assert await store.lease_owner("ses_1") == "me"
+    assert not await store.lease("ses_1", "you", 60)
+    assert await store.lease_owner("ses_1") == "me"
+    await store.release("ses_1", "you")
+    assert await store.lease_owner("ses_1") == "me"
+    await store.release("ses_1", "me")
+    assert await store.lease_owner("ses_1") is None
+
+
+async def test_a_lease_that_is_over_is_nobodys(store: SqlStore) -> None:
+    assert await store.lease("ses_1", "me", 0)
+    assert await store.lease_owner("ses_1") is None
+    assert await store.lease("ses_1", "you", 60)
+    assert await store.lease_owner("ses_1") == "you"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("greeting", ["user"]),
+        ("GREETING add", ["user"]),
+        ("add", ["agent", "user"]),
+        ("done", ["agent"]),
+        ("ADD IT", ["agent"]),
+        ("straße", []),
+        ("type message", []),
+        ("", []),
+    ],
+)
+async def test_words_are_found_in_what_was_said(
+    store: SqlStore, words: str, found: list[str]
+) -> None:
+    await store.append(Journal().all(*TURN), durable=True)
+    hits = await store.search(words, ROOTS)
+    assert [hit.said_by for hit in hits] == found
+    assert await store.search(words, ["file:///elsewhere"]) == []
+    assert await store.search(words) == hits
+
+
+async def test_words_are_found_beyond_ascii_and_cut_to_one_line(store: SqlStore) -> None:
+    prompt = f"{'a' * 100}\nÄRGER mit\n\tder Straße {'b' * 500}"
+    events = Journal().all(created(), ev.TurnStarted(turn_id="trn_1", prompt=prompt))
+    await store.append(events, durable=True)
+    (hit,) = await store.search("ärger STRASSE")
+    assert (hit.session_id, hit.seq) == ("ses_1", 2)
+    assert "ÄRGER mit der Straße" in hit.text
+    assert "\n" not in hit.text
+    assert len(hit.text) < 200
+    assert hit.text[0] == hit.text[-1] == "…"
+
+
+async def test_no_more_is_found_than_was_asked_for(store: SqlStore) -> None:
+    journal = Journal()
+    queued = (ev.PromptQueued(text=f"word {number}", kind="steer") for number in range(9))
+    await store.append(journal.all(created(), *queued), durable=True)
+    hits = await store.search("word", limit=3)
+    assert [hit.text for hit in hits] == ["word 8", "word 7", "word 6"]
+
+
+async def test_a_deleted_session_leaves_nothing(store: SqlStore) -> None:
+    mine, shared = await store.put_blob(b"mine"), await store.put_blob(b"shared")
+    touched = [
+        ev.EditApplied(call_id="cal_1", path=name, status="applied", after_blob=digest)
+        for name, digest in (("a", mine), ("b", shared))
+    ]
+    child = created("ses_3").model_copy(update={"parent_id": "ses_1", "agent": "explore"})
+    await store.append(Journal("ses_1").all(*TURN, *touched), durable=True)
+    await store.append(Journal("ses_2").all(created("ses_2"), touched[1]), durable=True)
+    await store.append(Journal("ses_3").all(child), durable=True)
+    assert await store.delete("ses_1")
+    assert [one.session_id for one in await store.sessions(parent_id=None)] == ["ses_2"]
+    assert (await store.load("ses_1"), await store.load("ses_3")) == ([], [])
+    assert await store.get_blob(mine) is None
+    assert await store.get_blob(shared) == b"shared"
+    for table in (schema.executions, schema.steps, schema.calls, schema.approvals):
+        assert {row.session_id for row in await rows(store, table)} <= {"ses_2"}
+    assert not await store.delete("ses_1")
+
+
+async def test_a_session_that_somebody_has_open_is_not_deleted(store: SqlStore) -> None:
+    events = Journal().all(created())
+    await store.append(events, durable=True)
+    await store.lease("ses_1", "me", 60)
+    with pytest.raises(StoreError, match="close it there"):
+        await store.delete("ses_1")
+    await check(store, events)

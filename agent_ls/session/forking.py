@@ -1,0 +1,112 @@
+"""A session branches off: another journal that begins like it, up to a turn or an event.
+
+Pure: reads a journal and returns one. The files are not taken back, only the conversation is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import (
+    Event,
+    Moved,
+    PromptQueued,
+    SessionCreated,
+    StoredEvent,
+    ToolCallFinished,
+    TurnEnded,
+    TurnStarted,
+)
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import STATUS, StopReason
+from agent_ls.loop.state import fold_all
+
+_CUT = "The session was branched off here, before this call was over; its effect is unknown."
+_NEVER = "The session was branched off here, before this call began; it had no effect."
+
+
+def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
+    """Return the number of the event that ends a turn: by its id or its number, from 1.
+
+    None: the newest turn that is over. Errors: ``StoreError`` when there is no such turn, or it
+    still runs.
+    """
+    begun = [one.event.turn_id for one in journal if isinstance(one.event, TurnStarted)]
+    ends = {one.event.turn_id: one.seq for one in journal if isinstance(one.event, TurnEnded)}
+    if turn is None:
+        if not ends:
+            raise StoreError("no turn of this session is over, so there is none to go on from")
+        return max(ends.values())
+    named = turn
+    if turn.isdigit() and 0 < int(turn) <= len(begun):
+        named = begun[int(turn) - 1]
+    if named not in begun:
+        raise StoreError(f"there is no turn {turn}; the session has {len(begun)}, numbered from 1")
+    if named not in ends:
+        raise StoreError(f"turn {turn} is not over; stop it, or branch off at an earlier one")
+    return ends[named]
+
+
+def forked(
+    journal: Sequence[StoredEvent], session_id: str, last_seq: int, now_ms: int
+) -> list[StoredEvent]:
+    """Return the journal of a new session that knows what this one knew after an event.
+
+    A turn that was not over then is ended as cancelled, with a result for each of its calls; what
+    waited in the queue stays behind. Errors: ``StoreError`` for an event that is not there.
+    """
+    kept = [one for one in journal if one.seq <= last_seq]
+    if not kept or not 0 < last_seq <= journal[-1].seq:
+        raise StoreError(f"there is no event {last_seq}; the session has {len(journal)}")
+    source = journal[0].session_id
+    waiting = {id(one) for one in fold_all(kept).queue}
+    events = [
+        (_renamed(one.event, session_id, source, last_seq), one.at_ms)
+        for one in kept
+        if not (isinstance(one.event, PromptQueued) and id(one.event) in waiting)
+    ]
+    events += [(event, now_ms) for event in _endings(kept)]
+    return [
+        StoredEvent(session_id=session_id, seq=seq, at_ms=at_ms, event=event)
+        for seq, (event, at_ms) in enumerate(events, start=1)
+    ]
+
+
+def _renamed(event: Event, session_id: str, source: str, last_seq: int) -> Event:
+    if not isinstance(event, SessionCreated):
+        return event
+    # It is a person's session now, whoever began the other one.
+    return event.model_copy(
+        update={
+            "session_id": session_id,
+            "forked_from": source,
+            "forked_at": last_seq,
+            "agent": "",
+            "parent_id": "",
+            "parent_call_id": "",
+        }
+    )
+
+
+def _endings(kept: Sequence[StoredEvent]) -> Iterator[Event]:
+    """Yield what ends a turn that was cut through."""
+    state = fold_all(kept)
+    turn = state.turn
+    if turn is None or not state.is_running:
+        return
+    for one in turn.open_calls:
+        text = _NEVER if one.effect is None else _CUT
+        result = ToolResult(call_id=one.call.id, text=text, error=ErrorKind.CANCELLED)
+        yield ToolCallFinished(result=result, effect=one.effect or Effect.READ)
+    stop = StopReason.CANCELLED
+    why = "Branched off in the middle of this turn."
+    yield Moved(to=Phase.DONE, stop=stop, why=why)
+    yield TurnEnded(
+        turn_id=turn.turn_id,
+        stop=stop,
+        status=STATUS[stop],
+        output=turn.answer.text if turn.answer else "",
+        failure_reason=why,
+    )

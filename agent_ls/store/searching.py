@@ -1,0 +1,64 @@
+"""Finds words in what was said; runs inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from agent_ls.loop.ports import SearchHit
+from agent_ls.store.projections import roots_key
+from agent_ls.store.schema import events, sessions
+
+_BEFORE_CHARACTERS = 40
+_SHOWN_CHARACTERS = 160
+
+
+def search(
+    connection: sa.Connection, words: str, roots: Sequence[str] | None, limit: int
+) -> list[SearchHit]:
+    """Return prompts and answers with every word, newest first; see ``Store.search``."""
+    # In Python: databases differ in what upper and lower case is beyond ASCII.
+    wanted = words.casefold().split()
+    if not wanted:
+        return []
+    query = (
+        sa.select(events.c.session_id, events.c.seq, events.c.at_ms, events.c.type, events.c.body)
+        .where(events.c.type.in_(("turn_started", "prompt_queued", "answered")))
+        .order_by(events.c.at_ms.desc(), events.c.session_id.desc(), events.c.seq.desc())
+    )
+    if roots is not None:
+        query = query.join(sessions, sessions.c.session_id == events.c.session_id).where(
+            sessions.c.roots == roots_key(list(roots)), sessions.c.parent_id == ""
+        )
+    found: list[SearchHit] = []
+    for row in connection.execute(query):
+        said_by, text = _said(row.type, json.loads(row.body))
+        folded = text.casefold()
+        if all(word in folded for word in wanted):
+            shown = _around(text, folded.index(wanted[0]))
+            found.append(SearchHit(row.session_id, row.seq, row.at_ms, said_by, shown))
+            if len(found) == limit:
+                break
+    return found
+
+
+def _said(kind: str, body: dict[str, Any]) -> tuple[Literal["user", "agent"], str]:
+    match kind:
+        case "turn_started":
+            return "user", str(body.get("prompt", ""))
+        case "prompt_queued":
+            return "user", str(body.get("text", ""))
+        case _:
+            return "agent", str(body.get("message", {}).get("text", ""))
+
+
+def _around(text: str, index: int) -> str:
+    """Return the part of a text around a place, on one line."""
+    start = max(0, index - _BEFORE_CHARACTERS)
+    part = text[start : start + _SHOWN_CHARACTERS]
+    front = "…" if start else ""
+    end = "…" if start + _SHOWN_CHARACTERS < len(text) else ""
+    return front + " ".join(part.split()) + end

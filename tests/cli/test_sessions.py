@@ -1,0 +1,144 @@
+"""``sessions`` on the command line: list, search, fork, delete, over a store on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.cli.main import main
+from agent_ls.domain import events as ev
+from agent_ls.loop.state import fold_all
+from agent_ls.store.sql_store import SqlStore, open_store
+from tests.store.stories import TURN, Journal, created, ended
+
+Command = Callable[..., tuple[int, str, str]]
+
+ONE = "ses_0000000000000000000000000A"
+OTHER = "ses_0000000000000000000000000B"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def check(tmp_path: Path, place: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs ``sessions`` over two sessions of one folder; returns code, output and errors."""
+    folder = tmp_path / "shop"
+    asyncio.run(_with(place, lambda store: _fill(store, folder.as_uri())))
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(["sessions", *words, "--workspace", str(folder), "--set", f"store_url={place}"])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+async def _with(place: Path, do: Callable[[SqlStore], object]) -> object:
+    store = open_store(place)
+    try:
+        return await do(store)  # type: ignore[misc]
+    finally:
+        await store.close()
+
+
+async def _fill(store: SqlStore, uri: str) -> None:
+    first = Journal(ONE).all(created(ONE, (uri,)), *TURN[1:])
+    other = Journal(OTHER, start_ms=90_000).all(
+        created(OTHER, (uri,)),
+        ev.TurnStarted(turn_id="trn_7", prompt="Explain the GREETING"),
+        ended("trn_7"),
+    )
+    await store.append([*first, *other], durable=True)
+
+
+def _loaded(place: Path, session_id: str) -> list[ev.StoredEvent]:
+    found = asyncio.run(_with(place, lambda store: store.load(session_id)))
+    assert isinstance(found, list)
+    return found
+
+
+def test_a_folders_sessions_are_listed_newest_first(check: Command) -> None:
+    code, out, err = check()
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == [OTHER, ONE]
+    assert [one["session_id"] for one in json.loads(check("list", "--json")[1])] == [OTHER, ONE]
+
+
+def test_words_are_found_in_prompts_and_answers_in_any_case(check: Command) -> None:
+    code, out, _ = check("search", "greeting")
+    assert code == 0
+    assert [(line.split()[0], line.split()[3]) for line in out.splitlines()] == [
+        (OTHER, "you"),
+        (ONE, "you"),
+    ]
+    code, out, _ = check("search", "add", "it", "--json")
+    (hit,) = json.loads(out)
+    assert (hit["session_id"], hit["said_by"], hit["text"]) == (ONE, "agent", "I add it.")
+
+
+def test_what_nobody_said_is_not_found(check: Command) -> None:
+    code, out, err = check("search", "greeting", "xylophone")
+    assert (code, out) == (1, "")
+    assert "xylophone" in err
+
+
+def test_a_branch_is_a_session_of_its_own(check: Command, place: Path) -> None:
+    code, out, _ = check("fork", ONE[-4:], "--at", "1")
+    assert code == 0
+    state = fold_all(_loaded(place, out.strip()))
+    assert (state.turns, state.title) == (1, "Add a greeting")
+    assert out.strip() in check()[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("fork", ONE, "--at", "2"), "no turn 2"),
+        (("fork", "ses_nowhere"), "no sessions end in ses_nowhere"),
+        (("fork", "ses"), "no sessions end in ses"),
+        (("delete", "ses_nowhere", "--yes"), "no sessions end in"),
+        (("delete", ONE), "add --yes"),
+        (("search", " "), "at least one word"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_done_is_said(
+    check: Command, place: Path, words: tuple[str, ...], says: str
+) -> None:
+    code, out, err = check(*words)
+    assert (code, out) == (3, "")
+    assert says in err
+    assert _loaded(place, ONE)
+
+
+def test_a_deleted_session_is_gone_and_the_others_stay(check: Command, place: Path) -> None:
+    code, out, _ = check("delete", ONE, "--yes")
+    assert (code, out) == (0, f"{ONE} is deleted.\n")
+    assert _loaded(place, ONE) == []
+    assert _loaded(place, OTHER)
+
+
+def test_a_session_that_is_open_elsewhere_is_not_deleted(check: Command, place: Path) -> None:
+    asyncio.run(_with(place, lambda store: store.lease(ONE, "another-host:1:x", 60)))
+    code, _, err = check("delete", ONE, "--yes")
+    assert code == 3
+    assert "close it there" in err
+    assert _loaded(place, ONE)
+
+
+def test_the_lease_of_a_dead_process_keeps_nobody_from_deleting(
+    check: Command, place: Path
+) -> None:
+    import socket
+
+    owner = f"{socket.gethostname()}:999999999:x"
+    asyncio.run(_with(place, lambda store: store.lease(ONE, owner, 60)))
+    assert check("delete", ONE, "--yes")[0] == 0
+    assert _loaded(place, ONE) == []

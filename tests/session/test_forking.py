@@ -1,0 +1,146 @@
+"""A branch knows what its source knew at a place, is whole, and says where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain import events as ev
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.ports import Provider
+from agent_ls.loop.state import SessionState, fold_all
+from agent_ls.session.forking import forked, place_of_turn
+from tests.store.stories import TURN, Journal, ended
+from tests.support.scripted import scripted
+from tests.support.turns import open_test_sessions
+
+SECOND = (
+    ev.TurnStarted(turn_id="trn_2", prompt="And a farewell"),
+    ev.PromptQueued(text="Then rest", kind="follow_up"),
+    ended("trn_2"),
+)
+
+
+def check(events: Sequence[ev.Event], last_seq: int) -> SessionState:
+    """Return what a branch adds up to, after looking that it is a journal of its own."""
+    source = Journal().all(*events)
+    branch = forked(source, "ses_2", last_seq, now_ms=9_999)
+    assert [one.seq for one in branch] == list(range(1, len(branch) + 1))
+    assert {one.session_id for one in branch} == {"ses_2"}
+    assert branch[1].event == source[1].event
+    first = branch[0].event
+    assert isinstance(first, ev.SessionCreated)
+    assert (first.session_id, first.forked_from, first.forked_at) == ("ses_2", "ses_1", last_seq)
+    state = fold_all(branch)
+    assert not state.is_running
+    return state
+
+
+def test_at_the_end_of_a_turn_it_knows_all_of_it() -> None:
+    state = check([*TURN, *SECOND], len(TURN))
+    source = fold_all(Journal().all(*TURN))
+    assert state.messages == source.messages
+    assert (state.turns, state.usage, state.plan) == (1, source.usage, source.plan)
+    assert state.turn is not None
+    assert state.turn.stop is StopReason.LOOP_DETECTED
+
+
+def test_what_waited_in_the_queue_stays_behind() -> None:
+    state = check([*TURN, *SECOND], len(TURN) + 3)
+    assert (state.turns, state.queue) == (2, ())
+
+
+@pytest.mark.parametrize("last_seq", range(2, len(TURN)))
+def test_in_the_middle_of_a_turn_that_turn_ends_whole(last_seq: int) -> None:
+    state = check(TURN, last_seq)
+    assert state.turn is not None
+    assert state.turn.stop is StopReason.CANCELLED
+    assert state.turn.open_calls == ()
+    assert (dict(state.approvals), dict(state.questions)) == ({}, {})
+
+
+def test_a_call_that_was_cut_through_says_so() -> None:
+    upto = next(at for at, one in enumerate(TURN, 1) if isinstance(one, ev.ToolCallStarted))
+    state = check(TURN, upto)
+    assert state.turn is not None
+    first, second = (one.result for one in state.turn.calls)
+    assert first is not None
+    assert second is not None
+    assert (first.error, second.error) == (ErrorKind.CANCELLED, ErrorKind.CANCELLED)
+    assert "unknown" in first.text
+    assert "no effect" in second.text
+
+
+@pytest.mark.parametrize("last_seq", [0, -1, len(TURN) + 1])
+def test_there_is_no_branch_from_an_event_that_never_was(last_seq: int) -> None:
+    with pytest.raises(StoreError, match="no event"):
+        forked(Journal().all(*TURN), "ses_2", last_seq, now_ms=1)
+
+
+@pytest.mark.parametrize(
+    ("turn", "place"),
+    [(None, len(TURN) + 3), ("1", len(TURN)), ("trn_1", len(TURN)), ("2", len(TURN) + 3)],
+)
+def test_a_turn_is_named_by_number_or_id(turn: str | None, place: int) -> None:
+    assert place_of_turn(Journal().all(*TURN, *SECOND), turn) == place
+
+
+@pytest.mark.parametrize(
+    ("turn", "words"), [("3", "no turn 3"), ("0", "no turn 0"), ("trn_9", "no turn"), ("2", "over")]
+)
+def test_a_turn_that_is_not_there_or_not_over_is_refused(turn: str, words: str) -> None:
+    with pytest.raises(StoreError, match=words):
+        place_of_turn(Journal().all(*TURN, *SECOND[:-1]), turn)
+
+
+def test_a_session_without_a_finished_turn_has_no_branches() -> None:
+    with pytest.raises(StoreError, match="no turn of this session is over"):
+        place_of_turn(Journal().all(*TURN[:5]), None)
+
+
+def test_a_late_result_does_not_count_twice() -> None:
+    finished = ev.ToolCallFinished(
+        result=ToolResult(call_id="cal_2", text="late"), effect=Effect.WRITE
+    )
+    state = check([*TURN[:9], finished], 10)
+    assert state.turn is not None
+    results = [one.result.text for one in state.turn.calls if one.result]
+    assert results[1] == "late"
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_branch_goes_its_own_way_and_its_source_stays(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = """
+[[answer]]
+text = "Blue."
+[[answer]]
+text = "Red."
+[[answer]]
+text = "I said blue."
+[answer.expect]
+contains = ["Blue."]
+absent = ["Red.", "Another"]
+"""
+    async with (
+        scripted(scenario, port=model_port) as model,
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        source = await sessions.create()
+        for prompt in ("Which colour?", "Another one?"):
+            await source.submit(prompt)
+            await source.wait_idle()
+        branch = await sessions.fork(source.id, turn="1")
+        await branch.submit("What did you say?")
+        ended = await branch.wait_idle()
+        assert ended is not None
+        assert (ended.output, branch.state.turns, source.state.turns) == ("I said blue.", 2, 2)
+        assert {one.session_id for one in await sessions.list()} == {source.id, branch.id}
+        # The provider's cache knows the front already.
+        first, branched = model.requests[0].messages, model.requests[2].messages
+        assert branched[: len(first)] == first
