@@ -38,12 +38,12 @@ from agent_ls.policies.guards.file_claim import FileClaim
 from agent_ls.policies.guards.offered_tools import OfferedTools
 from agent_ls.policies.guards.path_guard import PathGuard
 from agent_ls.policies.guards.repeated_call import RepeatedCall
+from agent_ls.policies.guards.plan_mode import PlanMode
 from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
 from agent_ls.policies.injections.orientation import Orientation
 from agent_ls.policies.injections.phase_hints import PhaseHints
-from agent_ls.policies.guards.plan_mode import PlanMode
 from agent_ls.policies.injections.recitation import Recitation
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow
 from agent_ls.policies.recoveries.continuation import Continuation
@@ -120,6 +120,7 @@ GUARDS: tuple[type[Any], ...] = (
     CommandGuard,
     Replan,
     RepeatedCall,
+    PlanMode,
     Approval,
     FileClaim,
 )
@@ -129,7 +130,6 @@ FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, AfterToolHooks, MaskSecrets, Trun
 """After every call; each sees what the one before made of the result."""
 
 GATES: tuple[type[Any], ...] = (
-    PlanMode,
     TextOnlyAnswer,
     IncompleteAction,
     OpenTasks,

@@ -421,6 +421,8 @@ class PlanResolved(_Event):
     plan_id: str
     approved: tuple[str, ...] = ()
     """Ids of calls that the person allowed as they were shown."""
+    digests: tuple[str, ...] = ()
+    """Of what was shown of each of these, in the same order."""
     each: tuple[str, ...] = ()
     """Ids of calls that run, each after it was asked about by itself."""
     unasked: tuple[str, ...] = ()

@@ -199,6 +199,9 @@ RecoveryVerdict = (
 class Allow:
     """Guard: no objection."""
 
+    after_s: float = 0.0
+    """How long the call waits before it runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -238,6 +241,3 @@ class Pass:
 
 
 GateVerdict = Pass | Nudge | Escalate
-    after_s: float = 0.0
-    """How long the call waits before it runs."""
-

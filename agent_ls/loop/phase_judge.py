@@ -11,12 +11,11 @@ from typing import assert_never
 
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import FindingsReported, GateFailed, GoalChecked, Moved, NudgeAdded
-from agent_ls.domain.findings import CheckReport
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate, Nudge, Pass
-from agent_ls.loop.proposing import decide_on_plan
 from agent_ls.loop.escalating import escalate
+from agent_ls.loop.proposing import decide_on_plan
 from agent_ls.loop.sockets import Gate
 from agent_ls.loop.turn import Move, Turn
 
@@ -61,9 +60,9 @@ async def judge(turn: Turn) -> Move:
     move = await decide_on_plan(turn)
     # The person may have said something while the gates ran, or instead of a decision.
     if turn.view.has_new_steer:
+        return Move(Phase.CHECK)
     if move is not None:
         return move
-        return Move(Phase.CHECK)
     return Move(Phase.DONE, turn.state.stop or StopReason.COMPLETED)
 
 

@@ -110,11 +110,11 @@ class SessionState:
     roots: tuple[str, ...] = ()
     mode: Mode = Mode.ASK
     model: str = ""
+    is_child: bool = False
+    """Whether another agent gave it its task."""
     seq: int = 0
     messages: tuple[Message, ...] = ()
     """The conversation as it is sent, compactions carried out."""
-    is_child: bool = False
-    """Whether another agent gave it its task."""
     prefix: e.PrefixSet | None = None
     turn: TurnState | None = None
     """The running turn, or the last one."""
@@ -181,10 +181,10 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
                 roots=event.roots,
                 mode=event.mode,
                 model=event.model,
+                is_child=bool(event.parent_id),
             )
         case e.ModeChanged():
             return replace(state, mode=event.mode)
-                is_child=bool(event.parent_id),
         case e.ModelChanged():
             return replace(state, model=event.model)
         case e.PolicySilenced():
@@ -364,9 +364,6 @@ def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
     return replace(turn, usage=turn.usage + event.usage, touched=MappingProxyType(touched))
 
 
-def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
-    """Carry out what was decided on a plan."""
-    plans = [plan for plan in turn.proposals if plan.plan_id == event.plan_id]
 def _fold_proposal(turn: TurnState, event: e.PlanProposed) -> TurnState:
     """Add the calls to what waits for a decision; a call that ran again proposes nothing new."""
     known = {one.call.id for plan in turn.proposals for one in plan.calls}
@@ -375,6 +372,9 @@ def _fold_proposal(turn: TurnState, event: e.PlanProposed) -> TurnState:
     return replace(turn, proposals=(*turn.proposals, event))
 
 
+def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
+    """Carry out what was decided on a plan."""
+    plans = [plan for plan in turn.proposals if plan.plan_id == event.plan_id]
     decided = [one for plan in plans for one in plan.calls]
     runs = {*event.approved, *event.each, *event.unasked}
     allowed = dict(zip(event.approved, event.digests, strict=False))
