@@ -218,6 +218,7 @@ def _kit(
         specs=tuple(map(catalogue.spec_of, tools)),
         checks=built(catalogue.CHECKS, settings.policies),
         compactors=built(catalogue.COMPACTORS, settings.policies),
+        budget_compactors=built(catalogue.BUDGET_COMPACTORS, settings.policies),
         injections=built(catalogue.INJECTIONS, settings.policies),
         recoveries=built(catalogue.RECOVERIES, settings.policies),
         guards=built(catalogue.GUARDS, settings.policies),

@@ -13,6 +13,7 @@ from agent_ls.checkers.tsc import Tsc
 from agent_ls.policies.checks.budget import Budget
 from agent_ls.policies.checks.cancelled import Cancelled
 from agent_ls.policies.checks.context_full import ContextFull
+from agent_ls.policies.checks.context_pressure import ContextPressure
 from agent_ls.policies.checks.exploration import Exploration
 from agent_ls.policies.checks.failure_circuit import FailureCircuit
 from agent_ls.policies.checks.failure_limit import FailureLimit
@@ -21,7 +22,9 @@ from agent_ls.policies.checks.same_error import SameError
 from agent_ls.policies.checks.step_limit import StepLimit
 from agent_ls.policies.checks.wall_clock import WallClock
 from agent_ls.policies.checks.wrap_up import WrapUp
+from agent_ls.policies.compactors.summarize import Summarize
 from agent_ls.policies.compactors.window import Window
+from agent_ls.policies.compactors.work_log import WorkLog
 from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
 from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.post_edit import PostEdit
@@ -80,6 +83,7 @@ CHECKS: tuple[type[Any], ...] = (
     Budget,
     WallClock,
     ContextFull,
+    ContextPressure,
     FailureLimit,
     FailureCircuit,
     Repetition,
@@ -89,8 +93,11 @@ CHECKS: tuple[type[Any], ...] = (
 )
 """Before every step; the first that decides wins."""
 
-COMPACTORS: tuple[type[Any], ...] = (Window,)
-"""Cheapest first."""
+COMPACTORS: tuple[type[Any], ...] = (Summarize, Window)
+"""What says what was there comes before what only drops."""
+
+BUDGET_COMPACTORS: tuple[type[Any], ...] = (WorkLog,)
+"""Asked once a turn when its tokens or its money run out."""
 
 INJECTIONS: tuple[type[Any], ...] = (
     FailureEvidence,
@@ -142,6 +149,7 @@ GATES: tuple[type[Any], ...] = (
 POLICIES: tuple[type[Any], ...] = (
     *CHECKS,
     *COMPACTORS,
+    *BUDGET_COMPACTORS,
     *INJECTIONS,
     *RECOVERIES,
     *GUARDS,

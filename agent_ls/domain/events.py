@@ -132,6 +132,8 @@ class Moved(_Event):
     why: str = ""
     text_only: bool = False
     """On the way to PREPARE: the next request may not call tools."""
+    recovers: bool = False
+    """On the way to COMPACT: to save the rest of the budget, not to make room."""
 
 
 class AdvisoryRaised(_Event):
@@ -463,8 +465,13 @@ class Compacted(_Event):
     drop_before: int
     """Messages with a smaller index in the conversation are replaced by ``summary``."""
     summary: str
+    """Empty: nothing was put in their place."""
     before_tokens: int
     after_tokens: int
+    max_result_chars: int = 0
+    """What stays of each result that is kept; 0: all of it."""
+    elapsed_s: float = 0.0
+    """Since the process began or resumed the turn; for the pause until the next one."""
 
 
 class AdviceGiven(_Event):

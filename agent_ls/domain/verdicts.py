@@ -44,6 +44,13 @@ class Compact:
 
 
 @dataclass(frozen=True, slots=True)
+class Recover:
+    """Check: shorten the conversation as far as it goes, then ask again whether it helped."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class CloseOut:
     """Check: one last text-only answer, then stop."""
 
@@ -74,7 +81,7 @@ class TextOnly:
     why: str
 
 
-CheckVerdict = Proceed | Nudge | Compact | CloseOut | Halt | Escalate | TextOnly
+CheckVerdict = Proceed | Nudge | Compact | Recover | CloseOut | Halt | Escalate | TextOnly
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,9 @@ class Shortened:
 
     drop_before: int
     summary: str
+    """Empty: nothing takes their place."""
+    max_result_chars: int = 0
+    """What stays of each result that is kept; 0: all of it."""
 
 
 CompactorVerdict = Unchanged | Shortened

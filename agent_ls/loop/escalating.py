@@ -6,7 +6,7 @@ The question carries the stop reason, so that an answer means the same after a r
 from __future__ import annotations
 
 from agent_ls.domain.approvals import Question, QuestionAnswer
-from agent_ls.domain.events import Moved, PromptQueued, QuestionAsked, QuestionResolved
+from agent_ls.domain.events import Moved, NudgeAdded, PromptQueued, QuestionAsked, QuestionResolved
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.verdicts import Escalate
 from agent_ls.loop.turn import Move, Turn
@@ -44,6 +44,9 @@ async def _follow(turn: Turn, question: Question, answer: QuestionAnswer) -> Mov
     said = [one.text for one in turn.view.each_since(PromptQueued, Moved)]
     if words.lower() != "continue" and answer.text not in said:
         await turn.emit(PromptQueued(text=answer.text, kind="steer"))
+    elif words.lower() == "continue" and turn.session.messages[-1].role == "assistant":
+        # No provider takes a conversation that ends with the model's own words.
+        await turn.emit(NudgeAdded(origin="escalation", text="The user says: continue."))
     return None
 
 

@@ -79,10 +79,7 @@ def calls_in_vain(view: TurnView) -> tuple[tuple[str, str], ...]:
     Shape: oldest first. A change is an applied edit, a command that was not run before, another
     version of a file that was read, the person's words, or an error that passes by itself.
     """
-    trail = _Trail()
-    for stored in view.turn.events:
-        trail.see(stored.event)
-    return tuple(trail.calls)
+    return tuple(view.turn.events.tallied(_Trail).calls)
 
 
 class _Trail:

@@ -34,6 +34,8 @@ class Kit:
     """The tools as the model sees them, in order."""
     checks: tuple[Check, ...]
     compactors: tuple[Compactor, ...]
+    budget_compactors: tuple[Compactor, ...]
+    """Asked to save the rest of a budget, without a model."""
     injections: tuple[Injection, ...]
     recoveries: tuple[Recovery, ...]
     guards: tuple[Guard, ...]

@@ -129,7 +129,15 @@ async def _step(turn: Turn) -> None:
     move = await PHASES[phase](turn)
     if move.to not in SUCCESSORS[phase]:
         raise bug(f"{phase} may not go to {move.to}")
-    await turn.emit(Moved(to=move.to, stop=move.stop, why=move.why, text_only=move.text_only))
+    await turn.emit(
+        Moved(
+            to=move.to,
+            stop=move.stop,
+            why=move.why,
+            text_only=move.text_only,
+            recovers=move.recovers,
+        )
+    )
 
 
 async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) -> None:

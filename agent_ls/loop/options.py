@@ -49,6 +49,12 @@ class LoopOptions(Record):
     """A longer result is kept at its output path only as far as the model reads it."""
     max_denials: int = 3
     """Answers in a row with a refused call before the person is asked; 0: never."""
+    compact_to_share: float = Field(default=0.5, gt=0, le=1)
+    """Part of the window that a compaction aims at; of the present size where none is known."""
+    compact_hard_share: float = Field(default=0.95, gt=0, le=1)
+    """Part of the window into which the conversation must fit, even if messages are dropped."""
+    max_compactions: int = Field(default=2, ge=1)
+    """Compactions in a row, without an answer in between, that the provider may force."""
     cancel_grace_s: float = 2.0
     """How long cancelled calls may take to end."""
     edit_grace_s: float = 10.0

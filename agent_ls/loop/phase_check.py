@@ -19,6 +19,7 @@ from agent_ls.domain.verdicts import (
     Halt,
     Nudge,
     Proceed,
+    Recover,
     TextOnly,
 )
 from agent_ls.loop.escalating import escalate, settled
@@ -54,6 +55,8 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
             return None
         case Compact(why=why):
             return Move(Phase.COMPACT, why=why)
+        case Recover(why=why):
+            return Move(Phase.COMPACT, why=why, recovers=True)
         case CloseOut(stop=stop, why=why):
             return Move(Phase.CLOSE, stop, why)
         case Halt(stop=stop, why=why):

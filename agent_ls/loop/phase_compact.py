@@ -1,57 +1,90 @@
-"""COMPACT: can the context shrink enough? Accepted only if it really shrinks."""
+"""COMPACT: can the context shrink enough? Accepted only if it really shrinks.
+
+Source: seed 002 levels 2 and 3, seed 003 compaction, seed 000 auto-compaction and budget recovery.
+"""
 
 from __future__ import annotations
 
 from typing import assert_never
 
-from agent_ls.domain.events import Compacted
-from agent_ls.domain.messages import UserMessage
+from agent_ls.domain.events import Answered, Compacted, Moved, RecoveryChosen, RequestPrepared
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Shortened, Unchanged
+from agent_ls.loop.compaction import compacted
+from agent_ls.loop.sockets import Compactor
+from agent_ls.loop.summaries import tokens_of
 from agent_ls.loop.turn import Move, Turn
-from agent_ls.loop.view import message_tokens
 
-_TARGET_SHARE = 0.5
-"""Of the window: what a compaction aims at, so that the next one is not due at once."""
-_TARGET_WITHOUT_WINDOW = 0.5
-"""Of the present size, when the window is unknown."""
+_FULL = (
+    "The conversation no longer fits the model and cannot be shortened further. "
+    "Start a new session, or choose a model with a larger window."
+)
 
 
 async def compact(turn: Turn) -> Move:
     """Ask the compactors, cheapest first, until the target is met or none can help."""
-    before = turn.view.estimated_tokens
-    target = int(turn.facts.window_tokens * _TARGET_SHARE or before * _TARGET_WITHOUT_WINDOW)
-    for one in turn.kit.compactors:
-        view = turn.view
+    if turn.state.recovers:
+        await _ask(turn, turn.kit.budget_compactors, (0,))
+        return Move(Phase.CHECK)
+    options = turn.kit.options
+    is_forced = _is_forced(turn)
+    if is_forced and _in_a_row(turn) > options.max_compactions:
+        return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
+    window, before = turn.facts.window_tokens, turn.view.estimated_tokens
+    # A provider that refuses what is sent knows its window better than any table does.
+    room = min(window or before, before) if is_forced else window or before
+    target = int(room * options.compact_to_share)
+    # What only drops is for when it must fit; a window that nobody knows is never full.
+    must_fit = int(window * options.compact_hard_share) or before
+    await _ask(turn, turn.kit.compactors, (target, target if is_forced else must_fit))
+    if is_forced and turn.view.estimated_tokens >= before:
+        return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
+    return Move(Phase.CHECK)
+
+
+async def _ask(turn: Turn, compactors: tuple[Compactor, ...], targets: tuple[int, ...]) -> None:
+    """Let each compactor that is needed shorten what the one before it left."""
+    for number, one in enumerate(compactors):
+        view, target = turn.view, targets[min(number, len(targets) - 1)]
         if view.estimated_tokens <= target:
-            break
+            continue
         verdict = await one.compact(view, target)
         match verdict:
             case Unchanged():
                 continue
-            case Shortened(drop_before=index, summary=summary):
-                summary_tokens = message_tokens(UserMessage(text=summary))
-                saved = sum(map(message_tokens, view.messages[:index])) - summary_tokens
-                if saved <= 0:
-                    continue
-                await turn.emit(
-                    Compacted(
-                        origin=one.name,
-                        why=turn.state.why,
-                        drop_before=index,
-                        summary=summary,
-                        before_tokens=view.estimated_tokens,
-                        after_tokens=view.estimated_tokens - saved,
-                    )
-                )
+            case Shortened():
+                await _shorten(turn, one.name, verdict)
             case _:
                 assert_never(verdict)
-    if turn.view.estimated_tokens < before:
-        return Move(Phase.CHECK)
-    return Move(
-        Phase.CLOSE,
-        StopReason.CONTEXT_FULL,
-        "The conversation no longer fits the model and cannot be shortened further. "
-        "Start a new session, or choose a model with a larger window.",
+
+
+async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
+    """Record the compaction if the conversation is smaller with it."""
+    view = turn.view
+    event = Compacted(
+        origin=origin,
+        why=turn.state.why,
+        drop_before=verdict.drop_before,
+        summary=verdict.summary,
+        before_tokens=view.estimated_tokens,
+        after_tokens=0,
+        max_result_chars=verdict.max_result_chars,
+        elapsed_s=view.elapsed_s,
     )
+    saved = tokens_of(view.messages) - tokens_of(compacted(view.messages, event))
+    if saved > 0:
+        after = view.estimated_tokens - saved
+        await turn.emit(event.model_copy(update={"after_tokens": after}))
+
+
+def _is_forced(turn: Turn) -> bool:
+    """Say whether the provider refused, or cut, what was sent: then it must get smaller."""
+    chosen = turn.view.each_since(RecoveryChosen, RequestPrepared)
+    return bool(chosen) and chosen[-1].action == "compact"
+
+
+def _in_a_row(turn: Turn) -> int:
+    """Return how often COMPACT was entered since the last answer."""
+    moves = turn.view.each_since(Moved, Answered)
+    return sum(one.to is Phase.COMPACT for one in moves)

@@ -21,6 +21,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.compaction import compacted
 from agent_ls.loop.event_log import EventLog
 from agent_ls.loop.outputs import with_output
 
@@ -64,6 +65,8 @@ class TurnState:
     phase: Phase = Phase.CHECK
     stop: StopReason | None = None
     why: str = ""
+    recovers: bool = False
+    """COMPACT was entered to save the rest of the budget."""
     text_only: bool = False
     """CHECK allowed the coming step only without tools."""
     events: EventLog = field(default_factory=EventLog)
@@ -236,8 +239,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
         case e.OutputStored():
             return replace(state, outputs=with_output(state.outputs, event))
         case e.Compacted():
-            summary = UserMessage(text=event.summary, origin="summary")
-            return replace(state, messages=(summary, *state.messages[event.drop_before :]))
+            return replace(state, messages=compacted(state.messages, event))
         case _:
             return state
 
@@ -283,6 +285,7 @@ def _fold_turn(turn: TurnState, event: e.Event) -> TurnState:
                 stop=event.stop or turn.stop,
                 why=event.why or turn.why,
                 text_only=event.text_only if event.to is Phase.PREPARE else turn.text_only,
+                recovers=event.recovers if event.to is Phase.COMPACT else turn.recovers,
             )
         case e.RequestPrepared():
             return replace(

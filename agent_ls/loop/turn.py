@@ -28,6 +28,7 @@ class Move:
     stop: StopReason | None = None
     why: str = ""
     text_only: bool = False
+    recovers: bool = False
 
 
 class Turn:

@@ -132,14 +132,19 @@ BUDGET = [
     pytest.param((spent(999_999),), {}, ADVISED, id="one-token-below-the-hard-limit-only-advises"),
     pytest.param(
         (spent(1_000_000),),
-        {},
+        {"recover": False},
         Expected(CloseOut, StopReason.BUDGET_LIMIT, ("1,000,000 of 1,000,000 tokens", "budget")),
         id="at-the-hard-limit-the-turn-closes",
     ),
-    pytest.param((spent(1_000_001),), {}, CLOSED_FOR_BUDGET, id="beyond-the-hard-limit-it-closes"),
+    pytest.param(
+        (spent(1_000_001),),
+        {"recover": False},
+        CLOSED_FOR_BUDGET,
+        id="beyond-the-hard-limit-it-closes",
+    ),
     pytest.param(
         (spent(500_000), spent(300_000, finish=None), spent(200_000)),
-        {},
+        {"recover": False},
         CLOSED_FOR_BUDGET,
         id="every-attempt-counts-failed-ones-too",
     ),
@@ -153,13 +158,13 @@ BUDGET = [
     pytest.param((spent(10, 4.99),), {}, ADVISED, id="a-cent-below-the-hard-cost-only-advises"),
     pytest.param(
         (spent(10, 5.0),),
-        {},
+        {"recover": False},
         Expected(CloseOut, StopReason.BUDGET_LIMIT, ("5.00 of 5.00 USD",), silent_on=("tokens",)),
         id="at-the-hard-cost-the-turn-closes",
     ),
     pytest.param(
         (spent(2_000_000, 99.0),),
-        {},
+        {"recover": False},
         Expected(CloseOut, StopReason.BUDGET_LIMIT, ("tokens and", "99.00 of 5.00 USD")),
         id="both-limits-are-named-when-both-are-reached",
     ),

@@ -234,7 +234,7 @@ GUARD = [
         reads(5).then(APPLIED).step(path="a.py"), {}, Expected(Allow), id="not-after-an-edit"
     ),
     pytest.param(reads(6).step(path="b.py"), {}, Expected(Allow), id="another-call-runs"),
-    pytest.param(reads(3), {"refuse_at": 3}, Expected(Deny, says=("2 times",)), id="from-a-setting"),
+    pytest.param(reads(3), {"refuse_at": 3}, Expected(Deny, says=("2 times",)), id="a-setting"),
 ]
 
 

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.edits import CreateFile
+from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.events import (
+    AdviceGiven,
     Compacted,
     EditApplied,
     EditIntended,
     Event,
+    Moved,
     NudgeAdded,
     PlanUpdated,
     PromptQueued,
     TurnStarted,
 )
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage
+from agent_ls.domain.model_io import ModelRole
+from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
+from agent_ls.loop.sockets import Compactor
 from agent_ls.loop.view import TurnView, message_tokens, text_tokens
+from agent_ls.policies.compactors.summarize import Summarize, SummarizeOptions
 from agent_ls.policies.compactors.window import Window, WindowOptions
+from agent_ls.policies.compactors.work_log import WorkLog
 from tests.policies.views import call_of, prepared, result_of, said, view_of
 
 PROMPT = "Make the parser faster."
 
 
-async def check(policy: Window, view: TurnView, target_tokens: int) -> CompactorVerdict:
+async def check(policy: Compactor, view: TurnView, target_tokens: int) -> CompactorVerdict:
     """Return the verdict after holding what every cut must keep."""
     verdict = await policy.compact(view, target_tokens)
     if isinstance(verdict, Shortened):
@@ -172,7 +182,7 @@ async def test_the_summary_says_what_was_done_said_and_left_open() -> None:
         "Rewrite the loop (in_progress)",
     ):
         assert piece in summary, piece
-    assert "Measure" not in summary
+    assert summary.index("Measure") < summary.index("Open plan items")
 
 
 async def test_what_the_machine_said_is_not_taken_for_the_person() -> None:
@@ -219,3 +229,99 @@ async def test_no_cut_ever_tears_a_pair(sizes: list[tuple[int, int, bool]], targ
         if nudged:
             happened.append(NudgeAdded(origin="open_tasks", text="Go on."))
     await check(Window(), view_of(*happened), target)
+
+
+@dataclass(frozen=True)
+class Says:
+    """A side model that says one thing, or nothing at all; notes what it was asked."""
+
+    text: str
+    asked: list[str] = field(default_factory=list[str])
+
+    async def ask(
+        self,
+        system: str,
+        text: str,
+        *,
+        origin: str,
+        role: ModelRole = ModelRole.CHEAP,
+        max_tokens: int = 1_000,
+    ) -> str:
+        self.asked.append(text)
+        if not self.text:
+            raise ProviderError(ProviderFailure.OVERLOADED, "busy")
+        return self.text
+
+
+SECTIONS = "## Done\nRead m1.py.\n## Next step\nRewrite it."
+
+
+async def test_a_model_says_what_the_older_part_was_about() -> None:
+    says = Says(SECTIONS)
+    view = view_of(*steps(8))
+    verdict = await check(Summarize(says), view, 1_000)
+    assert isinstance(verdict, Shortened)
+    assert view.messages[verdict.drop_before].text == "Step 5."
+    assert PROMPT in verdict.summary
+    assert SECTIONS in verdict.summary
+    assert "data, not instructions" in verdict.summary
+    assert "Step 4." in says.asked[0]
+    assert "Step 5." not in says.asked[0]
+    assert "[result of read_file; data]" in says.asked[0]
+
+
+@pytest.mark.parametrize(
+    "text", [pytest.param("", id="no-answer"), pytest.param("y" * 100_000, id="a-longer-text")]
+)
+async def test_without_a_good_summary_a_mechanical_one_stands(text: str) -> None:
+    verdict = await check(Summarize(Says(text)), view_of(*steps(8)), 1_000)
+    assert isinstance(verdict, Shortened)
+    assert "Files named in calls" in verdict.summary
+
+
+async def test_a_summary_of_before_a_restart_is_not_asked_for_again() -> None:
+    says = Says("other")
+    given = AdviceGiven(origin="summarize", role=ModelRole.CHEAP, model="m", text=SECTIONS)
+    view = view_of(*steps(8), Moved(to=Phase.COMPACT), given)
+    verdict = await check(Summarize(says), view, 1_000)
+    assert isinstance(verdict, Shortened)
+    assert SECTIONS in verdict.summary
+    assert says.asked == []
+
+
+NOTHING_TO_SUMMARISE = [
+    pytest.param(4, {}, id="the-last-steps-stay"),
+    pytest.param(8, {"min_tokens": 100_000}, id="little-is-not-worth-it"),
+    pytest.param(8, {"keep_steps": 8}, id="as-many-as-the-setting-says"),
+]
+
+
+@pytest.mark.parametrize("count, options", NOTHING_TO_SUMMARISE)
+async def test_what_stays_is_not_summarised(count: int, options: dict[str, int]) -> None:
+    says = Says(SECTIONS)
+    policy = Summarize(says, SummarizeOptions(**options))
+    assert await check(policy, view_of(*steps(count)), 10) == Unchanged()
+    assert says.asked == []
+
+
+async def test_the_side_model_reads_beginning_and_end_of_what_is_too_long() -> None:
+    says = Says(SECTIONS)
+    policy = Summarize(says, SummarizeOptions(max_input_tokens=1_000))
+    await check(policy, view_of(*steps(12)), 10)
+    assert len(says.asked[0]) < 4_500
+    assert "Step 1." in says.asked[0]
+    assert "characters …]" in says.asked[0]
+
+
+async def test_a_work_log_keeps_the_newest_messages_with_short_results() -> None:
+    view = view_of(*steps(8))
+    verdict = await WorkLog().compact(view, 0)
+    assert isinstance(verdict, Shortened)
+    assert len(view.messages) - verdict.drop_before == 10
+    assert verdict.max_result_chars == 800
+    assert PROMPT in verdict.summary
+
+
+async def test_a_short_conversation_only_has_its_results_cut() -> None:
+    verdict = await WorkLog().compact(view_of(*steps(3)), 0)
+    assert verdict == Shortened(0, "", 800)

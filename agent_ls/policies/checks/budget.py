@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pydantic import Field
 
+from agent_ls.domain.events import AdviceGiven, AdvisoryRaised, AttemptFinished, Compacted, Moved
+from agent_ls.domain.phases import Phase
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
-from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Nudge, Proceed
+from agent_ls.domain.usage import Usage
+from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Nudge, Proceed, Recover
 from agent_ls.loop.view import TurnView
 
 
@@ -22,24 +25,53 @@ class BudgetOptions(Record):
     """What all requests of a turn may cost together; 0: no limit."""
     advise_at: float = Field(default=0.75, gt=0, le=1)
     """Share of either limit from which the model is told once to come to an end."""
+    recover: bool = True
+    """At a limit shorten the conversation once, and go on for a little if that saves enough."""
+    min_saved: float = Field(default=0.2, ge=0, le=1)
+    """Part of the conversation that has to be saved for that."""
+    raise_by: float = Field(default=0.1, ge=0, le=1)
+    """By how much the limit that was reached is raised then, once a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """One limit, and how much of it is used."""
+
+    used: float
+    limit: float
+    unit: str
+
+    @property
+    def share(self) -> float:
+        return self.used / self.limit
+
+    def __str__(self) -> str:
+        if self.unit == "USD":
+            return f"{self.used:,.2f} of {self.limit:,.2f} USD"
+        return f"{self.used:,.0f} of {self.limit:,.0f} {self.unit}"
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Advises once when a limit comes near, and closes the turn when it is reached.
+    """Advises once when a limit comes near; at the limit saves what it can, then closes the turn.
 
-    Source: seed 000 economics, seed 002 cost tracking, seed 004 resource exit.
+    Source: seed 000 economics and budget recovery, seed 002 cost tracking, seed 004 resource exit.
     """
 
     name: ClassVar[str] = "budget"
     options: BudgetOptions = BudgetOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from what the turn's attempts used."""
-        spent = self._spent(view)
-        share = max((used / limit for used, limit, _ in spent), default=0.0)
+        """Answer from what the turn's requests used, and whether a recovery was tried."""
+        before = _usage_at_recovery(view)
+        raised = before is not None and _has_saved(view, self.options.min_saved)
+        spent = self._spent(view.usage, before if raised else None)
+        share = max((one.share for one in spent), default=0.0)
         if share >= 1.0:
-            return self._exhausted(spent)
+            return self._exhausted(spent, is_first=before is None)
+        if raised and before is not None:
+            text = self._raised(spent, before)
+            return Proceed() if _is_told(view, text) else Nudge(text, priority=0)
         if share >= self.options.advise_at and not view.advised(self.name):
             return Nudge(
                 f"You have used {_words(spent, self.options.advise_at)} of this turn. "
@@ -48,27 +80,73 @@ class Budget:
             )
         return Proceed()
 
-    def _spent(self, view: TurnView) -> list[tuple[float, float, str]]:
-        """Return used amount, limit and unit of each limit that is set."""
-        rows = (
-            (view.usage.total_tokens, self.options.max_tokens, "tokens"),
-            (view.usage.cost_usd, self.options.max_cost_usd, "USD"),
-        )
-        return [row for row in rows if row[1]]
+    def _spent(self, usage: Usage, before: Usage | None) -> list[_Spent]:
+        """Return each limit that is set; those that were used up at ``before`` are raised."""
+        rows = [
+            _Spent(usage.total_tokens, self.options.max_tokens, "tokens"),
+            _Spent(usage.cost_usd, self.options.max_cost_usd, "USD"),
+        ]
+        rows = [row for row in rows if row.limit]
+        if before is None:
+            return rows
+        used_up = {one.unit for one in self._spent(before, None) if one.share >= 1.0}
+        raised = 1 + self.options.raise_by
+        return [
+            replace(row, limit=row.limit * raised) if row.unit in used_up else row for row in rows
+        ]
 
-    def _exhausted(self, spent: list[tuple[float, float, str]]) -> CheckVerdict:
-        """Say what happens at a limit: the one place where a recovery would come first."""
+    def _raised(self, spent: list[_Spent], before: Usage) -> str:
+        limits = {one.unit: one.limit for one in self._spent(before, None)}
+        new = [one for one in spent if one.limit != limits[one.unit]]
+        words = " and ".join(str(replace(one, used=one.limit)).partition(" of ")[2] for one in new)
+        return (
+            f"The budget of this turn was used up. The conversation was shortened, so the limit "
+            f"is raised once, to {words}. Finish the most important thing now."
+        )
+
+    def _exhausted(self, spent: list[_Spent], *, is_first: bool) -> CheckVerdict:
+        """Say what happens at a limit: the first time in a turn it is saved what can be."""
+        why = f"The turn has used {_words(spent, 1.0)}."
+        if is_first and self.options.recover:
+            return Recover(why)
         return CloseOut(
             StopReason.BUDGET_LIMIT,
-            f"The turn has used {_words(spent, 1.0)}. "
-            "Prompt again to go on with a fresh budget, or raise budget in the settings.",
+            f"{why} Prompt again to go on with a fresh budget, or raise budget in the settings.",
         )
 
 
-def _words(spent: list[tuple[float, float, str]], share: float) -> str:
+def _usage_at_recovery(view: TurnView) -> Usage | None:
+    """Return what was spent when the turn went to save its budget; None before that."""
+    used = Usage()
+    for stored in view.turn.events:
+        match stored.event:
+            case AttemptFinished(usage=usage) | AdviceGiven(usage=usage):
+                used += usage
+            case Moved(recovers=True):
+                return used
+            case _:
+                pass
+    return None
+
+
+def _has_saved(view: TurnView, share: float) -> bool:
+    """Say whether the recovery made the conversation smaller by this share."""
+    is_recovering = False
+    for stored in view.turn.events:
+        match stored.event:
+            case Moved(to=Phase.COMPACT, recovers=recovers):
+                is_recovering = recovers
+            case Compacted(before_tokens=before, after_tokens=after) if is_recovering:
+                return after <= before * (1 - share)
+            case _:
+                pass
+    return False
+
+
+def _is_told(view: TurnView, text: str) -> bool:
+    return any(one.text == text for one in view.each(AdvisoryRaised))
+
+
+def _words(spent: list[_Spent], share: float) -> str:
     """Return the amounts that reached ``share`` of their limit."""
-    return " and ".join(
-        f"{used:,.2f} of {limit:,.2f} USD" if unit == "USD" else f"{used:,} of {limit:,} {unit}"
-        for used, limit, unit in spent
-        if used / limit >= share
-    )
+    return " and ".join(str(one) for one in spent if one.share >= share)

@@ -1,0 +1,158 @@
+"""Room and budget: when a conversation is shortened of itself, and what that is good for."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.domain.events import AdvisoryRaised, Compacted, Event, Moved
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CloseOut, Compact, Nudge, Proceed, Recover
+from agent_ls.loop.sockets import Check
+from agent_ls.loop.view import TurnView
+from agent_ls.policies.checks.budget import Budget, BudgetOptions
+from agent_ls.policies.checks.context_pressure import ContextPressure, ContextPressureOptions
+from tests.policies.views import Expected, call_of, prepared, result_of, said, spent, view_of
+
+GOES_ON = Expected(Proceed)
+
+
+async def check(policy: Check, view: TurnView, expected: Expected) -> None:
+    """Assert what the policy says of the view, and that asking twice changes nothing."""
+    verdict = await policy.check(view)
+    expected.hold(verdict)
+    assert await policy.check(view) == verdict
+
+
+def exchanges(count: int, size: int = 4_000) -> list[Event]:
+    happened: list[Event] = []
+    for number in range(1, count + 1):
+        call = call_of("read_file", '{"path": "a.py"}', id=f"cal_{number}")
+        result = result_of("x" * size, id=call.id)
+        happened += [prepared(number), said("", call, number=number), result]
+    return happened
+
+
+def shortened(before: int, after: int, *, elapsed_s: float = 0.0) -> Compacted:
+    return Compacted(
+        origin="work_log",
+        why="",
+        drop_before=1,
+        summary="s",
+        before_tokens=before,
+        after_tokens=after,
+        elapsed_s=elapsed_s,
+    )
+
+
+COMPACTS = Expected(Compact, says=("9 exchanges",))
+TO_COMPACT = Moved(to=Phase.COMPACT)
+PRESSURE = [
+    pytest.param(exchanges(8), 0, 0.0, {}, GOES_ON, id="eight-exchanges-are-borne"),
+    pytest.param(exchanges(9), 0, 0.0, {}, COMPACTS, id="the-ninth-is-one-too-many"),
+    pytest.param(exchanges(9, 100), 0, 0.0, {}, GOES_ON, id="small-ones-are-not-worth-it"),
+    pytest.param(exchanges(9), 100_000, 0.0, {}, GOES_ON, id="a-large-window-has-room-for-more"),
+    pytest.param(exchanges(9), 12_000, 0.0, {}, COMPACTS, id="above-three-quarters-it-is-time"),
+    pytest.param(exchanges(9), 12_000, 0.0, {"share": 0.9}, GOES_ON, id="the-share-is-a-setting"),
+    pytest.param(exchanges(9), 0, 0.0, {"share": 0}, GOES_ON, id="it-can-be-switched-off"),
+    pytest.param(
+        exchanges(8), 1_000, 0.0, {}, GOES_ON, id="few-exchanges-are-left-to-the-hard-limit"
+    ),
+    pytest.param([*exchanges(9), TO_COMPACT], 0, 0.0, {}, GOES_ON, id="once-until-the-next-answer"),
+    pytest.param(
+        [TO_COMPACT, shortened(9, 8, elapsed_s=10.0), *exchanges(9)],
+        0,
+        69.9,
+        {},
+        GOES_ON,
+        id="not-again-within-a-minute",
+    ),
+    pytest.param(
+        [TO_COMPACT, shortened(9, 8, elapsed_s=10.0), *exchanges(9)],
+        0,
+        70.0,
+        {},
+        COMPACTS,
+        id="after-a-minute-again",
+    ),
+    pytest.param(
+        [TO_COMPACT, shortened(9, 8, elapsed_s=500.0), *exchanges(9)],
+        0,
+        3.0,
+        {},
+        COMPACTS,
+        id="a-resumed-turn-does-not-wait-for-its-old-clock",
+    ),
+]
+
+
+@pytest.mark.parametrize("happened, window_tokens, elapsed_s, options, expected", PRESSURE)
+async def test_a_long_conversation_is_shortened_before_it_has_to_be(
+    happened, window_tokens, elapsed_s, options, expected
+) -> None:
+    view = view_of(*happened, window_tokens=window_tokens, elapsed_s=elapsed_s)
+    await check(ContextPressure(ContextPressureOptions(**options)), view, expected)
+
+
+SAVES = Moved(to=Phase.COMPACT, recovers=True, why="used up")
+BACK = Moved(to=Phase.CHECK)
+CLOSES = Expected(CloseOut, StopReason.BUDGET_LIMIT)
+RAISED = Expected(Nudge, says=("raised once, to 1,100 tokens",), silent_on=("USD",))
+RECOVERY = [
+    pytest.param(
+        (spent(1_000),), {}, Expected(Recover, says=("1,000 of 1,000",)), id="the-limit-saves-first"
+    ),
+    pytest.param((spent(1_000),), {"recover": False}, CLOSES, id="unless-that-is-switched-off"),
+    pytest.param((spent(1_000), SAVES, BACK), {}, CLOSES, id="nothing-saved-closes"),
+    pytest.param(
+        (spent(1_000), SAVES, shortened(1_000, 801), BACK), {}, CLOSES, id="too-little-saved-closes"
+    ),
+    pytest.param(
+        (spent(1_000), SAVES, shortened(1_000, 800), BACK), {}, RAISED, id="a-fifth-saved-raises-it"
+    ),
+    pytest.param(
+        (spent(1_000), SAVES, shortened(1_000, 500), BACK, spent(99)),
+        {},
+        Expected(Nudge, says=("1,100 tokens",)),
+        id="the-raised-limit-holds",
+    ),
+    pytest.param(
+        (spent(1_000), SAVES, shortened(1_000, 500), BACK, spent(100)),
+        {},
+        CLOSES,
+        id="once-a-turn",
+    ),
+    pytest.param(
+        (spent(10, 5.0), SAVES, shortened(1_000, 500), BACK),
+        {},
+        Expected(Nudge, says=("to 5.50 USD",), silent_on=("tokens",)),
+        id="money-alike",
+    ),
+    pytest.param(
+        (spent(10, 5.0), SAVES, shortened(1_000, 500), BACK, spent(990)),
+        {},
+        CLOSES,
+        id="only-the-limit-that-was-reached-is-raised",
+    ),
+    pytest.param(
+        (Moved(to=Phase.COMPACT), shortened(1_000, 100), BACK, spent(1_000)),
+        {},
+        Expected(Recover),
+        id="another-compaction-is-no-recovery",
+    ),
+]
+
+
+@pytest.mark.parametrize("happened, options, expected", RECOVERY)
+async def test_a_budget_is_stretched_once_if_that_saves_enough(happened, options, expected) -> None:
+    budget = Budget(BudgetOptions(max_tokens=1_000, **options))
+    await check(budget, view_of(*happened), expected)
+
+
+async def test_that_a_limit_was_raised_is_said_once() -> None:
+    happened = (spent(1_000), SAVES, shortened(1_000, 500), BACK)
+    budget = Budget(BudgetOptions(max_tokens=1_000))
+    verdict = await budget.check(view_of(*happened))
+    assert isinstance(verdict, Nudge)
+    told = AdvisoryRaised(origin="budget", text=verdict.text, priority=0)
+    await check(budget, view_of(*happened, told), GOES_ON)
