@@ -16,6 +16,8 @@ from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short, summary_of
 
+_DELEGATES = "delegate"
+"""The tool whose output is what another agent does."""
 _MAX_FINDINGS = 5
 _SIGNS = {
     TurnStatus.SUCCESS: "✅ Done",
@@ -49,7 +51,9 @@ class HumanLog:
 
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Write the event's lines, if it has any."""
-        lines = self.lines_of(stored.event)
+        self._write(self.lines_of(stored.event))
+
+    def _write(self, lines: list[str]) -> None:
         if not lines:
             return
         text = "".join(f"{line}\n" for line in lines)
@@ -68,7 +72,12 @@ class HumanLog:
         return lines
 
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
-        """Streamed pieces are shown elsewhere."""
+        """Show what a sub-agent does; other streamed pieces are shown elsewhere."""
+        if not isinstance(piece, ev.CallOutputStreamed):
+            return
+        call = self._turn.asked.get(piece.call_id)
+        if call is not None and call.tool == _DELEGATES:
+            self._write([f"      {short(line)}" for line in piece.text.splitlines()])
 
     def _of_step(self, event: ev.Event) -> list[str]:
         """Return the lines of asking the model."""

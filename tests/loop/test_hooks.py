@@ -1,0 +1,247 @@
+"""Hooks: what their answers mean, which calls they are asked about, and that the docs are true."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
+from agent_ls.loop.hooks import Hooks, Said
+from agent_ls.loop.ports import HookRun, Provider, Root
+from agent_ls.settings import load_settings, user_file
+from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.hook_commands import HookCommands
+from agent_ls.workspace.runner import ShellRunner
+from tests.support.scripted import scripted
+from tests.support.turns import open_test_sessions, run_turn_of
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _hooks(folder: Path, options: HookOptions | None = None) -> Hooks:
+    workspace = DiskWorkspace((Root("project", folder, True),))
+    return Hooks(HookCommands(ShellRunner()), workspace, options or HookOptions())
+
+
+async def check(folder: Path, command: str, expected: Said, **told: str) -> None:
+    """Ask one hook before a tool and compare what it said."""
+    hook = Hook(name="h", command=command, timeout_s=30)
+    said = await _hooks(folder).ask(HookPoint.BEFORE_TOOL, hook, told, path="a.txt")
+    assert said.duration_ms >= 0
+    assert (said.outcome, said.text, said.answer) == (
+        expected.outcome, expected.text, expected.answer,
+    )  # fmt: skip
+
+
+_PASSED = Said(HookOutcome.PASSED)
+
+
+@pytest.mark.parametrize(
+    "command, expected",
+    [
+        ("true", _PASSED),
+        ("echo reformatted 3 files", _PASSED),
+        ("echo '{}'", _PASSED),
+        ("exit 2", Said(HookOutcome.BLOCKED, "it gave no reason")),
+        ("echo no >&2; exit 2", Said(HookOutcome.BLOCKED, "no")),
+        ("echo on stdout; exit 2", Said(HookOutcome.BLOCKED, "on stdout")),
+        ("echo oh >&2; exit 7", Said(HookOutcome.FAILED, "exit code 7: oh")),
+        ("exit 1 # a comment", Said(HookOutcome.FAILED, "exit code 1")),
+        (
+            """echo '{"decision": "deny", "reason": "no"}'""",
+            Said(HookOutcome.BLOCKED, "no", HookAnswer(decision="deny", reason="no")),
+        ),
+        (
+            """echo '{"decision": "allow"}'""",
+            Said(HookOutcome.PASSED, "", HookAnswer(decision="allow")),
+        ),
+        (
+            """echo '{"verdict": "allow"}'""",
+            Said(
+                HookOutcome.FAILED,
+                "its answer is not understood: verdict: Extra inputs are not permitted",
+            ),
+        ),
+        (
+            'test "$AGENT_LS_HOOK $AGENT_LS_FILE" = "before_tool a.txt" || exit 2',
+            _PASSED,
+        ),
+        ('grep -q \'"tool": "edit_file"\' || exit 2', _PASSED),
+        ('test -f a.txt || { echo "elsewhere: $PWD" >&2; exit 2; }', _PASSED),
+        (
+            "echo sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789 >&2; exit 2",
+            Said(HookOutcome.BLOCKED, "[masked anthropic key]"),
+        ),
+    ],
+)
+async def test_exit_code_and_output_say_what_a_hook_means(
+    command: str, expected: Said, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    await check(tmp_path, command, expected, tool="edit_file")
+
+
+async def test_nothing_of_a_hook_stays_behind(tmp_path: Path) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    hook = Hook(name="h", command='echo "$AGENT_LS_HOOK_INPUT" >&2; exit 2', timeout_s=30)
+    said = await _hooks(tmp_path).ask(HookPoint.BEFORE_TOOL, hook, {})
+    assert said.text.endswith("input.json")
+    assert not Path(said.text).parent.exists()
+
+
+class Unstartable:
+    """A runner of hooks that cannot start any."""
+
+    async def run(
+        self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
+    ) -> HookRun:
+        raise WorkspaceError("no more processes")
+
+
+async def test_a_hook_that_cannot_be_started_is_a_failed_one(tmp_path: Path) -> None:
+    workspace = DiskWorkspace((Root("project", tmp_path, True),))
+    said = await Hooks(Unstartable(), workspace).ask(
+        HookPoint.AFTER_LLM_CALL, Hook(name="h", command="true"), {}
+    )
+    assert (said.outcome, said.text) == (
+        HookOutcome.FAILED, "it could not be run: no more processes",
+    )  # fmt: skip
+
+
+_ALL = Hook(name="all", command="true")
+_EDITS = Hook(name="edits", command="true", tools=("edit_*", "write_file"))
+_PYTHON = Hook(name="python", command="true", paths=("*.py", "src/*"))
+_OPTIONS = HookOptions(before_tool=(_ALL, _EDITS, _PYTHON), before_llm_call=(_EDITS,))
+
+
+@pytest.mark.parametrize(
+    "point, tool, paths, names",
+    [
+        (HookPoint.BEFORE_TOOL, "edit_file", ("src/a.ts",), ["all", "edits", "python"]),
+        (HookPoint.BEFORE_TOOL, "read_file", ("lib/deep/a.py",), ["all", "python"]),
+        (HookPoint.BEFORE_TOOL, "run_command", (), ["all"]),
+        (HookPoint.BEFORE_LLM_CALL, "", (), ["edits"]),
+        (HookPoint.AFTER_TOOL, "edit_file", ("a.py",), []),
+    ],
+)
+def test_a_hook_is_asked_about_the_calls_it_names(
+    point: HookPoint, tool: str, paths: tuple[str, ...], names: list[str], tmp_path: Path
+) -> None:
+    found = _hooks(tmp_path, _OPTIONS).of(point, tool, paths)
+    assert [one.name for one in found] == names
+
+
+@pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "not-trusted"])
+def test_hooks_never_come_from_a_folder_or_an_editor(
+    is_trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    if is_trusted:
+        trusted = tmp_path / "data" / "agent-ls" / "trusted.json"
+        trusted.parent.mkdir(parents=True)
+        trusted.write_text(json.dumps([str(tmp_path)]))
+    config = tmp_path / ".agent-ls" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('[[hooks.before_tool]]\nname = "evil"\ncommand = "true"\n')
+    evil = {"hooks": {"after_tool": [{"name": "evil", "command": "true"}]}}
+    loaded = load_settings(folders=[tmp_path], editor=evil, environment={})
+    assert loaded.settings.hooks == HookOptions()
+    assert len([one for one in loaded.problems if "hooks." in one]) == 2
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    """Return a page's code blocks in one language."""
+    text = (DOCS / page).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_example_in_the_docs_does_what_the_page_says(
+    tmp_path: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [config], [program] = _blocks("hooks.md", "toml"), _blocks("hooks.md", "python")
+    place = tmp_path / "customers.py"
+    place.write_text(program)
+    config = config.replace("~/.config/agent-ls/customers.py", str(place))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "orders.txt").write_text("1 customer=lovelace\n")
+    (folder / "CHANGELOG.md").write_text("# Changelog\n")
+    model = """
+        [[answer]]
+        [[answer.call]]
+        tool = "write_file"
+        arguments = { path = "CHANGELOG.md", content = "" }
+        [[answer.call]]
+        tool = "read_file"
+        arguments = { path = "orders.txt" }
+
+        [[answer]]
+        expect.contains = ["CHANGELOG.md is written by hand", "customer=***"]
+        expect.absent = ["lovelace"]
+        text = "Done."
+    """
+    async with (
+        scripted(model, port=model_port),
+        open_test_sessions(folder, model_host, settings_toml=config) as sessions,
+    ):
+        await run_turn_of(await sessions.create(), "Tidy up.")
+    assert (folder / "CHANGELOG.md").read_text() == "# Changelog\n"
+
+
+def test_the_examples_settings_are_read_from_the_users_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    [config] = _blocks("hooks.md", "toml")
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text(config)
+    loaded = load_settings(environment={})
+    expected: dict[str, Any] = tomllib.loads(config)["hooks"]
+    assert loaded.problems == ()
+    assert [one.name for one in loaded.settings.hooks.after_tool] == ["customers"]
+    assert len(loaded.settings.hooks.before_tool) == len(expected["before_tool"])
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_kind_of_sub_agent_in_the_docs_can_be_used(
+    tmp_path: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    [kind] = _blocks("sub-agents.md", "markdown")
+    place = user_file().parent / "agents" / "docs-keeper.md"
+    place.parent.mkdir(parents=True)
+    place.write_text(kind)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    model = """
+        [[answer]]
+        expect.contains = ["docs-keeper (writes and checks the documentation)"]
+        [[answer.call]]
+        tool = "delegate"
+        arguments = { kind = "docs-keeper", task = "Check docs/hooks.md." }
+
+        [[answer]]
+        when.first = "Check docs"
+        expect.contains = ["keeps docs/ true"]
+        expect.tools = ["read_file", "grep", "glob", "edit_file"]
+        text = '{"findings": ["docs/hooks.md is true"]}'
+
+        [[answer]]
+        expect.last_contains = ["docs-keeper: success", "docs/hooks.md is true"]
+        text = "It is true."
+    """
+    async with (
+        scripted(model, port=model_port) as played,
+        open_test_sessions(folder, model_host) as sessions,
+    ):
+        await run_turn_of(await sessions.create(), "Are the docs true?")
+    assert len(played.requests[1].tools) == 4
