@@ -5,6 +5,8 @@ A kind of event that is not known here becomes a plain note, so nothing that hap
 
 from __future__ import annotations
 
+import json
+
 from agent_ls.domain import events as ev
 from agent_ls.domain.phases import Phase
 from agent_ls.observers.trace import Note
@@ -17,13 +19,17 @@ _KNOWN = (
     ev.ApprovalResolved,
     ev.QuestionResolved,
     ev.EditApplied,
+    ev.OutputStored,
 )
 """Kinds that only add to what is there already."""
 
 
 def note_of(event: ev.Event, at_ms: int) -> Note | None:
     """Return the note that an event is worth; None when it says nothing to a person."""
-    return _of_policies(event, at_ms) or _of_person(event, at_ms) or _other(event, at_ms)
+    for part in (_of_policies, _of_plans, _of_person, _other):
+        if (note := part(event, at_ms)) is not None:
+            return note
+    return None
 
 
 def _of_policies(event: ev.Event, at_ms: int) -> Note | None:
@@ -49,6 +55,31 @@ def _of_policies(event: ev.Event, at_ms: int) -> Note | None:
             if to is not Phase.CLOSE:
                 return None
             return Note(at_ms, "closing", stop.value if stop else "", why)
+        case _:
+            return None
+
+
+def _of_plans(event: ev.Event, at_ms: int) -> Note | None:
+    match event:
+        case ev.GoalChecked(origin=origin, proofs=proofs):
+            lines = (f"{'✓' if one.is_met else '✗'} {one.of}" for one in proofs)
+            return Note(at_ms, "goal", origin, "\n".join(lines))
+        case ev.PlanProposed(origin=origin, calls=calls):
+            return Note(at_ms, "plan", origin, "\n".join(one.title for one in calls))
+        case ev.PlanResolved():
+            runs = f"{len(event.approved)} allowed as shown, {len(event.each)} one by one"
+            more = f", {len(event.unasked)} without asking" if event.unasked else ""
+            return Note(at_ms, "plan answered", "", runs + more)
+        case ev.FinalOutputGiven(value=value):
+            return Note(at_ms, "final output", "", json.dumps(value, indent=2, ensure_ascii=False))
+        case ev.OutputStored(path=path, replaces=str()):
+            return Note(at_ms, "conflict", ".".join(path), "overwrote what ran at the same time")
+        case ev.GrantsRevoked(grants=grants, why=why):
+            return Note(at_ms, "no longer allowed unasked", ", ".join(grants), why)
+        case ev.EffectSimulated(what=what):
+            return Note(at_ms, "dry run", "", what)
+        case ev.MonitorAlerted(pattern=pattern, text=text):
+            return Note(at_ms, "monitor", pattern, text)
         case _:
             return None
 

@@ -121,13 +121,12 @@ class InputSummary:
 
 
 @dataclass(slots=True)
-class HookTrace:
+class HookTrace(Span):
     """One hook that ran."""
 
-    name: str
-    moment: str
+    name: str = ""
+    moment: str = ""
     """Such as ``before_llm_call``."""
-    duration_ms: int
     outcome: str = ""
     text: str = ""
     call_id: str = ""

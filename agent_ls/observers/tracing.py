@@ -235,19 +235,24 @@ class Tracing:
     def _of_asides(self, event: ev.Event, at_ms: int) -> bool:
         """Take in hooks, and what a person, another model or a sub-agent does for the turn."""
         if isinstance(event, ev.HookRan):
-            self._hooked(event)
+            self._hooked(event, at_ms)
             return True
         begun = self._asides.begun(event, at_ms)
         if begun is not None and self._turn is not None:
             self._turn.items.append(begun)
         return begun is not None or self._asides.settled(event, at_ms)
 
-    def _hooked(self, event: ev.HookRan) -> None:
+    def _hooked(self, event: ev.HookRan, at_ms: int) -> None:
         """Keep a hook with its step; what runs before the request waits for the step to begin."""
         hook = tr.HookTrace(
-            event.name, event.point.value, event.duration_ms, event.outcome.value, event.text,
-            event.call_id,
-        )  # fmt: skip
+            at_ms - event.duration_ms,
+            at_ms,
+            name=event.name,
+            moment=event.point.value,
+            outcome=event.outcome.value,
+            text=event.text,
+            call_id=event.call_id,
+        )
         is_ahead = event.point is HookPoint.BEFORE_LLM_CALL
         if is_ahead or self._step is None:
             self._hooks.append(hook)

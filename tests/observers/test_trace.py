@@ -116,7 +116,7 @@ def test_a_kind_of_event_without_words_of_its_own_is_noted_all_the_same() -> Non
     journal.add(1, ev.WrapUpRequested(by="user", text="finish"))
     notes = check(journal).turns[0].notes
     assert [(one.kind, one.text) for one in notes] == [
-        ("monitor_alerted", "A-B-A-B"),
+        ("monitor", "A-B-A-B"),
         ("wrap_up_requested", "finish"),
     ]
 

@@ -29,7 +29,8 @@ _LEGEND = (
     ("execute", "commands"),
     ("delegate", "sub-agents"),
     ("wait", "waiting for you"),
-    ("loop", "gates"),
+    ("loop", "gates and compaction"),
+    ("hook", "hooks"),
     ("bad", "failed"),
 )
 _TICKS = {"completed": "✓", "in_progress": "▸"}
@@ -83,6 +84,7 @@ def _summary(session: SessionTrace, title: str) -> Html:
     calls = [call for turn in turns for call in turn.calls]
     failed = sum(call.outcome not in ("ok", "open") for call in calls)
     cached = usage.cache_read_tokens / usage.input_tokens if usage.input_tokens else 0
+    share = f"{cached:.0%} from the cache" if cached else "none from the cache"
     waited = sum(wait.duration_ms for turn in turns for wait in turn.waits)
     worked = sum(turn.duration_ms for turn in turns)
     tiles = (
@@ -90,7 +92,7 @@ def _summary(session: SessionTrace, title: str) -> Html:
         ("Steps", f"{sum(len(turn.steps) for turn in turns):,}",
          counted(len(turns), "turn") if len(turns) > 1 else ""),
         ("Tool calls", f"{len(calls):,}", f"{failed} failed" if failed else "none failed"),
-        ("Tokens in", tokens(usage.input_tokens), f"{cached:.0%} from the cache"),
+        ("Tokens in", tokens(usage.input_tokens), share),
         ("Tokens out", tokens(usage.output_tokens),
          f"{tokens(usage.reasoning_tokens)} thinking" if usage.reasoning_tokens else ""),
         ("Cost", money(usage.cost_usd), "" if usage.cost_usd else "no price known"),
@@ -137,7 +139,8 @@ def _chapter(
     drawings = None
     if columns:
         drawings = join(
-            tag("section", tag("h2", f"{name}Timeline"), _legend(turn), timeline(turn, anchor),
+            tag("section", tag("h2", f"{name}Timeline", tag("span", _span(turn), class_="quiet")),
+                _legend(turn), timeline(turn, anchor),
                 class_="card"),
             tag("section", tag("h2", f"{name}Tokens, cost and time per step"), legend(columns),
                 charts(columns), class_="card"),
@@ -155,10 +158,15 @@ def _chapter(
     )  # fmt: skip
 
 
+def _span(turn: TurnTrace) -> str:
+    return f" {duration(turn.duration_ms)}" if turn.ended_ms is not None else ""
+
+
 def _legend(turn: TurnTrace) -> Html:
     there = {call.effect for call in turn.calls if call.run} | {"model"}
     there |= {"wait"} if turn.waits else set()
     there |= {"loop"} if any(one.phase in ("judge", "compact") for one in turn.phases) else set()
+    there |= {"hook"} if any(step.hooks for step in turn.steps) else set()
     there |= {"bad"} if any(one.outcome != "ok" for one in turn.calls) else set()
     items = (
         tag("li", tag("span", class_=f"dot {kind}"), words)

@@ -72,6 +72,7 @@ def _busy(turn: TurnTrace) -> Iterator[Span]:
         yield from (bar.span for bar in _attempts(step, ""))
         # A tool that asks the person is waiting, not working.
         yield from (call.run for call in step.calls if call.run and call.tool not in asked)
+        yield from step.hooks
     yield from (phase for phase in turn.phases if phase.phase in _LOOP_PHASES)
 
 
@@ -92,6 +93,10 @@ def _lanes(turn: TurnTrace, anchor: str) -> list[_Lane]:
         if phase.phase in _LOOP_PHASES and phase.duration_ms:
             words = f"{_LOOP_PHASES[phase.phase]}: {duration(phase.duration_ms)}"
             loop.bars.append(_Bar(phase, "loop", words, ""))
+    for hook in (one for step in turn.steps for one in step.hooks):
+        kind = "hook" if hook.outcome in ("passed", "changed", "allowed") else "hook bad"
+        words = f"Hook {hook.name} ({hook.moment}): {hook.outcome}, {duration(hook.duration_ms)}"
+        loop.bars.append(_Bar(hook, kind, words, ""))
     for side in turn.sides:
         if side.kind == "advice":
             kind = "model bad" if side.failure else "model"
@@ -157,8 +162,6 @@ def _drawn(lane: _Lane, scale: TimeScale, y: float) -> Iterator[Html]:
 def _axis(turn: TurnTrace, scale: TimeScale, anchor: str, height: float) -> Iterator[Html]:
     """Yield a line where each step begins, and its number where there is room."""
     last_x = -100.0
-    whole = tag("text", duration(turn.duration_ms), x=scale.right, y=_TOP - 12, class_="peak")
-    yield whole
     for step in turn.steps:
         x = scale.x(step.started_ms)
         yield tag("line", x1=x, x2=x, y1=_TOP - 6, y2=height - 18, class_="tick")
