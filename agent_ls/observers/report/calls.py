@@ -65,6 +65,7 @@ def call_card(
 def decision(wait: WaitTrace) -> Html:
     """Return what a person was asked, who answered, what and why."""
     answer = wait.answer.replace("_", " ") or "no answer"
+    title, _, rest = wait.title.partition("\n")
     good = "ok" if wait.answer.startswith("allow") or wait.kind == "question" else "bad"
     words = tag("span", f"“{wait.note}”", class_="words") if wait.note else None
     rule = (
@@ -74,12 +75,13 @@ def decision(wait: WaitTrace) -> Html:
     return tag(
         "div",
         tag("span", "asked" if wait.kind == "approval" else "question", class_="kind wait"),
-        tag("span", wait.title, class_="title"),
+        tag("span", title, class_="title"),
         tag("span", wait.reason, class_="quiet") if wait.reason else None,
         tag("span", answer, class_=f"chip {good}"),
         tag("span", by, class_="quiet"),
         words,
         rule,
+        tag("pre", rest.strip("\n"), class_="output", tabindex=0) if rest.strip() else None,
         class_="decision",
     )
 

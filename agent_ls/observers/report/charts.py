@@ -82,6 +82,7 @@ _CHARTS = (
         (
             _Series("model", "model", lambda step: sum(one.duration_ms for one in step.attempts)),
             _Series("tool", "tools", _tool_ms),
+            _Series("hook", "hooks", lambda step: step.hooks_ms),
         ),
         lambda value: duration(int(value)),
     ),

@@ -167,7 +167,9 @@ def _legend(turn: TurnTrace) -> Html:
     there |= {"wait"} if turn.waits else set()
     there |= {"loop"} if any(one.phase in ("judge", "compact") for one in turn.phases) else set()
     there |= {"hook"} if any(step.hooks for step in turn.steps) else set()
-    there |= {"bad"} if any(one.outcome != "ok" for one in turn.calls) else set()
+    hooks = [one.outcome for step in turn.steps for one in step.hooks]
+    is_bad = {"failed", "timed_out", "blocked"}.intersection(hooks)
+    there |= {"bad"} if is_bad or any(one.outcome != "ok" for one in turn.calls) else set()
     items = (
         tag("li", tag("span", class_=f"dot {kind}"), words)
         for kind, words in _LEGEND
