@@ -247,6 +247,8 @@ class CallDecided(_Event):
     origin: str
     """The guard that decided, or ``guards`` when none objected."""
     reason: str = ""
+    effect: Effect | None = None
+    """What the call would do; None when it was not even looked at."""
 
 
 class ApprovalRequested(_Event):

@@ -90,7 +90,13 @@ async def _decided(
     reason: str = "",
 ) -> None:
     await turn.emit(
-        CallDecided(call_id=planned.call.id, decision=decision, origin=origin, reason=reason)
+        CallDecided(
+            call_id=planned.call.id,
+            decision=decision,
+            origin=origin,
+            reason=reason,
+            effect=planned.effect,
+        )
     )
 
 

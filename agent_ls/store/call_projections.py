@@ -25,6 +25,8 @@ def call_decided(cursor: Cursor, event: ev.CallDecided) -> Change:
         "decided_by": event.origin,
         "reason": cut(event.reason),
     }
+    if event.effect is not None:
+        values["effect"] = event.effect.value
     return Write("calls", event.call_id, values)
 
 
@@ -76,6 +78,8 @@ def call_finished(cursor: Cursor, event: ev.ToolCallFinished, at_ms: int) -> Pro
     changes: list[Change] = [Write("calls", result.call_id, call)]
     if cursor.step_id:
         step: dict[str, JsonValue] = {
+            "acceptance_progress": cursor.progress.score,
+            "progress_by": cursor.progress.by,
             "result": list(after.results),
             "duration_ms": max(0, at_ms - cursor.step_started_ms),
         }
@@ -149,8 +153,8 @@ def _status(cursor: Cursor, status: TurnStatus) -> tuple[Change, ...]:
 def _place(cursor: Cursor) -> dict[str, JsonValue]:
     """Return what ties a call to its turn and step, where both are known."""
     if not cursor.execution_id:
-        return {}
-    return {"execution_id": cursor.execution_id, "step_id": cursor.step_id}
+        return {**cursor.owner}
+    return {**cursor.owner, "execution_id": cursor.execution_id, "step_id": cursor.step_id}
 
 
 def first_error(cursor: Cursor) -> str:

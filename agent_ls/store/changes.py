@@ -8,10 +8,33 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from agent_ls.loop.progress import Progress
+
 Table = Literal["sessions", "executions", "steps", "calls", "approvals"]
 
 _TEXT_CHARACTERS = 4_000
 SUMMARY_CHARACTERS = 500
+
+
+class TurnTally(BaseModel):
+    """What a turn adds up to. Source: seed 004, "TaskState"."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    goal: str = ""
+    acceptance_criteria: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    current_step: int = 0
+    failure_count: int = 0
+    consecutive_failures: int = 0
+    last_errors: tuple[str, ...] = ()
+    llm_calls: int = 0
+    tool_executions: int = 0
+    total_tokens: int = 0
+    total_cost_usd: float = 0.0
+    decision_reasoning: tuple[str, ...] = ()
+    last_confidence_check_step: int = 0
+    last_confidence_score: float | None = None
 
 
 class Cursor(BaseModel):
@@ -30,6 +53,18 @@ class Cursor(BaseModel):
     files: tuple[str, ...] = ()
     """Changed in the current turn, each once."""
     plan: tuple[dict[str, JsonValue], ...] = ()
+    agent: str = ""
+    """The kind of sub-agent; empty for a person's session."""
+    project: str = ""
+    """The session's roots, as one text."""
+    turn: TurnTally = TurnTally()
+    """What a snapshot of the current turn will say."""
+    progress: Progress = Progress()
+
+    @property
+    def owner(self) -> dict[str, JsonValue]:
+        """Return whose work it is, as every audit row says it."""
+        return {"agent": self.agent, "project": self.project}
 
 
 @dataclass(frozen=True, slots=True)

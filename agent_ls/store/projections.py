@@ -17,6 +17,7 @@ from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.store import call_projections as of_calls
 from agent_ls.store.changes import AbandonCalls, Change, Cursor, Projected, Write, cut, of_turn
+from agent_ls.store.snapshots import snapshot, tallied
 
 _TITLE_CHARACTERS = 80
 
@@ -24,9 +25,11 @@ _TITLE_CHARACTERS = 80
 def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 - one arm a kind
     """Return the cursor after the event, and the changes it makes."""
     at_ms = stored.at_ms
+    cursor = tallied(cursor, stored.event)
     match stored.event:
         case ev.SessionCreated() as event:
-            return cursor, (_session_created(event, at_ms),)
+            owner = {"agent": event.agent, "project": roots_key(event.roots)}
+            return cursor.model_copy(update=owner), (_session_created(event, at_ms),)
         case ev.ModeChanged(mode=mode):
             return cursor, (Write("sessions", "", {"mode": mode.value}),)
         case ev.ModelChanged(model=model):
@@ -127,8 +130,11 @@ def _turn_started(cursor: Cursor, event: ev.TurnStarted, at_ms: int) -> Projecte
         "task": cut(event.prompt),
         "status": TurnStatus.RUNNING.value,
         "started_ms": at_ms,
+        **cursor.owner,
     }
-    after = Cursor(turns=cursor.turns + 1, execution_id=event.turn_id, plan=cursor.plan)
+    after = _between_turns(cursor).model_copy(
+        update={"turns": cursor.turns + 1, "execution_id": event.turn_id, "turn": cursor.turn}
+    )
     return after, (
         Write("sessions", "", session, {"turns": 1}),
         Write("executions", event.turn_id, execution),
@@ -143,20 +149,20 @@ def _turn_ended(cursor: Cursor, event: ev.TurnEnded, at_ms: int) -> Projected:
         "stop_reason": event.stop.value,
         "failure_reason": cut(event.failure_reason),
         "escalation_reason": cut(event.failure_reason) if is_escalated else "",
-        "state_snapshot": {
-            "output": cut(event.output),
-            "open_tasks": list(event.open_tasks),
-            "plan": list(cursor.plan),
-            "files": list(cursor.files),
-            "last_step_id": cursor.step_id,
-        },
+        "state_snapshot": snapshot(cursor, event),
     }
-    after = Cursor(turns=cursor.turns, plan=cursor.plan)
+    after = _between_turns(cursor)
     return after, (
         Write("executions", event.turn_id, execution),
         Write("sessions", "", {"status": event.status.value}),
         AbandonCalls(event.turn_id, at_ms),
     )
+
+
+def _between_turns(cursor: Cursor) -> Cursor:
+    """Return what is kept from one turn to the next."""
+    kept = {name: getattr(cursor, name) for name in ("agent", "project", "turns", "plan")}
+    return Cursor(**kept, progress=cursor.progress)
 
 
 def _request_prepared(cursor: Cursor, event: ev.RequestPrepared, at_ms: int) -> Projected:
@@ -181,16 +187,18 @@ def _request_prepared(cursor: Cursor, event: ev.RequestPrepared, at_ms: int) -> 
 
 def _attempt_finished(cursor: Cursor, event: ev.AttemptFinished, at_ms: int) -> Projected:
     spent = _spent(event.usage)
+    tokens = event.usage.total_tokens
     step: dict[str, JsonValue] = {
+        **_progressed(cursor),
         "model": event.model,
         "finish_reason": event.finish.value if event.finish else None,
         "duration_ms": max(0, at_ms - cursor.step_started_ms),
     }
     if event.failure:
         step |= {"success": False, "error": cut(f"{event.failure}: {event.message}")}
-    execution = Write("executions", cursor.execution_id, add=spent)
+    execution = Write("executions", cursor.execution_id, add={**spent, "total_tokens": tokens})
     return cursor, (
-        Write("steps", event.step_id, step, {"attempts": 1, **spent}),
+        Write("steps", event.step_id, step, {"attempts": 1, "tokens_used": tokens, **spent}),
         *of_turn(cursor, execution),
         Write("sessions", "", add=spent),
     )
@@ -199,7 +207,8 @@ def _attempt_finished(cursor: Cursor, event: ev.AttemptFinished, at_ms: int) -> 
 def _advice_given(cursor: Cursor, usage: Usage) -> Projected:
     """Count what a side model cost; it is no attempt of a step."""
     spent = _spent(usage)
-    execution = Write("executions", cursor.execution_id, add=spent)
+    all_spent = {**spent, "total_tokens": usage.total_tokens}
+    execution = Write("executions", cursor.execution_id, add=all_spent)
     return cursor, (*of_turn(cursor, execution), Write("sessions", "", add=spent))
 
 
@@ -210,6 +219,7 @@ def _answered(cursor: Cursor, event: ev.Answered, at_ms: int) -> Projected:
         for call in message.calls
     ]
     step: dict[str, JsonValue] = {
+        **_progressed(cursor),
         "reasoning": cut(message.reasoning or (message.text if message.calls else "")),
         "action": {"text": cut(message.text), "calls": planned},
         "success": not any(result["error"] for result in cursor.results),
@@ -221,6 +231,7 @@ def _answered(cursor: Cursor, event: ev.Answered, at_ms: int) -> Projected:
             "calls",
             call.id,
             {
+                **cursor.owner,
                 "execution_id": cursor.execution_id,
                 "step_id": event.step_id,
                 "tool": call.tool,
@@ -258,7 +269,13 @@ def _validated(cursor: Cursor, item: dict[str, JsonValue]) -> Projected:
         return cursor, ()
     validation = (*cursor.validation, item)
     after = cursor.model_copy(update={"validation": validation})
-    return after, (Write("steps", cursor.step_id, {"validation": list(validation)}),)
+    step: dict[str, JsonValue] = {"validation": list(validation), **_progressed(after)}
+    return after, (Write("steps", cursor.step_id, step),)
+
+
+def _progressed(cursor: Cursor) -> dict[str, JsonValue]:
+    """Return how near acceptance the turn is now."""
+    return {"acceptance_progress": cursor.progress.score, "progress_by": cursor.progress.by}
 
 
 def _spent(usage: Usage) -> dict[str, int | float]:

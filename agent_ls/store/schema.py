@@ -93,7 +93,12 @@ executions = sa.Table(
     _count("total_steps"),
     _count("total_calls"),
     *_usage(),
+    # At the turn's end; what is in it is written down in ``snapshots.py``.
     sa.Column("state_snapshot", _JSON),
+    # Whose work it was: the kind of sub-agent, and the roots, as in ``sessions``.
+    _text("agent"),
+    _text("project"),
+    _count("total_tokens"),
     sa.Index("ix_executions_started", "started_ms"),
 )
 
@@ -116,9 +121,15 @@ steps = sa.Table(
     sa.Column("success", sa.Boolean),
     _text("error"),
     *_usage(),
+    # From 0 to 1, and what says so: ``tests``, ``artifacts``, ``model`` or ``none``.
+    sa.Column("acceptance_progress", sa.Double, nullable=False, server_default="0"),
+    _text("progress_by"),
+    _count("tokens_used"),
     sa.Index("ix_steps_execution", "session_id", "execution_id", "step_number"),
 )
 
+# The audit: one row a call, allowed or denied. Its id is the request's; the tool's effect is the
+# operation, the arguments are the parameters, and the guard in ``decided_by`` is the rule.
 calls = sa.Table(
     "calls",
     metadata,
@@ -142,6 +153,8 @@ calls = sa.Table(
     sa.Column("started_ms", sa.BigInteger),
     sa.Column("finished_ms", sa.BigInteger),
     _count("duration_ms"),
+    _text("agent"),
+    _text("project"),
     sa.Index("ix_calls_execution", "session_id", "execution_id"),
     sa.Index("ix_calls_tool", "tool", "decision"),
 )

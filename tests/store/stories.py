@@ -108,7 +108,10 @@ TURN: tuple[ev.Event, ...] = (
         result=ToolResult(call_id="cal_1", text="Created hi.py", duration_ms=12),
         effect=Effect.WRITE,
     ),
-    ev.CallDecided(call_id="cal_2", decision="deny", origin="command_safety", reason="deletes"),
+    ev.CallDecided(
+        call_id="cal_2", decision="deny", origin="command_safety", reason="deletes",
+        effect=Effect.EXECUTE,
+    ),
     ev.ToolCallFinished(
         result=ToolResult(call_id="cal_2", text="Not allowed", error=ErrorKind.DENIED)
     ),

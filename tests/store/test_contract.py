@@ -354,7 +354,8 @@ async def facts(store: SqlStore) -> dict[str, object]:
         "execution": execution._asdict(),
         "steps": [
             (row.step_id, row.execution_id, row.step_number, row.attempts, row.success, row.error,
-             row.reasoning, row.input_tokens, row.cost_usd, row.finish_reason)
+             row.reasoning, row.input_tokens, row.cost_usd, row.finish_reason,
+             row.acceptance_progress, row.progress_by, row.tokens_used)
             for row in steps
         ],
         "result": steps[0].result,
@@ -365,6 +366,7 @@ async def facts(store: SqlStore) -> dict[str, object]:
              row.status, row.error, row.added_lines, row.removed_lines, row.duration_ms)
             for row in calls
         ],
+        "audit": {(row.agent, row.project, row.effect, row.result) for row in calls},
         "approvals": [
             (row.approval_id, row.kind, row.asked_by, row.title, row.choice, row.answered_by,
              row.rule, row.resolved_ms - row.requested_ms)
@@ -380,15 +382,28 @@ EXPECTED_FACTS = {
         "escalation_reason": "You stopped it.", "started_ms": 1_020, "completed_ms": 1_270,
         "total_steps": 2, "total_calls": 2, "input_tokens": 237, "output_tokens": 25,
         "cache_read_tokens": 60, "cache_write_tokens": 0, "reasoning_tokens": 0, "cost_usd": 0.75,
+        "agent": "", "project": '["file:///home/me/a","file:///home/me/b"]', "total_tokens": 262,
         "state_snapshot": {
+            "goal": "Add a greeting\nto the app", "acceptance_criteria": [], "constraints": [],
+            "current_step": 2, "failure_count": 1, "consecutive_failures": 1,
+            "last_errors": ["denied: Not allowed"], "llm_calls": 3, "tool_executions": 2,
+            "total_tokens": 262, "total_cost_usd": 0.75,
+            "decision_reasoning": ["I add it.", "all there"],
+            "last_confidence_check_step": 0, "last_confidence_score": None,
             "output": "Greeting added.", "open_tasks": ["test it"], "files": ["hi.py"],
             "plan": [{"text": "greet", "status": "completed"}], "last_step_id": "stp_2",
+            "progress_score": 0.52, "progress_by": "artifacts",
+            "progress_metrics": {
+                "files_created": 1, "lines_written": 3, "plan_items": 1, "plan_done": 1,
+            },
+            "escalation_triggered": True, "escalation_reason": "You stopped it.",
+            "timeout_reached": False, "resource_limit_hit": False,
         },
     },
     "steps": [
         ("stp_1", "trn_1", 1, 2, False, "denied: Not allowed", "I add it.", 107, 0.25,
-         "tool_calls"),
-        ("stp_2", "trn_1", 2, 1, True, "", "all there", 130, 0.5, "stop"),
+         "tool_calls", 0.52, "artifacts", 127),
+        ("stp_2", "trn_1", 2, 1, True, "", "all there", 130, 0.5, "stop", 0.52, "artifacts", 135),
     ],
     "result": [
         {"call_id": "cal_1", "error": None, "text": "Created hi.py"},
@@ -414,6 +429,10 @@ EXPECTED_FACTS = {
         ("cal_2", "stp_1", "run_command", "{}", "deny", "command_safety", "failed", "denied",
          0, 0, 0),
     ],
+    "audit": {
+        ("", '["file:///home/me/a","file:///home/me/b"]', "write", "Created hi.py"),
+        ("", '["file:///home/me/a","file:///home/me/b"]', "execute", "Not allowed"),
+    },
     "approvals": [
         ("apr_1", "call", "write_file", "Create hi.py", "allow_session", "code_action",
          "write_file", 10),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -118,3 +120,32 @@ def test_a_commit_reaches_the_disk_before_it_is_acknowledged(tmp_path: Path) -> 
         told = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked]
     database.close()
     assert told == ["wal", 2, 1, 10_000]
+
+
+async def test_rows_of_an_older_store_get_what_is_new(place: str) -> None:
+    location = locate(place)
+    if location.path is not None:
+        location.path.parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        _upgrade_to(connection, "0002")
+        for words in (
+            "INSERT INTO sessions (session_id) VALUES ('ses_1')",
+            "INSERT INTO executions (session_id, execution_id, input_tokens, output_tokens)"
+            " VALUES ('ses_1', 'trn_1', 40, 2)",
+        ):
+            connection.execute(sa.text(words))
+    store = open_store(place)
+    assert [one.session_id for one in await store.sessions()] == ["ses_1"]
+    await store.close()
+    with engine.connect() as connection:
+        (row,) = connection.execute(sa.select(schema.executions)).all()
+    assert (row.total_tokens, row.agent, row.project) == (42, "", "")
+
+
+def _upgrade_to(connection: sa.Connection, revision: str) -> None:
+    config = Config(stdout=io.StringIO())
+    assert migrations.__file__
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)

@@ -8,10 +8,10 @@ import pytest
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
-from agent_ls.domain.goals import Proof
+from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import ModelRole
-from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.store.changes import AbandonCalls, Change, Cursor, Write
 from agent_ls.store.projections import project, roots_key
@@ -110,7 +110,7 @@ def test_what_a_sub_agent_spent_counts_for_the_turn_that_started_it() -> None:
             stop=StopReason.COMPLETED,
             usage=usage,
         ),
-        Write("executions", "trn_1", add=spent),
+        Write("executions", "trn_1", add={**spent, "total_tokens": usage.total_tokens}),
         Write("sessions", "", add=spent),
     )
 
@@ -121,7 +121,7 @@ def test_what_a_side_model_cost_counts_for_the_turn_and_not_as_an_attempt() -> N
     check(
         IN_STEP,
         ev.AdviceGiven(origin="summarize", role=ModelRole.CHEAP, model="m", usage=usage),
-        Write("executions", "trn_1", add=spent),
+        Write("executions", "trn_1", add={**spent, "total_tokens": usage.total_tokens}),
         Write("sessions", "", add=spent),
     )
 
@@ -168,6 +168,69 @@ def test_long_texts_are_cut() -> None:
 
 def test_a_cursor_of_another_version_is_read_as_far_as_it_is_known() -> None:
     assert Cursor.model_validate_json('{"turns": 2, "dreams": 1}') == Cursor(turns=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [("0.4", 0.4), ("confidence: 1.0", 1.0), ("1", 1.0), ("7 of 10", 0.0), ("", 0.0)],
+)
+def test_a_word_on_confidence_is_kept_with_its_step(text: str, score: float) -> None:
+    cursor = check_all(
+        ev.RequestPrepared(step_id="stp_5", number=5),
+        ev.AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="m", text=text),
+    )
+    turn = cursor.turn
+    assert (turn.last_confidence_check_step, turn.last_confidence_score) == (5, score)
+
+
+def test_only_failures_in_a_row_count_as_consecutive() -> None:
+    bad = ToolResult(call_id="cal_1", text="no", error=ErrorKind.RUNTIME)
+    good = ToolResult(call_id="cal_2", text="yes")
+    results = (bad, bad, good, bad)
+    turn = check_all(*(ev.ToolCallFinished(result=one) for one in results)).turn
+    assert (turn.failure_count, turn.consecutive_failures, turn.tool_executions) == (3, 1, 4)
+    assert turn.last_errors == ("runtime: no",) * 3
+
+
+@pytest.mark.parametrize(
+    ("stop", "told"),
+    [
+        (StopReason.TIMEOUT, (False, True, False)),
+        (StopReason.RESOURCE_LIMIT, (False, False, True)),
+        (StopReason.BUDGET_LIMIT, (False, False, True)),
+        (StopReason.LOW_CONFIDENCE, (True, False, False)),
+        (StopReason.COMPLETED, (False, False, False)),
+    ],
+)
+def test_the_snapshot_says_why_it_ended(stop: StopReason, told: tuple[bool, ...]) -> None:
+    event = ev.TurnEnded(
+        turn_id="trn_1", stop=stop, status=STATUS[stop], output="", failure_reason="Why."
+    )
+    _, changes = project(IN_STEP, Journal().next(event))
+    execution = changes[0]
+    assert isinstance(execution, Write)
+    found = execution.values["state_snapshot"]
+    assert isinstance(found, dict)
+    names = ("escalation_triggered", "timeout_reached", "resource_limit_hit")
+    assert tuple(found[name] for name in names) == told
+    assert found["escalation_reason"] == ("Why." if told[0] else None)
+
+
+def test_a_goal_is_kept_with_the_turn_it_began() -> None:
+    goal = Goal(text="Greet", acceptance=(Criterion(text="friendly"),), constraints=("short",))
+    turn = check_all(ev.TurnStarted(turn_id="trn_2", prompt="p", goal=goal)).turn
+    assert (turn.goal, turn.acceptance_criteria, turn.constraints) == (
+        "Greet", ("friendly",), ("short",),
+    )  # fmt: skip
+    assert check_all(ev.TurnStarted(turn_id="trn_3", prompt="p")).turn.goal == "p"
+
+
+def check_all(*events: ev.Event) -> Cursor:
+    """Return the cursor after several events."""
+    cursor = IN_STEP
+    for stored in Journal().all(*events):
+        cursor, _ = project(cursor, stored)
+    return cursor
 
 
 def test_the_order_of_roots_does_not_matter() -> None:
