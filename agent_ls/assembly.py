@@ -31,7 +31,6 @@ from agent_ls.session.children import ChildOrder, ChildPorts, Children
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
-from agent_ls.tools.spec import parameters_of
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
@@ -79,7 +78,7 @@ async def open_sessions(
     store = open_store(store_place(settings))
     await get_ready()
     # Off the loop, and before the first turn has to wait for it.
-    await asyncio.to_thread(lambda: [parameters_of(tool.Arguments) for tool in catalogue.TOOLS])
+    await asyncio.to_thread(_make_schemas)
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start()
     runner = ShellRunner()
@@ -114,6 +113,11 @@ async def open_sessions(
         is_attended=is_attended,
         on_close=close,
     )
+
+
+def _make_schemas() -> None:
+    for tool in catalogue.TOOLS:
+        catalogue.parameters_of(tool.Arguments)
 
 
 def _compile_checks(settings: Settings, workspace: Workspace) -> CompileChecks:

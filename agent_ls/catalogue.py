@@ -71,11 +71,11 @@ from agent_ls.tools.move_file import MoveFile
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.tools.read_output import ReadOutput
 from agent_ls.tools.run_command import RunCommand
-from agent_ls.tools.spec import spec_of
+from agent_ls.tools.spec import parameters_of, spec_of
 from agent_ls.tools.update_plan import UpdatePlan
 from agent_ls.tools.write_file import WriteFile
 
-__all__ = ["spec_of"]
+__all__ = ["parameters_of", "spec_of"]
 
 CHECKS: tuple[type[Any], ...] = (
     Cancelled,
