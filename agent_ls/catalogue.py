@@ -10,14 +10,19 @@ from typing import Any
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff
 from agent_ls.checkers.tsc import Tsc
+from agent_ls.observers.external_monitor import ExternalMonitor, MonitorOptions
 from agent_ls.policies.checks.budget import Budget
 from agent_ls.policies.checks.cancelled import Cancelled
+from agent_ls.policies.checks.confidence import Confidence
 from agent_ls.policies.checks.context_full import ContextFull
 from agent_ls.policies.checks.context_pressure import ContextPressure
+from agent_ls.policies.checks.criteria import Criteria
 from agent_ls.policies.checks.exploration import Exploration
 from agent_ls.policies.checks.failure_circuit import FailureCircuit
 from agent_ls.policies.checks.failure_limit import FailureLimit
+from agent_ls.policies.checks.monitor_alert import MonitorAlert
 from agent_ls.policies.checks.repetition import Repetition
+from agent_ls.policies.checks.resources import Resources
 from agent_ls.policies.checks.same_error import SameError
 from agent_ls.policies.checks.step_limit import StepLimit
 from agent_ls.policies.checks.wall_clock import WallClock
@@ -28,10 +33,12 @@ from agent_ls.policies.compactors.work_log import WorkLog
 from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
 from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.post_edit import PostEdit
+from agent_ls.policies.followups.post_edit_hooks import PostEditHooks
 from agent_ls.policies.followups.truncate_result import TruncateResult
 from agent_ls.policies.gates.compile import Compile
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
 from agent_ls.policies.gates.open_tasks import OpenTasks
+from agent_ls.policies.gates.output_schema import OutputSchema
 from agent_ls.policies.gates.self_evaluation import SelfEvaluation
 from agent_ls.policies.gates.text_only import TextOnlyAnswer
 from agent_ls.policies.gates.verification import Verification
@@ -40,8 +47,8 @@ from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.file_claim import FileClaim
 from agent_ls.policies.guards.offered_tools import OfferedTools
 from agent_ls.policies.guards.path_guard import PathGuard
-from agent_ls.policies.guards.repeated_call import RepeatedCall
 from agent_ls.policies.guards.plan_mode import PlanMode
+from agent_ls.policies.guards.repeated_call import RepeatedCall
 from agent_ls.policies.guards.replan import Replan
 from agent_ls.policies.injections.failure_evidence import FailureEvidence
 from agent_ls.policies.injections.files_changed import FilesChanged
@@ -64,6 +71,7 @@ from agent_ls.tools.delegate import Delegate
 from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.diagnostics import Diagnostics
 from agent_ls.tools.edit_file import EditFile
+from agent_ls.tools.final_output import FinalOutput
 from agent_ls.tools.glob import Glob
 from agent_ls.tools.grep import Grep
 from agent_ls.tools.list_dir import ListDir
@@ -79,6 +87,7 @@ __all__ = ["parameters_of", "spec_of"]
 
 CHECKS: tuple[type[Any], ...] = (
     Cancelled,
+    Resources,
     StepLimit,
     Budget,
     WallClock,
@@ -89,6 +98,9 @@ CHECKS: tuple[type[Any], ...] = (
     Repetition,
     SameError,
     Exploration,
+    Criteria,
+    Confidence,
+    MonitorAlert,
     WrapUp,
 )
 """Before every step; the first that decides wins."""
@@ -133,12 +145,19 @@ GUARDS: tuple[type[Any], ...] = (
 )
 """Before every call; deny before ask before allow."""
 
-FOLLOW_UPS: tuple[type[Any], ...] = (PostEdit, AfterToolHooks, MaskSecrets, TruncateResult)
+FOLLOW_UPS: tuple[type[Any], ...] = (
+    PostEdit,
+    PostEditHooks,
+    AfterToolHooks,
+    MaskSecrets,
+    TruncateResult,
+)
 """After every call; each sees what the one before made of the result."""
 
 GATES: tuple[type[Any], ...] = (
     TextOnlyAnswer,
     IncompleteAction,
+    OutputSchema,
     OpenTasks,
     Compile,
     Verification,
@@ -171,6 +190,7 @@ TOOLS: tuple[type[Any], ...] = (
     ReadOutput,
     Diagnostics,
     UpdatePlan,
+    FinalOutput,
     AskUser,
     Delegate,
 )
@@ -185,6 +205,8 @@ CHECKERS: tuple[type[Any], ...] = (
 )
 """Compile gates and the diagnostics tool run those that handle the file."""
 
+MONITOR = ExternalMonitor
+MONITOR_OPTIONS = MonitorOptions
 PROVIDER = ModelHost
 KEYS = StoredCredentials
 PROVIDER_OPTIONS = ModelHostOptions

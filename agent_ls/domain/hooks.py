@@ -20,6 +20,7 @@ class HookPoint(StrEnum):
     """When a hook is asked."""
 
     BEFORE_TOOL = "before_tool"
+    POST_EDIT = "post_edit"
     AFTER_TOOL = "after_tool"
     BEFORE_LLM_CALL = "before_llm_call"
     AFTER_LLM_CALL = "after_llm_call"
@@ -45,9 +46,10 @@ class Hook(Record):
     tools: tuple[str, ...] = ()
     """Names or patterns such as ``edit_*``; empty: every tool."""
     paths: tuple[str, ...] = ()
-    """Patterns such as ``*.py``; empty: calls that name no file too."""
+    """Patterns such as ``*.py``; empty: every file, and calls that name none too."""
     timeout_s: Seconds | None = None
     """None: what holds for its point."""
+    enabled: bool = True
     fail_closed: bool = False
     """Before a tool: a hook that fails blocks. After it: the result is withheld."""
 
@@ -57,6 +59,8 @@ class HookOptions(Record):
 
     before_tool: tuple[Hook, ...] = ()
     """Before a call; exit code 2 blocks it, and an answer may change or decide it."""
+    post_edit: tuple[Hook, ...] = ()
+    """After an edit, for each changed file, ``{file}``; what a failing one prints is told."""
     after_tool: tuple[Hook, ...] = ()
     """After a call; an answer may replace the text of its result."""
     before_llm_call: tuple[Hook, ...] = ()

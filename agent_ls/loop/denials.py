@@ -51,10 +51,15 @@ def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:
     kinds = _SERVES.get(planned.tool.kind, ())
     refused = _refused_tools(turn) | {planned.tool.name}
     free = _FREE[turn.session.mode]
+    prefix = turn.session.prefix
+    offered = prefix.tools if prefix is not None else tuple(turn.kit.tools)
     return [
         tool.name
         for tool in turn.kit.tools.values()
-        if tool.kind in kinds and tool.effect in free and tool.name not in refused
+        if tool.kind in kinds
+        and tool.effect in free
+        and tool.name in offered
+        and tool.name not in refused
     ]
 
 

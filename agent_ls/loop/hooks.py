@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
@@ -23,7 +25,9 @@ _log = logging.getLogger(__name__)
 _BLOCKS = 2
 """The exit code that says no."""
 _MAX_CHARS = 2_000
-_TOOL_POINTS = (HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL)
+_NOT_FOUND = (126, 127)
+"""The shell's exit codes for a program that cannot be run."""
+_TOOL_POINTS = (HookPoint.BEFORE_TOOL, HookPoint.POST_EDIT, HookPoint.AFTER_TOOL)
 FAILURES = (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
 """A hook that ended so has said nothing."""
 
@@ -66,9 +70,10 @@ class Hooks:
     def of(self, point: HookPoint, tool: str = "", paths: tuple[str, ...] = ()) -> tuple[Hook, ...]:
         """Return the hooks of a point that want to be asked, in their order."""
         hooks: tuple[Hook, ...] = getattr(self.options, point.value)
+        enabled = tuple(one for one in hooks if one.enabled)
         if point not in _TOOL_POINTS:
-            return hooks
-        return tuple(one for one in hooks if _wants(one, tool, paths))
+            return enabled
+        return tuple(one for one in enabled if _wants(one, tool, paths))
 
     async def ask(
         self, point: HookPoint, hook: Hook, told: Mapping[str, JsonValue], path: str = ""
@@ -80,18 +85,39 @@ class Hooks:
         root = self.workspace.roots[0].path
         given = {"hook": point.value, "name": hook.name, "workspace": str(root), **told}
         env = {"AGENT_LS_HOOK": point.value, "AGENT_LS_FILE": path}
+        run = await self._run(hook, hook.command, json.dumps(given), root, limit_s, env)
+        return _understood(run, limit_s) if isinstance(run, HookRun) else run
+
+    async def check_file(self, hook: Hook, path: str) -> Said:
+        """Run a check on a file, whose name stands for ``{file}``; blocked: it found something."""
+        limit_s = hook.timeout_s or self.options.tool_timeout_s
+        root, absolute = self.workspace.locate(path)
+        name = absolute.relative_to(root.path).as_posix()
+        env = {"AGENT_LS_HOOK": HookPoint.POST_EDIT.value, "AGENT_LS_FILE": name}
+        env["AGENT_LS_EDITED_FILE"] = name
+        command = hook.command.replace("{file}", shlex.quote(name))
+        run = await self._run(hook, command, "", root.path, limit_s, env)
+        return _checked(run, limit_s) if isinstance(run, HookRun) else run
+
+    async def _run(
+        self, hook: Hook, command: str, stdin: str, cwd: Path, limit_s: float, env: dict[str, str]
+    ) -> HookRun | Said:
         try:
-            run = await self.runner.run(
-                hook.command,
-                json.dumps(given, ensure_ascii=False),
-                cwd=root,
-                timeout_s=limit_s,
-                env=env,
-            )
-            return _understood(run, limit_s)
+            return await self.runner.run(command, stdin, cwd=cwd, timeout_s=limit_s, env=env)
         except Exception as error:
             _log.warning("hook %s could not be run: %s", hook.name, error)
             return Said(HookOutcome.FAILED, f"it could not be run: {error}")
+
+
+def _checked(run: HookRun, limit_s: float) -> Said:
+    """Return what a check of a file means: any exit code but 0 objects."""
+    if run.exit_code == 0:
+        return Said(HookOutcome.PASSED, duration_ms=run.duration_ms)
+    if run.has_timed_out or run.exit_code in (None, *_NOT_FOUND):
+        return _understood(run, limit_s)
+    text = "\n".join(one for one in (run.output.strip(), run.errors) if one)
+    why = text or f"exit code {run.exit_code}"
+    return Said(HookOutcome.BLOCKED, why, duration_ms=run.duration_ms)
 
 
 def _wants(hook: Hook, tool: str, paths: tuple[str, ...]) -> bool:

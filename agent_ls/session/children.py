@@ -127,13 +127,18 @@ class Children:
         return result
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Tighten the children's mode with the parent's."""
-        if not isinstance(stored.event, ModeChanged):
-            return
-        for child in self._running.values():
-            mode = _strictest(stored.event.mode, child.kind.mode)
-            if mode is not child.recorder.state.mode:
-                self._later(child.recorder.emit(ModeChanged(mode=mode)))
+        """Let the children follow when the parent's mode changes or it is asked to finish."""
+        match stored.event:
+            case ModeChanged(mode=mode):
+                for child in self._running.values():
+                    allowed = _strictest(mode, child.kind.mode)
+                    if allowed is not child.recorder.state.mode:
+                        self._later(child.recorder.emit(ModeChanged(mode=allowed)))
+            case WrapUpRequested(by=by):
+                for child in self._running.values():
+                    self._later(child.recorder.emit(WrapUpRequested(by=by, text=_FINISH)))
+            case _:
+                pass
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Nothing of what streams matters here."""

@@ -167,7 +167,7 @@ def _blocks(page: str, language: str) -> list[str]:
 async def test_the_example_in_the_docs_does_what_the_page_says(
     tmp_path: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [config], [program] = _blocks("hooks.md", "toml"), _blocks("hooks.md", "python")
+    [_, config], [program] = _blocks("hooks.md", "toml"), _blocks("hooks.md", "python")
     place = tmp_path / "customers.py"
     place.write_text(program)
     config = config.replace("~/.config/agent-ls/customers.py", str(place))
@@ -201,13 +201,14 @@ def test_the_examples_settings_are_read_from_the_users_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    [config] = _blocks("hooks.md", "toml")
+    config = "\n".join(_blocks("hooks.md", "toml"))
     user_file().parent.mkdir(parents=True)
     user_file().write_text(config)
     loaded = load_settings(environment={})
     expected: dict[str, Any] = tomllib.loads(config)["hooks"]
     assert loaded.problems == ()
     assert [one.name for one in loaded.settings.hooks.after_tool] == ["customers"]
+    assert [one.name for one in loaded.settings.hooks.post_edit] == ["mypy"]
     assert len(loaded.settings.hooks.before_tool) == len(expected["before_tool"])
 
 

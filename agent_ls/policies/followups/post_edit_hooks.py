@@ -1,0 +1,67 @@
+"""What do the user's own checks say of the files that the call has just changed?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.events import EditApplied, HookRan
+from agent_ls.domain.hooks import HookOutcome, HookPoint
+from agent_ls.loop.hooks import Hooks
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.view import TurnView
+from agent_ls.safety.text import cleaned, plain_output
+
+_MAX_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class PostEditHooks:
+    """Runs ``hooks.post_edit`` and appends what the failing ones print.
+
+    Source: seed 002 post-edit hooks.
+    """
+
+    name: ClassVar[str] = "post_edit_hooks"
+    hooks: Hooks
+    workspace: Workspace
+
+    async def follow(
+        self, planned: PlannedCall, result: ToolResult, view: TurnView
+    ) -> FollowUpOutcome:
+        """Answer from how the checks of each changed file end."""
+        if not self._has_edited(planned, view):
+            return FollowUpOutcome(result)
+        wanted = [
+            (hook, path)
+            for path in planned.paths
+            for hook in self.hooks.of(HookPoint.POST_EDIT, planned.tool.name, (path,))
+            if await self.workspace.exists(path)
+        ]
+        # They read the disk.
+        unsaved = await self.workspace.save_dirty() if wanted else []
+        events: list[HookRan] = []
+        parts = [result.text]
+        for hook, path in wanted:
+            said = await self.hooks.check_file(hook, path)
+            text = cleaned(plain_output(said.text))[:_MAX_CHARS].strip()
+            events.append(said.ran(HookPoint.POST_EDIT, hook, planned.call.id))
+            if said.outcome is HookOutcome.BLOCKED:
+                doubt = " (of its saved text; the file has unsaved changes)"
+                parts.append(f"{hook.name} on {path}{doubt if path in unsaved else ''}:\n{text}")
+        changed = result.model_copy(update={"text": "\n\n".join(parts)})
+        return FollowUpOutcome(changed if len(parts) > 1 else result, tuple(events))
+
+    def _has_edited(self, planned: PlannedCall, view: TurnView) -> bool:
+        """Say whether the call has really changed a file: one that failed, or was played, has not.
+
+        Nothing of it is asked when no hook is there.
+        """
+        if planned.effect is not Effect.WRITE or not self.hooks.options.post_edit:
+            return False
+        return any(
+            one.call_id == planned.call.id and one.status == "applied"
+            for one in view.each(EditApplied)
+        )
