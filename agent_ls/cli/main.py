@@ -67,7 +67,18 @@ def _parser() -> argparse.ArgumentParser:
     _add_set(serve)
     serve.add_argument("--stdio", action="store_true", help="accepted, and the only way there is")
     run = commands.add_parser("run", help="carry out one prompt on the files of a folder")
-    run.add_argument("prompt", help="what to do; - reads it from standard input")
+    run.add_argument("prompt", nargs="?", help="what to do; - reads it from standard input")
+    run.add_argument(
+        "--goal",
+        metavar="FILE",
+        help="a goal with acceptance criteria and required tests, in TOML or JSON; the prompt, "
+        "if there is one, adds to it",
+    )
+    run.add_argument(
+        "--output-schema",
+        metavar="FILE",
+        help="a JSON schema; the result is JSON that fits it, or the turn is not a success",
+    )
     _add_turn(run)
     resume = commands.add_parser("resume", help="go on with a session that was cut off")
     resume.add_argument("session", nargs="?", help="its id; by default the newest of this folder")

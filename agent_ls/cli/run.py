@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import json
 import logging
 import os
 import signal
@@ -17,8 +18,10 @@ from agent_ls.cli.options import command_line_settings
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.events import ApprovalResolved
+from agent_ls.domain.goals import Goal, parse_goal
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import EXIT_CONFIGURATION, exit_code
+from agent_ls.loop.output_schema import Schema, check_schema
 from agent_ls.loop.results import result_of
 from agent_ls.loop.state import SessionState
 from agent_ls.observers.console import TechnicalConsole, technical_handler
@@ -35,17 +38,42 @@ Begin = Callable[[Sessions], Awaitable[Session]]
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one prompt; prints its result and returns the exit code."""
-    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    if not prompt.strip():
-        return _refuse("The prompt is empty: say what to do.")
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt or ""
+    try:
+        goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
+    except SettingsError as error:
+        return _refuse(str(error))
+    if goal is None and not prompt.strip():
+        return _refuse("The prompt is empty: say what to do, or give --goal a file.")
 
     async def begin(sessions: Sessions) -> Session:
         session = await sessions.create()
         _follow(session, arguments)
-        await session.submit(prompt)
+        await session.submit(prompt, goal=goal, output_schema=schema)
         return session
 
     return _main(arguments, begin)
+
+
+def _schema(name: str | None) -> Schema | None:
+    """Return the JSON schema that a file holds; None when no file is named."""
+    if name is None:
+        return None
+    try:
+        return check_schema(json.loads(Path(name).read_text("utf-8")), name)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"--output-schema {name} cannot be read as JSON: {error}") from None
+
+
+def _goal(name: str | None) -> Goal | None:
+    """Return the goal that a file holds; None when no file is named."""
+    if name is None:
+        return None
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"The goal {name} could not be read: {error}.") from None
+    return parse_goal(text, name=name)
 
 
 def resume(arguments: argparse.Namespace) -> int:
@@ -166,6 +194,7 @@ def _cancel_on_signals(session: Session) -> None:
     def on_signal(name: str) -> None:
         if cancelling:
             os._exit(130)
+        sys.stderr.write("agent-ls: stopping; once more ends it at once\n")
         cancelling.append(loop.create_task(session.cancel(name)))
 
     for one in (signal.SIGINT, signal.SIGTERM):

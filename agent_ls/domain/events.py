@@ -106,6 +106,8 @@ class TurnStarted(_Event):
     anchor: Anchor | None = None
     goal: Goal | None = None
     """Makes it a goal turn: what must be true in the end, and how that is proven."""
+    output_schema: dict[str, JsonValue] | None = None
+    """A JSON schema: the turn ends with an object that fits it."""
 
 
 class PrefixSet(_Event):

@@ -109,7 +109,7 @@ class Crew:
 
     async def _planned(self, call: ToolCall) -> PlannedCall | None:
         """Return the call that can run; None after its structural result was recorded."""
-        outcome = plan_call(call, self._turn.kit.tools, self._turn.kit.specs)
+        outcome = plan_call(call, self._turn.kit.tools, self._turn.specs)
         if isinstance(outcome, PlannedCall):
             return outcome
         await self._finish(outcome)

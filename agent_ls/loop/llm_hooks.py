@@ -40,7 +40,7 @@ async def ask_before_llm_call(turn: Turn) -> None:
     if prefix is None:
         return
     plain = prefix.system if prefix.unhooked is None else prefix.unhooked
-    front = start = _Front(plain, tuple(spec.name for spec in turn.kit.specs))
+    front = start = _Front(plain, tuple(spec.name for spec in turn.specs))
     changed_by: list[str] = []
     for hook in turn.kit.hooks.of(_BEFORE):
         said = await turn.kit.hooks.ask(_BEFORE, hook, _told(turn, front))

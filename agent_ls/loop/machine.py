@@ -25,6 +25,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.phases import SUCCESSORS, Phase
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
+from agent_ls.loop.final_output import output_text
 from agent_ls.loop.phase_act import act
 from agent_ls.loop.phase_call import call
 from agent_ls.loop.phase_check import check
@@ -158,6 +159,8 @@ async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) 
 
 def _output(turn: Turn) -> str:
     """Return the turn's answer: the last one, unless a gate knows a better one."""
+    if (output := output_text(turn)) is not None:
+        return output
     failed = turn.view.each_since(GateFailed, Answered)
     if failed and failed[-1].instead:
         return failed[-1].instead

@@ -47,6 +47,8 @@ class LoopOptions(Record):
     """Ask, when a turn in plan mode ends, which steps of its plan run; false: only show them."""
     max_output_bytes: int = 262_144
     """A longer result is kept at its output path only as far as the model reads it."""
+    max_wrong_outputs: int = 3
+    """Final outputs that do not fit the user's schema, before the turn ends as unverified."""
     max_denials: int = 3
     """Answers in a row with a refused call before the person is asked; 0: never."""
     compact_to_share: float = Field(default=0.5, gt=0, le=1)

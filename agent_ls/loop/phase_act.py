@@ -11,6 +11,7 @@ from agent_ls.domain.events import ToolCallFinished
 from agent_ls.domain.phases import Phase
 from agent_ls.loop.arguments import plan_call, structural
 from agent_ls.loop.crew import Crew, Referring
+from agent_ls.loop.final_output import after_calls
 from agent_ls.loop.proposing import decide_on_graphs, take_over
 from agent_ls.loop.references import expressions_in
 from agent_ls.loop.sockets import PlannedCall
@@ -23,7 +24,7 @@ async def act(turn: Turn) -> Move:
         await Crew(turn, await _waiting(turn)).work()
         await decide_on_graphs(turn)
         if not await take_over(turn):
-            return Move(Phase.CHECK)
+            return after_calls(turn) or Move(Phase.CHECK)
 
 
 async def _waiting(turn: Turn) -> list[PlannedCall | Referring]:
@@ -39,7 +40,7 @@ async def _waiting(turn: Turn) -> list[PlannedCall | Referring]:
         elif tool is not None and expressions_in(call):
             outcome = Referring(call, tool)
         else:
-            outcome = plan_call(call, turn.kit.tools, turn.kit.specs)
+            outcome = plan_call(call, turn.kit.tools, turn.specs)
         if isinstance(outcome, ToolResult):
             await turn.emit(ToolCallFinished(result=outcome))
         else:

@@ -13,7 +13,7 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import FindingsReported, GateFailed, GoalChecked, Moved, NudgeAdded
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
-from agent_ls.domain.verdicts import Escalate, Nudge, Pass
+from agent_ls.domain.verdicts import Escalate, GateVerdict, Nudge, Pass
 from agent_ls.loop.escalating import escalate
 from agent_ls.loop.proposing import decide_on_plan
 from agent_ls.loop.sockets import Gate
@@ -46,24 +46,37 @@ async def judge(turn: Turn) -> Move:
         except Exception:
             _log.exception("gate %s failed; the answer is judged without it", gate.name)
             continue
-        match verdict:
-            case Pass():
-                await _report(turn, gate, verdict)
-            case Nudge():
-                await _report(turn, gate, verdict)
-                return await _fail(turn, gate, verdict)
-            case Escalate():
-                move = await escalate(turn, gate.name, verdict)
-                return move or Move(Phase.CHECK)
-            case _:
-                assert_never(verdict)
+        if (move := await _after(turn, gate, verdict)) is not None:
+            return move
     move = await decide_on_plan(turn)
     # The person may have said something while the gates ran, or instead of a decision.
     if turn.view.has_new_steer:
         return Move(Phase.CHECK)
     if move is not None:
         return move
+    if turn.state.final_output is not None:
+        return Move(Phase.DONE, StopReason.FINAL_OUTPUT)
     return Move(Phase.DONE, turn.state.stop or StopReason.COMPLETED)
+
+
+async def _after(turn: Turn, gate: Gate, verdict: GateVerdict) -> Move | None:
+    """Do what one gate says; None when the next one is asked."""
+    match verdict:
+        case Pass():
+            await _report(turn, gate, verdict)
+            return None
+        case Nudge():
+            await _report(turn, gate, verdict)
+            if turn.state.final_output is None:
+                return await _fail(turn, gate, verdict)
+            # The output stands; what a gate finds is told, and sends nobody back.
+            await turn.emit(GateFailed(origin=gate.name, text=verdict.text))
+            return None
+        case Escalate():
+            move = await escalate(turn, gate.name, verdict)
+            return move or Move(Phase.CHECK)
+        case _:
+            assert_never(verdict)
 
 
 async def _fail(turn: Turn, gate: Gate, nudge: Nudge) -> Move:

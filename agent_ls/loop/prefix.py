@@ -20,7 +20,7 @@ _RULES_CHARS = 12_000
 def made_from(turn: Turn, rules: str) -> str:
     """Return a hash of everything whose change is worth a new prefix."""
     folders = [str(root.path) for root in turn.kit.workspace.roots]
-    tools = [spec.model_dump_json() for spec in turn.kit.specs]
+    tools = [spec.model_dump_json() for spec in turn.specs]
     parts = [turn.kit.role, turn.session.mode, turn.session.model, *folders, *tools, rules]
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 

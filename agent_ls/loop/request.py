@@ -23,7 +23,7 @@ def request_of(
         model=turn.view.model,
         system=session.prefix.system,
         messages=(*_with_slots(turn), *state.reasks, *extra),
-        tools=tuple(spec for spec in turn.kit.specs if spec.name in session.prefix.tools),
+        tools=tuple(spec for spec in turn.specs if spec.name in session.prefix.tools),
         tool_choice="none" if text_only or (state.request and state.request.text_only) else "auto",
         max_output_tokens=options.max_output_tokens,
         temperature=options.temperature,

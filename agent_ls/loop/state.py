@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeVar
 
+from pydantic import JsonValue
+
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
@@ -27,8 +29,10 @@ from agent_ls.loop.outputs import with_output
 
 V = TypeVar("V")
 
-_TELLS_CALL = frozenset({ErrorKind.RUNTIME, ErrorKind.TIMEOUT, ErrorKind.DENIED})
-"""Failures after the arguments were fine; before that the result itself says the call."""
+_TELLS_CALL = frozenset(
+    {ErrorKind.STRUCTURAL, ErrorKind.RUNTIME, ErrorKind.TIMEOUT, ErrorKind.DENIED}
+)
+"""Failures that the model can mend, unless the result says the call itself."""
 _SHOWN_CHARS = 1_000
 
 
@@ -62,6 +66,8 @@ class TurnState:
     anchor: e.Anchor | None = None
     goal: Goal | None = None
     """None: an ordinary turn."""
+    output_schema: dict[str, JsonValue] | None = None
+    """What the turn's output must fit; None: any text will do."""
     phase: Phase = Phase.CHECK
     stop: StopReason | None = None
     why: str = ""
@@ -217,6 +223,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
                     prompt=event.prompt,
                     anchor=event.anchor,
                     goal=event.goal,
+                    output_schema=event.output_schema,
                 ),
                 turns=state.turns + 1,
                 title=state.title or event.prompt.strip().partition("\n")[0][:80],
@@ -429,7 +436,7 @@ def _with_results(state: SessionState) -> SessionState:
 
 def _with_call_text(call: ToolCall, result: ToolResult) -> str:
     """Return what the model reads: of a failure the error, then the call it belongs to."""
-    if result.error not in _TELLS_CALL:
+    if result.error not in _TELLS_CALL or "\ncall: " in result.text:
         return result.text
     return f"{result.text}\ncall: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})"
 

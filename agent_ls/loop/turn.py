@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from agent_ls.domain.errors import bug
 from agent_ls.domain.events import Event
+from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
+from agent_ls.loop.offering import offered
 from agent_ls.loop.ports import ModelFacts
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import Ran
@@ -69,6 +71,11 @@ class Turn:
             facts=self.facts,
             elapsed_s=self.kit.clock.monotonic_s() - self._started_s,
         )
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """Return the tools that this turn's requests offer, in order."""
+        return offered(self.kit, self.view)
 
     def discard_early(self) -> None:
         """Forget what was read early; what still runs is cancelled."""

@@ -466,6 +466,8 @@ class PromptParams(Wire):
     """Null: the current session, made on first use."""
     anchor: AnchorParams | None = None
     when_busy: Literal["steer", "follow_up"] = "steer"
+    output_schema: dict[str, JsonValue] | None = None
+    """A JSON schema: the turn ends with an object that fits it."""
 
 
 class PromptResult(Wire):

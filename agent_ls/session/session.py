@@ -30,6 +30,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine import run_turn
+from agent_ls.loop.output_schema import Schema
 from agent_ls.loop.ports import Approver, Reader
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import SessionState
@@ -80,11 +81,13 @@ class Session:
         *,
         anchor: Anchor | None = None,
         goal: Goal | None = None,
+        output_schema: Schema | None = None,
         when_busy: Literal["steer", "follow_up"] = "steer",
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue for it or after it.
 
         With a ``goal`` the prompt is further words to it and may be empty; a queued one is words.
+        With an ``output_schema`` the turn's output is JSON that fits it; a queued one has none.
 
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty.
         """
@@ -98,14 +101,24 @@ class Session:
             # A turn that a dead process left open goes on with these words.
             self.resume()
             return running.turn_id
-        return await self._start(prompt, anchor, goal)
+        return await self._start(prompt, anchor, goal, output_schema)
 
     async def _start(
-        self, prompt: str, anchor: Anchor | None = None, goal: Goal | None = None
+        self,
+        prompt: str,
+        anchor: Anchor | None = None,
+        goal: Goal | None = None,
+        output_schema: Schema | None = None,
     ) -> str:
         turn_id = self._kit.ids.new("trn")
         await self._recorder.emit(
-            TurnStarted(turn_id=turn_id, prompt=prompt, anchor=anchor, goal=goal)
+            TurnStarted(
+                turn_id=turn_id,
+                prompt=prompt,
+                anchor=anchor,
+                goal=goal,
+                output_schema=output_schema,
+            )
         )
         self._run()
         return turn_id

@@ -5,12 +5,14 @@ Whoever runs them takes them from here: the golden transcripts, and the sweep th
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.domain.events import Event
 from agent_ls.domain.goals import parse_goal
+from agent_ls.loop.output_schema import check_schema
 from agent_ls.loop.ports import Provider, Reader
 from agent_ls.providers.scenario import Scenario
 from agent_ls.providers.scripted import ScriptedModel
@@ -72,5 +74,9 @@ async def tell(
         session.follow(follow(session))
     goal = parse_goal(story.members["goal"], name="goal") if "goal" in story.members else None
     words = story.members.get("prompt", "").strip()
-    _, events = await run_turn_of(session, words, answers_of(story), goal=goal)
+    text = story.members.get("schema")
+    schema = check_schema(json.loads(text), "schema") if text else None
+    _, events = await run_turn_of(
+        session, words, answers_of(story), goal=goal, output_schema=schema
+    )
     return session, events

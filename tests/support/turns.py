@@ -20,6 +20,7 @@ from agent_ls.domain.events import (
     TurnEnded,
 )
 from agent_ls.domain.goals import Goal
+from agent_ls.loop.output_schema import Schema
 from agent_ls.loop.ports import Provider
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -105,12 +106,17 @@ async def open_test_sessions(
 
 
 async def run_turn_of(
-    session: Session, prompt: str, answers: Iterable[str] = (), *, goal: Goal | None = None
+    session: Session,
+    prompt: str,
+    answers: Iterable[str] = (),
+    *,
+    goal: Goal | None = None,
+    output_schema: Schema | None = None,
 ) -> tuple[TurnEnded, list[Event]]:
     """Run one prompt to its end; return how it ended and its events."""
     person = Person(session, list(answers))
     session.follow(person)
-    await session.submit(prompt, goal=goal)
+    await session.submit(prompt, goal=goal, output_schema=output_schema)
     async with asyncio.timeout(TURN_LIMIT_S):
         ended = await session.wait_idle()
     assert ended is not None

@@ -315,6 +315,8 @@ export interface PromptParams {
   sessionId?: string | null;
   anchor?: AnchorParams | null;
   whenBusy?: "steer" | "follow_up";
+  /** A JSON schema: the turn ends with an object that fits it. */
+  outputSchema?: Record<string, unknown> | null;
 }
 
 /** Answered at once; what follows comes as updates. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_ls.loop.output_schema import check_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 
@@ -11,5 +12,11 @@ async def handle(edge: Edge, params: wire.PromptParams) -> wire.PromptResult:
     session = await edge.session(params.session_id)
     place = params.anchor
     anchor = edge.attention.anchor(place.uri, place.line) if place else None
-    turn_id = await session.submit(params.text, anchor=anchor, when_busy=params.when_busy)
+    schema = params.output_schema
+    turn_id = await session.submit(
+        params.text,
+        anchor=anchor,
+        output_schema=None if schema is None else check_schema(schema, "outputSchema"),
+        when_busy=params.when_busy,
+    )
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)

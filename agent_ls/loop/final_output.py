@@ -1,0 +1,45 @@
+"""A turn for whose output the person gave a schema: when it ends because of it, and with what."""
+
+from __future__ import annotations
+
+import json
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.events import Answered, FinalOutputGiven, ToolCallFinished
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.turn import Move, Turn
+
+_TOOL = "final_output"
+
+
+def after_calls(turn: Turn) -> Move | None:
+    """Return where ACT goes because of the final output; None when it has no say.
+
+    A valid one is judged once more and ends the turn; the last of several wrong ones ends it too.
+    """
+    if turn.state.output_schema is None:
+        return None
+    if turn.view.each_since(FinalOutputGiven, Answered):
+        return Move(Phase.JUDGE)
+    if _wrong(turn) >= turn.kit.options.max_wrong_outputs:
+        why = "The agent could not give its output in the shape that was asked for."
+        return Move(Phase.DONE, StopReason.UNVERIFIED, why)
+    return None
+
+
+def output_text(turn: Turn) -> str | None:
+    """Return the final output as JSON; None when there is none."""
+    given = turn.state.final_output
+    return None if given is None else json.dumps(given.value, ensure_ascii=False)
+
+
+def _wrong(turn: Turn) -> int:
+    """Return how many calls of the turn gave an output that does not fit."""
+    tools = {
+        call.id: call.tool for answer in turn.view.each(Answered) for call in answer.message.calls
+    }
+    return sum(
+        one.result.error is ErrorKind.STRUCTURAL and tools.get(one.result.call_id) == _TOOL
+        for one in turn.view.each(ToolCallFinished)
+    )

@@ -1,0 +1,69 @@
+"""final_output: the turn's result in the shape that the user asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import JsonValue
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.errors import ToolError
+from agent_ls.domain.events import FinalOutputGiven
+from agent_ls.loop.output_schema import misfits
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.view import TurnView
+from agent_ls.tools.arguments import Arguments
+from agent_ls.tools.showing import preview
+
+
+class FinalOutputArguments(Arguments):
+    """The output, or null."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    output: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class FinalOutput:
+    """Takes the turn's result; offered only when the user gave a schema for it.
+
+    Source: seed 001, final output: it ends the turn even beside other calls; null means go on.
+    """
+
+    name: ClassVar[str] = "final_output"
+    description: ClassVar[str] = "Give the final result, once, when all is done. It ends your work."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.OTHER
+    Arguments: ClassVar[type[Arguments]] = FinalOutputArguments
+
+    def parameters(self, view: TurnView) -> dict[str, JsonValue] | None:
+        """Return the parameters in this turn; None where it is not offered."""
+        schema = view.turn.output_schema
+        if schema is None:
+            return None
+        return {"type": "object", "properties": {"output": schema}, "required": ["output"]}
+
+    def paths(self, arguments: FinalOutputArguments) -> tuple[str, ...]:
+        """Return none: it looks at no file."""
+        return ()
+
+    async def preview(self, arguments: FinalOutputArguments) -> Preview:
+        """Return the output."""
+        return preview("Give the final output", str(arguments.output), self.kind)
+
+    async def run(self, arguments: FinalOutputArguments, context: ToolContext) -> ToolOutput:
+        """Check the output against the schema and hand it over to be recorded."""
+        if arguments.output is None:
+            return ToolOutput("No output yet: go on, and call this again when all is done.")
+        wrong = misfits(arguments.output, context.view.turn.output_schema or {})
+        if wrong:
+            raise ToolError(
+                "The output does not fit the user's schema: " + "; ".join(wrong) + ". Correct it.",
+                ErrorKind.STRUCTURAL,
+            )
+        given = FinalOutputGiven(call_id=context.call_id, value=arguments.output)
+        return ToolOutput("Taken as the final output.", events=(given,))
