@@ -9,6 +9,7 @@ import asyncio
 import dataclasses
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from agent_ls.store.sql_store import open_store
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
+from agent_ls.workspace.meter import ProcessMeter
 from agent_ls.workspace.runner import ShellRunner
 
 
@@ -95,6 +97,7 @@ async def open_sessions(
         "claims": FileClaims(clock),
         "models": settings.models,
         "telemetry": telemetry,
+        "meter": ProcessMeter(clock),
     }
 
     async def close() -> None:
@@ -144,7 +147,7 @@ def _session_kit(
     )
     own = _ports_of(settings, ports, approver, recorder)
     role = f"{catalogue.ROLE}{own_kinds(kinds)}"
-    return _kit(settings, {**own, "children": children}, catalogue.TOOLS, role)
+    return _kit(settings, {**own, "children": children}, _allowed_tools(settings), role)
 
 
 def _child_kit(settings: Settings, ports: Mapping[str, Any], order: ChildOrder) -> Kit:
@@ -152,7 +155,7 @@ def _child_kit(settings: Settings, ports: Mapping[str, Any], order: ChildOrder) 
     kind = order.kind
     tools = [
         part
-        for part in catalogue.TOOLS
+        for part in _allowed_tools(settings)
         if part.name in kind.tools
         and (part.effect is Effect.READ or order.mode is not Mode.PLAN)
         and part is not catalogue.DELEGATE
@@ -161,6 +164,12 @@ def _child_kit(settings: Settings, ports: Mapping[str, Any], order: ChildOrder) 
     role = f"{kind.role.strip()}\n\n{REPORT_FORMAT}"
     kit = _kit(_narrowed(settings, order), own, tools, role)
     return dataclasses.replace(kit, closing=f"Do not call tools. {REPORT_FORMAT}")
+
+
+def _allowed_tools(settings: Settings) -> list[type[Any]]:
+    """Return the tools that the settings leave, in the catalogue's order."""
+    allowed = settings.allowed_tools or ("*",)
+    return [part for part in catalogue.TOOLS if any(fnmatchcase(part.name, one) for one in allowed)]
 
 
 def _narrowed(settings: Settings, order: ChildOrder) -> Settings:
@@ -194,6 +203,7 @@ def _ports_of(
     """Return the ports with those that belong to one session."""
     if (telemetry := ports["telemetry"]) is not None:
         recorder.follow(telemetry.reader(recorder.session_id, recorder.state.model))
+    recorder.follow(catalogue.MONITOR(recorder, settings.monitor))
     adviser = SideModel(recorder, ports["provider"], ports["clock"], settings.models)
     return {**ports, "approver": approver, "adviser": adviser}
 

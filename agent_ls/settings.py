@@ -72,6 +72,8 @@ class Settings(Record):
     """A litellm model name, such as ``anthropic/claude-sonnet-4-5`` or ``ollama_chat/qwen3``."""
     mode: Mode = Mode.ASK
     """How much may happen without asking."""
+    allowed_tools: tuple[str, ...] = ()
+    """Tools the agent and its sub-agents may have, by name or pattern; empty: all."""
     marker: str = "agent:"
     """What an instruction comment begins with."""
     save_fallback: Literal["ask", "write", "never"] = "ask"
@@ -84,6 +86,8 @@ class Settings(Record):
     """The machine's own numbers."""
     models: ModelOptions = ModelOptions()
     """Which models are asked besides the main one."""
+    monitor: catalogue.MONITOR_OPTIONS = catalogue.MONITOR_OPTIONS()
+    """What the monitor outside the loop looks for."""
     provider: catalogue.PROVIDER_OPTIONS = catalogue.PROVIDER_OPTIONS()
     """How models are reached."""
     hooks: HookOptions = HookOptions()

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
 
 from agent_ls.domain import events as e
@@ -212,6 +213,48 @@ async def test_stopping_the_turn_stops_its_sub_agents(
         "-> done, cancelled: “Stopped.”\n"
         "ended cancelled, cancelled “” because “Stopped.”\n"
     )
+
+
+async def test_what_a_stopped_sub_agent_runs_is_ended_with_it(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    runs = DELEGATES.replace("explore", "test") + LOOKS.replace("read_file", "run_command").replace(
+        'path = "a.txt"', 'command = "sleep 300 & echo $! > pid; wait"'
+    )
+
+    async def stop(session: Session, model: ScriptedModel) -> None:
+        while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
+            await asyncio.sleep(0.01)
+        await session.cancel("test")
+
+    told = await check(
+        folder, model_host, model_port, runs, settings='mode = "auto"', meanwhile=stop
+    )
+    assert [one.stop for one in told.ends()] == [StopReason.CANCELLED]
+    assert not psutil.pid_exists(int((folder / "pid").read_text()))
+
+
+async def test_a_sub_agent_finishes_when_its_parent_is_asked_to(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    slow = LOOKS.replace("usage", "delay_ms = 600\nusage")
+    report = """
+[[answer]]
+when.first = "Look at"
+expect.last_contains = ["Do not call tools.", "remaining"]
+text = '{"findings": ["a.txt says one"]}'
+"""
+    close = ENDS.replace("text", 'expect.contains = ["a.txt says one"]\ntext')
+
+    async def finish(session: Session, model: ScriptedModel) -> None:
+        await model.wait_for_requests(2)
+        await session.wrap_up("test")
+
+    told = await check(
+        folder, model_host, model_port, DELEGATES + slow + report + close, meanwhile=finish
+    )
+    [child] = told.children
+    assert [one.by for one in child if isinstance(one, e.WrapUpRequested)] == ["test"]
 
 
 async def test_a_sub_agent_follows_when_its_parents_mode_becomes_stricter(
