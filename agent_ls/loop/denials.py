@@ -41,9 +41,18 @@ async def denied(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
     if others := _alternatives(planned, turn):
         text += f" Allowed tools that could serve: {', '.join(others)}."
     limit = turn.kit.options.max_denials
-    if limit and _denials(turn) + 1 >= limit:
+    in_a_row = _denials(turn) + 1
+    if limit and in_a_row >= limit:
         text += "\n" + await _put_to_the_person(planned, reason, turn)
+    elif in_a_row > 1 and (tool := _specialist(turn)):
+        text += f" A sub-agent ({tool}) may know another way; it has no more rights than you."
     return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
+
+
+def _specialist(turn: Turn) -> str:
+    """Return the tool that asks another agent; empty when there is none."""
+    tools = turn.kit.tools.values()
+    return next((tool.name for tool in tools if tool.effect is Effect.DELEGATE), "")
 
 
 def _alternatives(planned: PlannedCall, turn: Turn) -> list[str]:

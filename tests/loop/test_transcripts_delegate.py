@@ -6,6 +6,7 @@ The stories ``child_*.txt`` tell what the parent sees; here the children are loo
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -219,19 +220,20 @@ async def test_what_a_stopped_sub_agent_runs_is_ended_with_it(
     folder: Path, model_host: Provider, model_port: int
 ) -> None:
     runs = DELEGATES.replace("explore", "test") + LOOKS.replace("read_file", "run_command").replace(
-        'path = "a.txt"', 'command = "sleep 300 & echo $! > pid; wait"'
+        'path = "a.txt"', 'command = "sleep 300 & echo $! | tee pid > pid.txt; wait"'
     )
+    os.mkfifo(folder / "pid")
 
     async def stop(session: Session, model: ScriptedModel) -> None:
-        while not (folder / "pid").exists() or not (folder / "pid").read_text().strip():
-            await asyncio.sleep(0.01)
+        # The reading end waits until the command has written.
+        assert int(await asyncio.to_thread((folder / "pid").read_text))
         await session.cancel("test")
 
     told = await check(
         folder, model_host, model_port, runs, settings='mode = "auto"', meanwhile=stop
     )
     assert [one.stop for one in told.ends()] == [StopReason.CANCELLED]
-    assert not psutil.pid_exists(int((folder / "pid").read_text()))
+    assert not psutil.pid_exists(int((folder / "pid.txt").read_text()))
 
 
 async def test_a_sub_agent_finishes_when_its_parent_is_asked_to(
