@@ -18,6 +18,7 @@ from agent_ls.loop.request import request_of
 from agent_ls.loop.turn import Move, Turn
 
 WORDS: dict[StopReason, str] = {
+    StopReason.COMPLETED: "Every acceptance criterion of the goal is proven.",
     StopReason.MAX_STEPS: "You have used all steps of this turn.",
     StopReason.BUDGET_LIMIT: "The budget of this turn is used up.",
     StopReason.RESOURCE_LIMIT: "The machine's resources for this turn are used up.",

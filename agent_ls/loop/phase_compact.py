@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from agent_ls.domain.events import Answered, Compacted, Moved, RecoveryChosen, RequestPrepared
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.events import (
+    Answered,
+    AttemptFinished,
+    Compacted,
+    Moved,
+    RecoveryChosen,
+    RequestPrepared,
+)
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Shortened, Unchanged
@@ -33,7 +41,7 @@ async def compact(turn: Turn) -> Move:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
     window, before = turn.facts.window_tokens, turn.view.estimated_tokens
     # A provider that refuses what is sent knows its window better than any table does.
-    room = min(window or before, before) if is_forced else window or before
+    room = min(window or before, before) if _is_refused(turn) else window or before
     target = int(room * options.compact_to_share)
     # What only drops is for when it must fit; a window that nobody knows is never full.
     must_fit = int(window * options.compact_hard_share) or before
@@ -82,6 +90,12 @@ def _is_forced(turn: Turn) -> bool:
     """Say whether the provider refused, or cut, what was sent: then it must get smaller."""
     chosen = turn.view.each_since(RecoveryChosen, RequestPrepared)
     return bool(chosen) and chosen[-1].action == "compact"
+
+
+def _is_refused(turn: Turn) -> bool:
+    """Say whether the provider said that what was sent is too long."""
+    attempts = turn.view.each_since(AttemptFinished, RequestPrepared)
+    return bool(attempts) and attempts[-1].failure == ProviderFailure.CONTEXT_OVERFLOW
 
 
 def _in_a_row(turn: Turn) -> int:

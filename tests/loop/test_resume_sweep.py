@@ -81,7 +81,7 @@ def _is_answered(event: e.Event) -> bool:
     if isinstance(event, e.RecoveryChosen):
         # Of the others nothing is kept but the move that follows.
         return event.action in ("retry", "reask", "continue", "promote")
-    return isinstance(event, e.Answered | e.Compacted | e.Moved)
+    return isinstance(event, e.Answered | e.AdviceGiven | e.Compacted | e.Moved)
 
 
 @dataclass(frozen=True)

@@ -104,3 +104,17 @@ async def test_who_asks_for_an_end_before_a_turn_is_told_that_none_runs(
         assert not await session.wrap_up("test")
         ended, _ = await run_turn_of(session, "Hello?")
         assert ended.stop is StopReason.COMPLETED
+
+
+async def test_a_turn_ends_when_the_machines_resources_are_used_up(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    settings = "policies.resources.max_memory_bytes = 1000000"
+    async with (
+        scripted("", port=model_port),
+        open_test_sessions(tmp_path, model_host, settings_toml=settings) as sessions,
+    ):
+        ended, _ = await run_turn_of(await sessions.create(), "Hello?")
+    assert (ended.stop, ended.status) == (StopReason.RESOURCE_LIMIT, TurnStatus.PARTIAL)
+    assert "of 1 MB of memory" in ended.failure_reason
+    assert "policies.resources" in ended.failure_reason

@@ -22,6 +22,7 @@ from agent_ls.domain.events import (
     ToolCallFinished,
     TurnStarted,
 )
+from agent_ls.domain.goals import Goal
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
@@ -39,6 +40,7 @@ def view_of(
     window_tokens: int = 0,
     elapsed_s: float = 0.0,
     earlier: Iterable[Event] = (),
+    goal: Goal | None = None,
 ) -> TurnView:
     """Return the view of a turn in which ``happened`` followed the prompt.
 
@@ -47,7 +49,7 @@ def view_of(
     journal = (
         SessionCreated(session_id="ses_1", roots=("file:///proj",), mode=mode, model="acme/large"),
         *earlier,
-        TurnStarted(turn_id="trn_1", prompt=prompt),
+        TurnStarted(turn_id="trn_1", prompt=prompt, goal=goal),
         *happened,
     )
     state = fold_all(

@@ -1,0 +1,168 @@
+"""Watches a turn from outside the loop and says when it gets nowhere.
+
+It reads the journal like any other reader and can only speak through it: what is done about an
+alert is a check's matter. Source: seed 004, dual monitoring.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pydantic import Field
+
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import Effect
+from agent_ls.domain.record import Record
+from agent_ls.loop.recorder import Recorder
+
+_log = logging.getLogger(__name__)
+
+
+class MonitorOptions(Record):
+    """What counts as getting nowhere."""
+
+    enabled: bool = True
+    """Watch at all."""
+    alternations: int = Field(default=2, ge=2)
+    """How often two calls may take turns: 2 is A-B-A-B."""
+    near_equal_calls: int = Field(default=4, ge=2)
+    """Calls in a row that are almost the same."""
+    similarity: float = Field(default=0.85, gt=0, le=1)
+    """How much alike two calls are then."""
+    steps_without_progress: int = Field(default=8, ge=0)
+    """Steps without a new file, an edit, a passing command or a change of plan; 0: any number."""
+
+
+class ExternalMonitor:
+    """A Reader of one session that emits ``MonitorAlerted``; looks once a step, at its request."""
+
+    def __init__(self, recorder: Recorder, options: MonitorOptions) -> None:
+        """Take the journal to read and to speak through."""
+        self._recorder = recorder
+        self._options = options
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Look at the turn whenever the next request is ready."""
+        turn = self._recorder.state.turn
+        if not self._options.enabled or turn is None:
+            return
+        if isinstance(stored.event, e.RequestPrepared):
+            alert = seen_in([one.event for one in turn.events], self._options)
+            if alert is not None:
+                task = asyncio.ensure_future(self._say(alert))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Nothing is seen in what streams."""
+
+    async def _say(self, alert: e.MonitorAlerted) -> None:
+        try:
+            await self._recorder.emit(alert)
+        except Exception:
+            # The loop meets a store that keeps nothing by itself.
+            _log.exception("the monitor's alert could not be recorded")
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What happened since the last alert or the last progress."""
+
+    actions: list[str]
+    steps: int = 0
+
+
+def seen_in(events: Sequence[e.Event], options: MonitorOptions) -> e.MonitorAlerted | None:
+    """Return what is wrong with the turn since the last alert; None: nothing."""
+    seen = _since_progress(events)
+    return (
+        _alternation(seen.actions, options)
+        or _near_equal(seen.actions, options)
+        or _no_progress(seen.steps, options)
+    )
+
+
+def _since_progress(events: Sequence[e.Event]) -> _Seen:
+    """Return the calls and steps since something new came of them, or since the last alert."""
+    seen = _Seen([])
+    known: set[str] = set()
+    for event in events:
+        match event:
+            case e.Answered(message=message, origin="model"):
+                seen.actions += [_action(call.tool, call.arguments_json) for call in message.calls]
+                seen.steps += 1
+            case e.MonitorAlerted() | e.PlanUpdated() | e.EditApplied(status="applied"):
+                seen = _Seen([])
+            case e.PromptQueued() | e.QuestionResolved():
+                seen = _Seen([])
+            case e.ToolCallFinished() if (new := _news(event)) and new not in known:
+                known.add(new)
+                seen = _Seen([])
+            case _:
+                pass
+    return seen
+
+
+def _news(event: e.ToolCallFinished) -> str:
+    """Return what a result brought that may be new: a version of a file, a command that passed."""
+    if event.result.error is not None:
+        return ""
+    match event.result.data:
+        case {"path": str(path), "version": str(version)}:
+            return f"{path} {version}"
+        case {"exit_code": 0} if event.effect is Effect.EXECUTE:
+            return f"passed {event.result.text}"
+        case _:
+            return ""
+
+
+def _action(tool: str, arguments_json: str) -> str:
+    try:
+        return f"{tool} {json.dumps(json.loads(arguments_json), sort_keys=True)}"
+    except (ValueError, RecursionError):
+        return f"{tool} {arguments_json}"
+
+
+def _alternation(actions: list[str], options: MonitorOptions) -> e.MonitorAlerted | None:
+    last = actions[-2 * options.alternations :]
+    if len(last) < 2 * options.alternations:
+        return None
+    evens, odds = set(last[::2]), set(last[1::2])
+    if len(evens) != 1 or len(odds) != 1 or evens == odds:
+        return None
+    text = f"Two calls take turns and bring nothing new: {_short(last[-2])} and {_short(last[-1])}."
+    return e.MonitorAlerted(pattern="alternation", text=text)
+
+
+def _near_equal(actions: list[str], options: MonitorOptions) -> e.MonitorAlerted | None:
+    last = actions[-options.near_equal_calls :]
+    if len(last) < options.near_equal_calls or len(set(last)) == 1:
+        # Equal calls are what the loop's own check for repetition counts.
+        return None
+    from rapidfuzz import fuzz
+
+    pairs = pairwise(last)
+    if not all(fuzz.ratio(one, other) > 100 * options.similarity for one, other in pairs):
+        return None
+    text = f"The last {len(last)} calls are almost the same and bring nothing new: "
+    return e.MonitorAlerted(pattern="near_equal", text=f"{text}{_short(last[-1])}.")
+
+
+def _no_progress(steps: int, options: MonitorOptions) -> e.MonitorAlerted | None:
+    if not options.steps_without_progress or steps < options.steps_without_progress:
+        return None
+    text = f"{steps} steps brought no new file, no edit, no passing command and no change of plan."
+    return e.MonitorAlerted(pattern="no_progress", text=text)
+
+
+def _short(action: str) -> str:
+    return action if len(action) <= _MAX_CHARS else f"{action[:_MAX_CHARS]}…"
+
+
+_MAX_CHARS = 120

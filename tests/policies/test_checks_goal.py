@@ -1,0 +1,252 @@
+"""Goal turns: when everything is proven, and when nobody believes any more that it will be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from agent_ls.domain.approvals import Question, QuestionAnswer
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.events import (
+    AdviceGiven,
+    AdvisoryRaised,
+    EditApplied,
+    Event,
+    GoalChecked,
+    MonitorAlerted,
+    QuestionAsked,
+    QuestionResolved,
+)
+from agent_ls.domain.goals import Criterion, Goal, Proof
+from agent_ls.domain.model_io import ModelRole
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import CloseOut, Escalate, Nudge, Proceed
+from agent_ls.loop.ports import Consumption
+from agent_ls.loop.sockets import Check
+from agent_ls.loop.view import TurnView
+from agent_ls.policies.checks.confidence import Confidence, ConfidenceOptions, confidence_in
+from agent_ls.policies.checks.criteria import Criteria
+from agent_ls.policies.checks.monitor_alert import MonitorAlert
+from agent_ls.policies.checks.resources import Resources, ResourcesOptions
+from tests.policies.views import Expected, prepared, said, steps, view_of
+
+GOES_ON = Expected(Proceed)
+GOAL = Goal(
+    text="Make it fast.",
+    acceptance=(Criterion(text="Twice as fast.", command="bench"), Criterion(text="Same API.")),
+    tests=("pytest",),
+)
+
+
+async def check(policy: Check, view: TurnView, expected: Expected) -> None:
+    """Assert what the policy says of the view, and that asking twice changes nothing."""
+    verdict = await policy.check(view)
+    expected.hold(verdict)
+    assert await policy.check(view) == verdict
+
+
+def goal_view(*happened: Event, goal: Goal | None = GOAL) -> TurnView:
+    """Return the view of a goal turn."""
+    return view_of(*happened, goal=goal)
+
+
+def proven(*names: str, is_met: bool = True) -> GoalChecked:
+    proofs = tuple(Proof(of=name, is_met=is_met, by="command") for name in names)
+    return GoalChecked(origin="verification", proofs=proofs)
+
+
+ALL = ("bench", "pytest", "Same API.")
+CLOSES = Expected(CloseOut, StopReason.COMPLETED)
+CRITERIA = [
+    pytest.param((), GOAL, GOES_ON, id="nothing-is-proven-yet"),
+    pytest.param((proven("bench", "pytest"),), GOAL, GOES_ON, id="one-criterion-is-missing"),
+    pytest.param((proven(*ALL),), GOAL, CLOSES, id="all-proven-closes-the-turn"),
+    pytest.param(
+        (proven(*ALL), EditApplied(call_id="c", path="a.py", status="applied")),
+        GOAL,
+        GOES_ON,
+        id="a-change-undoes-the-proof",
+    ),
+    pytest.param(
+        (proven(*ALL), proven("pytest", is_met=False)), GOAL, GOES_ON, id="the-newest-word-counts"
+    ),
+    pytest.param((), Goal(text="Look."), GOES_ON, id="a-goal-without-criteria-proves-nothing"),
+    pytest.param((proven(*ALL),), None, GOES_ON, id="an-ordinary-turn-has-none"),
+]
+
+
+@pytest.mark.parametrize("happened, goal, expected", CRITERIA)
+async def test_a_goal_that_is_proven_closes_the_turn(happened, goal, expected) -> None:
+    await check(Criteria(), goal_view(*happened, goal=goal), expected)
+
+
+@dataclass(frozen=True)
+class Says:
+    """A side model that says one thing, or nothing at all; notes what it was asked."""
+
+    text: str
+    asked: list[str] = field(default_factory=list[str])
+
+    async def ask(
+        self,
+        system: str,
+        text: str,
+        *,
+        origin: str,
+        role: ModelRole = ModelRole.CHEAP,
+        max_tokens: int = 1_000,
+    ) -> str:
+        self.asked.append(text)
+        if not self.text:
+            raise ProviderError(ProviderFailure.OVERLOADED, "busy")
+        return self.text
+
+
+def asked(by: str = "test", origin: str = "confidence") -> tuple[Event, Event]:
+    question = Question(id="qst_1", turn_id="trn_1", origin=origin, text="Go on?")
+    answer = QuestionAnswer(text="continue", by=by)
+    return QuestionAsked(question=question), QuestionResolved(question_id="qst_1", answer=answer)
+
+
+def doubt(text: str) -> list[Event]:
+    return [*steps(2), prepared(3), said(text, number=3)]
+
+
+ASKS = Expected(Escalate, StopReason.LOW_CONFIDENCE)
+CONFIDENCE = [
+    pytest.param(steps(4), "0.1", {}, GOES_ON, 0, id="not-before-the-fifth-step"),
+    pytest.param(steps(5), "0.49\nNo.", {}, ASKS, 1, id="the-fifth-step-is-judged"),
+    pytest.param(steps(5), "0.5\nWell.", {}, GOES_ON, 1, id="half-is-enough"),
+    pytest.param(steps(6), "0.1", {}, GOES_ON, 0, id="and-not-the-sixth"),
+    pytest.param(steps(10), "0.1", {}, ASKS, 1, id="but-the-tenth"),
+    pytest.param(steps(5), "I cannot say.", {}, ASKS, 1, id="no-number-is-none"),
+    pytest.param(steps(5), "", {}, GOES_ON, 1, id="a-model-that-cannot-be-asked-says-nothing"),
+    pytest.param(steps(5), "0.1", {"threshold": 0}, GOES_ON, 0, id="it-can-be-switched-off"),
+    pytest.param(steps(5), "0.6", {"threshold": 0.7}, ASKS, 1, id="the-threshold-is-a-setting"),
+    pytest.param(doubt("I’m not sure how to go on."), "0.1", {}, ASKS, 1, id="doubt-is-judged"),
+    pytest.param(doubt("I am sure."), "0.1", {}, GOES_ON, 0, id="certainty-is-not"),
+    pytest.param(doubt("I'm stuck."), "0.1", {"on_doubt": False}, GOES_ON, 0, id="or-never"),
+    pytest.param(
+        [*steps(5), *asked()], "0.1", {}, GOES_ON, 0, id="who-said-go-on-is-not-asked-again"
+    ),
+    pytest.param([*steps(5), *asked("nobody")], "0.1", {}, ASKS, 1, id="a-question-taken-back-is"),
+    pytest.param([], "0.1", {}, GOES_ON, 0, id="nothing-happened-yet"),
+]
+
+
+@pytest.mark.parametrize("happened, text, options, expected, count", CONFIDENCE)
+async def test_low_confidence_asks_the_person(happened, text, options, expected, count) -> None:
+    says = Says(text)
+    await check(Confidence(says, ConfidenceOptions(**options)), goal_view(*happened), expected)
+    assert len(says.asked) == 2 * count
+
+
+async def test_an_ordinary_turn_is_not_judged() -> None:
+    says = Says("0.0")
+    await check(Confidence(says), goal_view(*steps(5), goal=None), GOES_ON)
+    assert says.asked == []
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [pytest.param("0.2\nNo.", ASKS, id="low"), pytest.param("", GOES_ON, id="none")],
+)
+async def test_a_judgement_of_before_a_restart_counts(text, expected) -> None:
+    says = Says("0.9")
+    given = AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="m", text=text)
+    await check(Confidence(says), goal_view(*steps(5), given), expected)
+    assert says.asked == []
+
+
+async def test_what_is_judged_is_the_goal_its_proofs_and_the_last_steps() -> None:
+    says = Says("0.9")
+    happened = [proven("pytest"), *steps(5)]
+    await check(Confidence(says, ConfidenceOptions(shown_steps=2)), goal_view(*happened), GOES_ON)
+    for piece in ("turn trn_1, step 5", "Make it fast.", "Proven: 1 of 3", "Missing: bench"):
+        assert piece in says.asked[0]
+    assert says.asked[0].count("read_file(") == 2
+
+
+NUMBERS = [
+    pytest.param("0.7", 0.7, id="a-number"),
+    pytest.param("Confidence: .25.", 0.25, id="in-a-sentence"),
+    pytest.param('{"confidence": 1.0}', 1.0, id="in-json"),
+    pytest.param("1", 1.0, id="one"),
+    pytest.param("7 out of 10", 0.0, id="another-scale"),
+    pytest.param("85%", 0.0, id="percent"),
+    pytest.param("-0.5", 0.0, id="negative"),
+    pytest.param("1.5", 0.0, id="too-much"),
+    pytest.param("", 0.0, id="nothing"),
+]
+
+
+@pytest.mark.parametrize("said, value", NUMBERS)
+def test_a_confidence_is_a_number_between_0_and_1_or_none_at_all(said, value) -> None:
+    assert confidence_in(said) == value
+
+
+ALERT = MonitorAlerted(pattern="no_progress", text="Nothing new.")
+TOLD = AdvisoryRaised(origin="monitor_alert", text="x", priority=1)
+MONITOR = [
+    pytest.param((), GOES_ON, id="no-alert"),
+    pytest.param((ALERT,), Expected(Nudge, says=("Nothing new.",)), id="the-first-is-told"),
+    pytest.param((ALERT, TOLD), GOES_ON, id="once"),
+    pytest.param(
+        (ALERT, TOLD, ALERT), Expected(Escalate, StopReason.LOOP_DETECTED), id="the-second-asks"
+    ),
+    pytest.param(
+        (ALERT, TOLD, ALERT, *asked(origin="monitor_alert")), GOES_ON, id="continue-counts-anew"
+    ),
+]
+
+
+@pytest.mark.parametrize("happened, expected", MONITOR)
+async def test_the_monitors_alerts_are_told_and_then_asked_about(happened, expected) -> None:
+    await check(MonitorAlert(), view_of(*happened), expected)
+
+
+@dataclass(frozen=True)
+class Uses:
+    """A machine on which so much is in use."""
+
+    used: Consumption
+
+    async def measure(self) -> Consumption:
+        return self.used
+
+
+GB = 1024**3
+FULL = Expected(CloseOut, StopReason.RESOURCE_LIMIT)
+RESOURCES = [
+    pytest.param(Consumption(GB, 1e9, 10, 1_000), {}, GOES_ON, id="half-the-memory-is-fine"),
+    pytest.param(
+        Consumption(int(1.5 * GB), 0, 0, 0),
+        {},
+        Expected(Nudge, says=("1,611 of 2,147 MB of memory",)),
+        id="three-quarters-are-told",
+    ),
+    pytest.param(Consumption(2 * GB, 0, 0, 0), {}, FULL, id="at-the-limit-the-turn-closes"),
+    pytest.param(Consumption(9 * GB, 0, 0, 0), {"max_memory_bytes": 0}, GOES_ON, id="no-limit"),
+    pytest.param(Consumption(0, 60.0, 0, 0), {"max_cpu_s": 60}, FULL, id="processor-time"),
+    pytest.param(Consumption(0, 0, 800, 1_000), {}, FULL, id="four-fifths-of-the-descriptors"),
+    pytest.param(Consumption(0, 0, 560, 1_000), {}, Expected(Nudge), id="descriptors-get-tight"),
+    pytest.param(Consumption(0, 0, 9_999, 0), {}, GOES_ON, id="an-unknown-limit-is-none"),
+    pytest.param(
+        Consumption(9 * GB, 9.0, 9, 9),
+        {"max_memory_bytes": 0, "max_descriptors_share": 0},
+        GOES_ON,
+        id="without-limits-nothing-is-measured",
+    ),
+]
+
+
+@pytest.mark.parametrize("used, options, expected", RESOURCES)
+async def test_what_the_machine_gives_is_limited(used, options, expected) -> None:
+    await check(Resources(Uses(used), ResourcesOptions(**options)), view_of(), expected)
+
+
+async def test_that_it_gets_tight_is_said_once() -> None:
+    told = AdvisoryRaised(origin="resources", text="x", priority=0)
+    tight = Uses(Consumption(int(1.5 * GB), 0, 0, 0))
+    await check(Resources(tight), view_of(told), GOES_ON)
