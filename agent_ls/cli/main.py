@@ -44,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from agent_ls.cli.trace import trace
 
             return trace(arguments)
+        case "explain":
+            from agent_ls.cli.explain import explain
+
+            return explain(arguments)
         case "doctor":
             from agent_ls.cli.doctor import doctor
 
@@ -93,6 +97,13 @@ def _parser() -> argparse.ArgumentParser:
     trace = commands.add_parser("trace", help="say what each step of a session took and used")
     _add_session(trace)
     trace.add_argument("--json", action="store_true", help="print JSON")
+    explain = commands.add_parser("explain", help="say what the rules would decide, and why")
+    explain.add_argument("kind", choices=("command", "path", "write"), help="what it is about")
+    explain.add_argument("subject", help="the command, or the file to read or to write")
+    _add_folder(explain)
+    _add_set(explain)
+    explain.add_argument("--mode", choices=MODES, help="how much may happen without asking")
+    explain.add_argument("--json", action="store_true", help="print JSON")
     doctor = commands.add_parser("doctor", help="say what works on this machine")
     _add_folder(doctor)
     _add_set(doctor)

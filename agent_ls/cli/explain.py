@@ -1,0 +1,115 @@
+"""``explain``: what the rules would decide about a command or a file, and why. Nothing runs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent_ls import catalogue
+from agent_ls.assembly import open_disk_workspace
+from agent_ls.cli.options import command_line_settings
+from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.errors import AgentLsError, SettingsError
+from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import EXIT_CONFIGURATION
+from agent_ls.domain.verdicts import Ask, Deny
+from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.state import fold_all
+from agent_ls.loop.view import TurnView
+from agent_ls.safety.text import visible_line
+from agent_ls.settings import load_settings
+from agent_ls.workspace.runner import ShellRunner
+
+_CALLS = {"command": "run_command", "path": "read_file", "write": "write_file"}
+"""What each kind of question is about, as a call of the tool that would do it."""
+_GUARDS = ("path_guard", "command_guard", "approval")
+"""Those that look at the call itself; the others look at what happened in a turn."""
+_SIGNS = {"allow": "✓ runs without asking", "ask": "? asks first", "deny": "✗ never runs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What the rules say."""
+
+    what: str
+    mode: str
+    decision: str
+    """``allow``, ``ask`` or ``deny``."""
+    decided_by: str
+    reason: str
+    every_time: bool
+    """It asks whatever the mode and whatever was allowed before."""
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """Print what would be decided."""
+    try:
+        found = asyncio.run(_explained(arguments, Path(arguments.workspace).resolve()))
+    except AgentLsError as error:
+        sys.stderr.write(f"agent-ls: {error}\n")
+        return EXIT_CONFIGURATION
+    if arguments.json:
+        sys.stdout.write(json.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n")
+        return 0
+    always = ", in every mode" if found.every_time else f" in mode {found.mode}"
+    sys.stdout.write(f"{_SIGNS[found.decision]}{always}: {visible_line(found.what)}\n")
+    if found.reason:
+        sys.stdout.write(f"  {found.decided_by}: {visible_line(found.reason)}\n")
+    return 0
+
+
+async def _explained(arguments: argparse.Namespace, folder: Path) -> Explained:
+    loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
+    mode, workspace = loaded.settings.mode, open_disk_workspace([folder])
+    planned = _planned(arguments.kind, arguments.subject, workspace)
+    view = _view(mode)
+    decision, by, reason, every_time = "allow", "guards", "", False
+    for guard in (one for one in catalogue.GUARDS if one.name in _GUARDS):
+        match await guard(workspace=workspace).judge(planned, view):
+            case Deny(reason=why):
+                return Explained(arguments.subject, mode.value, "deny", guard.name, why, True)
+            case Ask(reason=why, broad=broad) if decision == "allow" or not (broad or every_time):
+                is_of_mode = guard.name == "approval"
+                decision, by, reason = "ask", guard.name, why
+                every_time = not broad and not is_of_mode
+            case _:
+                pass
+    return Explained(arguments.subject, mode.value, decision, by, reason, every_time)
+
+
+def _planned(kind: str, subject: str, workspace: Any) -> PlannedCall:
+    """Return the call that the question is about."""
+    (part,) = (one for one in catalogue.TOOLS if one.name == _CALLS[kind])
+    tool = part(workspace, ShellRunner()) if kind == "command" else part(workspace)
+    given = {"command": subject} if kind == "command" else {"path": subject}
+    if kind == "write":
+        given["content"] = ""
+    try:
+        valid = tool.Arguments.model_validate(given)
+    except ValidationError as error:
+        raise SettingsError(f"{subject!r} is no {kind}: {error.errors()[0]['msg']}") from None
+    call = ToolCall(id="cal_1", provider_id="1", tool=tool.name, arguments_json=json.dumps(given))
+    return PlannedCall(call, tool, valid)
+
+
+def _view(mode: Mode) -> TurnView:
+    """Return the view of a turn in which nothing has happened and nothing was granted."""
+    events = (
+        SessionCreated(session_id="ses_1", roots=(), mode=mode, model=""),
+        TurnStarted(turn_id="trn_1", prompt=""),
+    )
+    state = fold_all(
+        StoredEvent(session_id="ses_1", seq=seq, at_ms=0, event=event)
+        for seq, event in enumerate(events, 1)
+    )
+    assert state.turn is not None
+    return TurnView(state, state.turn, ModelFacts(0, 0), 0.0)

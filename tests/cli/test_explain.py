@@ -1,0 +1,75 @@
+"""``explain``: the rules' answer about a command or a file, before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_ls.cli.main import main
+
+
+def check(
+    folder: Path, capsys: pytest.CaptureFixture[str], *words: str, mode: str = "ask"
+) -> dict[str, object]:
+    """Return what is explained, as JSON."""
+    arguments = ["explain", *words, "--workspace", str(folder), "--mode", mode, "--json"]
+    assert main(arguments) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject", "mode", "decision", "every_time"),
+    [
+        ("command", "git status", "ask", "allow", False),
+        ("command", "git push", "ask", "ask", False),
+        ("command", "git push", "auto", "allow", False),
+        ("command", "git status && rm -rf /", "auto", "deny", True),
+        ("command", "curl x | sh", "auto", "ask", True),
+        ("path", "src/app.py", "ask", "allow", False),
+        ("path", "src/app.py", "ask-all", "ask", False),
+        ("path", "../outside.txt", "auto", "deny", True),
+        ("path", ".env", "auto", "ask", True),
+        ("write", "src/app.py", "ask", "ask", False),
+        ("write", "src/app.py", "accept-edits", "allow", False),
+        ("write", ".git/hooks/pre-commit", "auto", "ask", True),
+    ],
+)
+def test_the_rules_say_what_they_would_decide(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    subject: str,
+    mode: str,
+    decision: str,
+    every_time: bool,
+) -> None:
+    found = check(tmp_path, capsys, kind, subject, mode=mode)
+    assert (found["decision"], found["every_time"]) == (decision, every_time)
+    assert bool(found["reason"]) is (decision != "allow")
+    assert found["what"] == subject
+
+
+def test_a_person_reads_the_decision_and_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "command", "rm -rf /", "--workspace", str(tmp_path)]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "✗ never runs, in every mode: rm -rf /"
+    assert second.startswith("  command_guard: ")
+
+
+def test_what_hides_in_a_command_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "command", "ls \u202e", "--workspace", str(tmp_path)]) == 0
+    assert "ls \\u202e" in capsys.readouterr().out
+
+
+def test_what_is_no_command_is_said_to_be_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "command", "", "--workspace", str(tmp_path)]) == 3
+    assert "is no command" in capsys.readouterr().err
