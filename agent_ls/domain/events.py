@@ -120,6 +120,8 @@ class PrefixSet(_Event):
     """Hash of what it was made from, to tell whether it must be made anew."""
     unhooked: str | None = None
     """The system prompt before hooks changed it; None when none did."""
+    nested_rules: tuple[str, ...] = ()
+    """Rule files below the folders' own; later turns look whether their texts are the same."""
     reason: str
     """``first``, or what changed: announced, because it costs the provider's cache."""
 

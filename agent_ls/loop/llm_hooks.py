@@ -65,6 +65,7 @@ async def ask_before_llm_call(turn: Turn) -> None:
             system=front.system,
             tools=front.tools,
             made_of=prefix.made_of,
+            nested_rules=prefix.nested_rules,
             unhooked=None if front == start else plain,
             reason=by,
         )

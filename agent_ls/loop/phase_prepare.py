@@ -96,15 +96,17 @@ async def _set_prefix(turn: Turn) -> None:
     if any(True for _ in turn.view.each(PrefixSet)):
         return
     before = turn.session.prefix
+    if before is not None:
+        known = await project_rules(turn, before.nested_rules)
+        if before.made_of == made_from(turn, known.text):
+            return
     rules = await project_rules(turn)
-    made_of = made_from(turn, rules)
-    if before is not None and before.made_of == made_of:
-        return
     await turn.emit(
         PrefixSet(
-            system=await system_prompt(turn, rules),
+            system=await system_prompt(turn, rules.text),
             tools=tuple(spec.name for spec in turn.kit.specs),
-            made_of=made_of,
+            made_of=made_from(turn, rules.text),
+            nested_rules=rules.nested,
             reason="first" if before is None else "rules, mode, model, folders or tools changed",
         )
     )

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from agent_ls.domain.errors import bug
+from agent_ls.domain.events import (
+    AttemptFinished,
+    Compacted,
+    NudgeAdded,
+    PromptQueued,
+    RecoveryChosen,
+    RequestPrepared,
+    TurnStarted,
+)
 from agent_ls.domain.messages import Message, UserMessage
 from agent_ls.domain.model_io import ModelRequest
 from agent_ls.loop.turn import Turn
@@ -39,5 +48,26 @@ def _with_slots(turn: Turn) -> tuple[Message, ...]:
         return messages
     slots = tuple(UserMessage(text=text, origin="slot") for text in texts)
     newest = messages[-1] if messages else None
-    is_unsent = newest is not None and newest.role == "user" and not state.partial_text
+    is_unsent = newest is not None and newest.role == "user" and _is_unsent(turn)
     return (*messages[:-1], *slots, messages[-1]) if is_unsent else (*messages, *slots)
+
+
+def _is_unsent(turn: Turn) -> bool:
+    """Say whether the newest message came after the last request before this step's."""
+    is_this_step = True
+    for stored in reversed(turn.state.events):
+        match stored.event:
+            case RecoveryChosen(action="continue") if is_this_step:
+                # It stands behind what this step has sent already.
+                return False
+            case RequestPrepared() if is_this_step:
+                is_this_step = False
+            case AttemptFinished() if not is_this_step:
+                return False
+            case PromptQueued(kind="steer") if not is_this_step:
+                return True
+            case TurnStarted() | NudgeAdded() | Compacted():
+                return True
+            case _:
+                pass
+    return True

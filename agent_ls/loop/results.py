@@ -26,7 +26,8 @@ def result_of(session: SessionState) -> TurnResult:
         open_tasks=turn.ended.open_tasks,
         output=turn.ended.output,
         model=session.model,
-        steps=sum(isinstance(event, Answered) for event in events),
+        # Closing words are said within the last step.
+        steps=len({event.step_id for event in events if isinstance(event, Answered)}),
         tool_calls=sum(isinstance(event, ToolCallFinished) for event in events),
         usage=turn.usage,
         cost_usd=turn.usage.cost_usd,
