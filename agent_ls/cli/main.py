@@ -8,57 +8,40 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from agent_ls import __version__
 
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
+
+_COMMANDS = {
+    "run": "agent_ls.cli.run:run",
+    "resume": "agent_ls.cli.run:resume",
+    "sessions": "agent_ls.cli.sessions:sessions",
+    "report": "agent_ls.cli.report:report",
+    "trace": "agent_ls.cli.trace:trace",
+    "explain": "agent_ls.cli.explain:explain",
+    "doctor": "agent_ls.cli.doctor:doctor",
+    "demo": "agent_ls.cli.demo:demo",
+}
+"""What carries a command out, imported only then."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     parser = _parser()
     arguments = parser.parse_args(argv)
-    match arguments.command:
-        case "serve":
-            from agent_ls.lsp.serve import run_stdio
+    if arguments.command == "serve":
+        from agent_ls.lsp.serve import run_stdio
 
-            return run_stdio(arguments.set)
-        case "run":
-            from agent_ls.cli.run import run
-
-            return run(arguments)
-        case "resume":
-            from agent_ls.cli.run import resume
-
-            return resume(arguments)
-        case "sessions":
-            from agent_ls.cli.sessions import sessions
-
-            return sessions(arguments)
-        case "report":
-            from agent_ls.cli.report import report
-
-            return report(arguments)
-        case "trace":
-            from agent_ls.cli.trace import trace
-
-            return trace(arguments)
-        case "explain":
-            from agent_ls.cli.explain import explain
-
-            return explain(arguments)
-        case "doctor":
-            from agent_ls.cli.doctor import doctor
-
-            return doctor(arguments)
-        case "demo":
-            from agent_ls.cli.demo import demo
-
-            return demo(arguments)
-        case _:
-            parser.print_help(sys.stderr)
-            return 2
+        return run_stdio(arguments.set)
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    module, _, name = _COMMANDS[arguments.command].partition(":")
+    command: Callable[[argparse.Namespace], int] = getattr(import_module(module), name)
+    return command(arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
