@@ -36,7 +36,6 @@ from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
 from agent_ls.workspace.meter import ProcessMeter
-from agent_ls.workspace.meter import ProcessMeter
 from agent_ls.workspace.runner import ShellRunner
 
 
@@ -98,7 +97,6 @@ async def open_sessions(
         "claims": FileClaims(clock),
         "models": settings.models,
         "telemetry": telemetry,
-        "meter": ProcessMeter(clock),
         "meter": ProcessMeter(clock),
     }
 
@@ -205,7 +203,6 @@ def _ports_of(
     """Return the ports with those that belong to one session."""
     if (telemetry := ports["telemetry"]) is not None:
         recorder.follow(telemetry.reader(recorder.session_id, recorder.state.model))
-    recorder.follow(catalogue.MONITOR(recorder, settings.monitor))
     recorder.follow(catalogue.MONITOR(recorder, settings.monitor))
     adviser = SideModel(recorder, ports["provider"], ports["clock"], settings.models)
     return {**ports, "approver": approver, "adviser": adviser}

@@ -11,22 +11,17 @@ from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff
 from agent_ls.checkers.tsc import Tsc
 from agent_ls.observers.external_monitor import ExternalMonitor, MonitorOptions
-from agent_ls.observers.external_monitor import ExternalMonitor, MonitorOptions
 from agent_ls.policies.checks.budget import Budget
 from agent_ls.policies.checks.cancelled import Cancelled
 from agent_ls.policies.checks.confidence import Confidence
-from agent_ls.policies.checks.confidence import Confidence
 from agent_ls.policies.checks.context_full import ContextFull
 from agent_ls.policies.checks.context_pressure import ContextPressure
-from agent_ls.policies.checks.criteria import Criteria
 from agent_ls.policies.checks.criteria import Criteria
 from agent_ls.policies.checks.exploration import Exploration
 from agent_ls.policies.checks.failure_circuit import FailureCircuit
 from agent_ls.policies.checks.failure_limit import FailureLimit
 from agent_ls.policies.checks.monitor_alert import MonitorAlert
-from agent_ls.policies.checks.monitor_alert import MonitorAlert
 from agent_ls.policies.checks.repetition import Repetition
-from agent_ls.policies.checks.resources import Resources
 from agent_ls.policies.checks.resources import Resources
 from agent_ls.policies.checks.same_error import SameError
 from agent_ls.policies.checks.step_limit import StepLimit
@@ -210,8 +205,6 @@ CHECKERS: tuple[type[Any], ...] = (
 )
 """Compile gates and the diagnostics tool run those that handle the file."""
 
-MONITOR = ExternalMonitor
-MONITOR_OPTIONS = MonitorOptions
 MONITOR = ExternalMonitor
 MONITOR_OPTIONS = MonitorOptions
 PROVIDER = ModelHost

@@ -88,8 +88,6 @@ class Settings(Record):
     """Which models are asked besides the main one."""
     monitor: catalogue.MONITOR_OPTIONS = catalogue.MONITOR_OPTIONS()
     """What the monitor outside the loop looks for."""
-    monitor: catalogue.MONITOR_OPTIONS = catalogue.MONITOR_OPTIONS()
-    """What the monitor outside the loop looks for."""
     provider: catalogue.PROVIDER_OPTIONS = catalogue.PROVIDER_OPTIONS()
     """How models are reached."""
     hooks: HookOptions = HookOptions()
