@@ -86,6 +86,7 @@ def _told(turn: Turn, front: _Front) -> dict[str, JsonValue]:
     return {
         "session_id": view.session.session_id,
         "turn_id": view.turn.turn_id,
+        "agent": view.session.agent,
         "mode": view.mode.value,
         "step": view.steps + 1,
         "model": view.session.model,
@@ -100,6 +101,8 @@ def _ended(turn: Turn, attempt: Attempt, finished: AttemptFinished) -> dict[str,
     return {
         "session_id": turn.session.session_id,
         "turn_id": turn.state.turn_id,
+        "agent": turn.session.agent,
+        "mode": turn.session.mode.value,
         "step": turn.state.step_number,
         "model": finished.model,
         "finish": finished.finish,

@@ -121,6 +121,8 @@ class SessionState:
     model: str = ""
     is_child: bool = False
     """Whether another agent gave it its task."""
+    agent: str = ""
+    """The kind of sub-agent whose session it is; empty for a person's."""
     seq: int = 0
     messages: tuple[Message, ...] = ()
     """The conversation as it is sent, compactions carried out."""
@@ -134,6 +136,8 @@ class SessionState:
     outputs: tuple[e.OutputStored, ...] = ()
     """What calls left at state paths, oldest first."""
     grants: frozenset[str] = frozenset()
+    revoked: frozenset[str] = frozenset()
+    """Rules that do not hold in this session until the person says so again."""
     silenced: frozenset[str] = frozenset()
     queue: tuple[e.PromptQueued, ...] = ()
     approvals: Mapping[str, ApprovalRequest] = field(default_factory=lambda: MappingProxyType({}))
@@ -191,6 +195,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
                 mode=event.mode,
                 model=event.model,
                 is_child=bool(event.parent_id),
+                agent=event.agent,
             )
         case e.ModeChanged():
             return replace(state, mode=event.mode)
@@ -257,9 +262,12 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
         case e.ApprovalRequested():
             return replace(state, approvals=_with(state.approvals, event.request.id, event.request))
         case e.ApprovalResolved():
-            grants = state.grants | {event.grant} if event.grant else state.grants
+            given = {event.grant} if event.grant else set[str]()
             return replace(
-                state, approvals=_without(state.approvals, event.approval_id), grants=grants
+                state,
+                approvals=_without(state.approvals, event.approval_id),
+                grants=state.grants | given,
+                revoked=state.revoked - given,
             )
         case e.QuestionAsked():
             return replace(
@@ -268,7 +276,8 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
         case e.QuestionResolved():
             return replace(state, questions=_without(state.questions, event.question_id))
         case e.GrantsRevoked():
-            return replace(state, grants=state.grants - set(event.grants))
+            gone = set(event.grants)
+            return replace(state, grants=state.grants - gone, revoked=state.revoked | gone)
         case e.TurnEnded():
             # Who stops a turn does not want what was queued behind it.
             is_stopped = event.stop is StopReason.CANCELLED

@@ -125,6 +125,7 @@ def _told(planned: PlannedCall, view: TurnView) -> dict[str, JsonValue]:
     return {
         "session_id": view.session.session_id,
         "turn_id": view.turn.turn_id,
+        "agent": view.session.agent,
         "mode": view.mode.value,
         "call_id": planned.call.id,
         "tool": planned.tool.name,
