@@ -1,0 +1,222 @@
+"""``run`` as a real process: what it prints, and with which code it exits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from agent_ls.cli.main import main
+from agent_ls.providers.scripted import ScriptedModel
+from tests.support.scripted import scripted
+
+_LIMIT_S = 60.0
+_FINE = '[[answer]]\ntext = "Fine."\nusage = { input = 100, output = 20 }'
+
+
+@dataclass(frozen=True)
+class Done:
+    """How the process ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def result(self) -> dict[str, Any]:
+        return json.loads(self.out)
+
+
+@asynccontextmanager
+async def running(
+    folder: Path, model: ScriptedModel, *words: str, ci: bool = False
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start ``run`` on a folder, with a home of its own."""
+    home = folder.parent / "home"
+    home.mkdir(exist_ok=True)
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "AGENT_LS_API_BASE": model.base_url,
+        **({"CI": "true"} if ci else {}),
+    }
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agent_ls", "run", "--model", "openai/scripted"),
+        *("--workspace", str(folder), *words),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=env,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def ended(process: asyncio.subprocess.Process) -> Done:
+    async with asyncio.timeout(_LIMIT_S):
+        out, err = await process.communicate()
+    assert process.returncode is not None
+    return Done(process.returncode, out.decode(), err.decode())
+
+
+async def check(folder: Path, scenario: str, *words: str, ci: bool = False) -> Done:
+    """Run to the end against a scenario that must be used up."""
+    async with scripted(scenario) as model, running(folder, model, *words, ci=ci) as process:
+        return await ended(process)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for a condition that another process brings about."""
+    async with asyncio.timeout(_LIMIT_S):
+        while not holds():  # noqa: ASYNC110 - another process makes it true
+            await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    place.mkdir()
+    return place
+
+
+async def test_json_is_the_whole_result(folder: Path) -> None:
+    scenario = f"""
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = {{ path = "a.txt", content = "x\\n" }}
+
+{_FINE}
+"""
+    done = await check(folder, scenario, "Write it.", "--json", "--mode", "auto")
+    assert done.code == 0
+    result = done.result
+    assert {key: result[key] for key in ("success", "status", "stop_reason", "output")} == {
+        "success": True,
+        "status": "success",
+        "stop_reason": "completed",
+        "output": "Fine.",
+    }
+    assert (result["steps"], result["tool_calls"], result["files"]) == (2, 1, ["a.txt"])
+    assert (result["failure_reason"], result["open_tasks"]) == ("", [])
+    assert result["model"] == "openai/scripted"
+    assert result["usage"]["output_tokens"] >= 20
+    assert result["duration_s"] > 0
+    assert set(result) >= {"session_id", "turn_id", "cost_usd"}
+
+
+async def test_a_partial_result_exits_0_unless_it_is_told_otherwise_or_in_ci(folder: Path) -> None:
+    scenario = """
+[[answer]]
+[[answer.call]]
+tool = "list_dir"
+arguments = {}
+
+[[answer]]
+text = "I have looked around."
+"""
+    words = ("Look around.", "--json", "--max-steps", "1")
+    done = await check(folder, scenario, *words)
+    assert (done.code, done.result["status"], done.result["stop_reason"]) == (
+        0,
+        "partial",
+        "max_steps",
+    )
+    assert (done.result["steps"], done.result["output"]) == (1, "I have looked around.")
+    assert (await check(folder, scenario, *words, ci=True)).code == 2
+
+
+async def test_a_wrong_key_exits_4_and_says_where_keys_are_looked_for(folder: Path) -> None:
+    scenario = '[[answer]]\nerror = { status = 401, message = "no such key" }'
+    done = await check(folder, scenario, "Hello?", "--json")
+    assert (done.code, done.result["status"]) == (4, "failed")
+    assert "doctor" in done.result["failure_reason"]
+
+
+async def test_no_time_left_exits_5(folder: Path) -> None:
+    words = ("Hello?", "--json", "--timeout", "0.001", "--exit-code-on-partial")
+    done = await check(folder, "", *words)
+    assert (done.code, done.result["stop_reason"]) == (5, "timeout")
+    assert done.result["output"].startswith("Stopped: ")
+
+
+async def test_a_goal_is_read_and_verified(folder: Path) -> None:
+    goal = folder / "goal.toml"
+    goal.write_text('goal = "Be fine."\ntests = ["test -f goal.toml"]\n')
+    done = await check(folder, _FINE, "Quickly.", "--goal", str(goal), "--json", "--mode", "auto")
+    assert (done.code, done.result["stop_reason"]) == (0, "completed")
+    missed = folder / "missed.json"
+    missed.write_text('{"goal": "Be there.", "tests": ["test -f nowhere"]}')
+    told = """
+[[answer]]
+text = "I am."
+repeat = 3
+[answer.expect]
+contains = ["Required tests", "test -f nowhere"]
+"""
+    done = await check(folder, told, "--goal", str(missed), "--json", "--exit-code-on-partial")
+    assert (done.code, done.result["stop_reason"]) == (2, "unverified")
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (("run",), "the prompt is empty"),
+        (("run", "--goal", "nowhere.toml"), "could not be read"),
+        (("run", "x", "--goal", __file__), "neither toml nor json"),
+        (("run", "x", "--workspace", "/nowhere/at/all"), "not a folder"),
+    ],
+)
+def test_what_cannot_begin_exits_3(
+    words: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 3
+    assert says in capsys.readouterr().err.lower()
+
+
+async def test_ctrl_c_ends_the_turn_in_order(folder: Path) -> None:
+    async with (
+        scripted('[[answer]]\nhang = "before"') as model,
+        running(folder, model, "Hello?", "--json") as process,
+    ):
+        await model.wait_for_requests(1, _LIMIT_S)
+        process.send_signal(signal.SIGINT)
+        done = await ended(process)
+    assert (done.code, done.result["status"]) == (130, "cancelled")
+    assert "once more" in done.err
+
+
+async def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path) -> None:
+    log = folder.parent / "log.jsonl"
+    scenario = """
+[[answer]]
+[[answer.call]]
+tool = "run_command"
+arguments = { command = "trap '' TERM INT; echo $$ > pid; while :; do sleep 0.1; done" }
+"""
+    words = ("Wait.", "--mode", "auto", "--log-file", str(log))
+    async with scripted(scenario) as model, running(folder, model, *words) as process:
+        await until(lambda: (folder / "pid").is_file() and (folder / "pid").read_text() != "")
+        process.send_signal(signal.SIGINT)
+        await until(lambda: "cancel_requested" in log.read_text())
+        process.send_signal(signal.SIGINT)
+        done = await ended(process)
+    assert done.code == 130
+    assert "turn_ended" not in log.read_text()
+    child = int((folder / "pid").read_text())
+    await until(lambda: not psutil.pid_exists(child))
