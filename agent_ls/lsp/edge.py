@@ -65,6 +65,7 @@ class Edge:
         self._sessions: Sessions | None = None
         self._problem = "agent-ls is still starting"
         self._reloading = asyncio.Lock()
+        self._beginning = asyncio.Lock()
         self.refresh_roots()
 
     # Settings, folders, trust.
@@ -94,7 +95,7 @@ class Edge:
             loaded = await asyncio.to_thread(self._load_settings)
             if loaded == self.loaded:
                 return
-            if any(state.is_running for state in self.faces.states()):
+            if self.faces.is_busy:
                 self.editor.say("info", "The changed settings hold after the running turn.")
                 self.faces.when_idle(self.reload)
                 return
@@ -147,8 +148,7 @@ class Edge:
         if not self.workspace.roots:
             raise AgentLsError("Open a file or a folder first: the agent works on those.")
         if session_id is None:
-            current = next(reversed(self.faces.sessions.values()), None)
-            found = current or await self.create()
+            found = await self._current()
         else:
             found = self.sessions.get(session_id)
             if found is None:
@@ -158,14 +158,26 @@ class Edge:
                 )
         return self.faces.attach(found)
 
+    async def _current(self) -> Session:
+        """Return the current session; the first request for one brings it, and others wait."""
+        async with self._beginning:
+            current = next(reversed(self.faces.sessions.values()), None)
+            if current is None:
+                current = self.faces.attach(await self.sessions.fresh(mode=self._first_mode()))
+            return current
+
     async def create(self, mode: Mode | None = None, model: str | None = None) -> Session:
         """Begin another session, which becomes the current one."""
         await self._settled()
-        if mode is None and not self.server.protocol.folders:
-            # Without a folder nobody has said what the agent may do here.
-            strict = min(self.settings.mode, Mode.ASK, key=_STRICTEST_FIRST.index)
-            mode = Mode(strict)
+        mode = mode or self._first_mode()
         return self.faces.attach(await self.sessions.create(mode=mode, model=model))
+
+    def _first_mode(self) -> Mode | None:
+        """Return the mode of a new session; None: what the settings say."""
+        if self.server.protocol.folders:
+            return None
+        # Without a folder nobody has said what the agent may do here.
+        return Mode(min(self.settings.mode, Mode.ASK, key=_STRICTEST_FIRST.index))
 
     async def resume(self, session_id: str, *, continue_turn: bool = True) -> Session:
         """Open a stored session, which becomes the current one."""

@@ -95,9 +95,14 @@ class Faces:
         if do not in self._idle:
             self._idle.append(do)
 
+    @property
+    def is_busy(self) -> bool:
+        """Say whether a turn runs, or one is about to begin with what was said for afterwards."""
+        return any(session.is_busy for session in self.sessions.values())
+
     def on_turn_ended(self) -> None:
         """Do what waited for the turns to end, if none runs."""
-        if any(state.is_running for state in self.states()):
+        if self.is_busy:
             return
         self._pending_edits.withdraw()
         waiting, self._idle = self._idle, []
@@ -154,7 +159,7 @@ class _IdleWatch:
 
     def on_event(self, stored: e.StoredEvent) -> None:
         if isinstance(stored.event, e.TurnEnded):
-            # The session begins its next queued turn before it counts as idle.
+            # After the other readers have seen the end.
             asyncio.get_running_loop().call_soon(self._faces.on_turn_ended)
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:

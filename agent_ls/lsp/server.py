@@ -64,6 +64,7 @@ COMMANDS: Final[dict[str, str]] = {
     "agent-ls.prompt": "commands_turn.prompt",
     "agent-ls.steer": "commands_turn.steer",
     "agent-ls.stop": "commands_turn.stop",
+    "agent-ls.finish": "commands_turn.finish",
     "agent-ls.approval.resolve": "commands_answer.resolve_approval",
     "agent-ls.approval.show": "commands_answer.show_approval",
     "agent-ls.question.resolve": "commands_answer.resolve_question",
@@ -113,6 +114,7 @@ class _Life:
         self._command_line = command_line
         self._options: dict[str, Any] = {}
         self._loading: asyncio.Task[None] | None = None
+        self._closing: asyncio.Future[None] | None = None
         self._edge: Edge | None = None
 
     @property
@@ -142,7 +144,12 @@ class _Life:
                 await self.close()
 
     async def close(self) -> None:
-        """End what runs; harmless a second time."""
+        """End what runs; a second call waits for the first, which no impatience breaks off."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
         if self._loading is not None:
             self._loading.cancel()
         if self._edge is not None:

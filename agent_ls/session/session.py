@@ -50,7 +50,7 @@ class Session:
         self._recorder = recorder
         self._approvals = Approvals(recorder, is_attended=is_attended)
         self._kit = build_kit(self._approvals, recorder)
-        self._task: asyncio.Task[TurnEnded] | None = None
+        self._task: asyncio.Task[TurnEnded | None] | None = None
         self._ended: TurnEnded | None = None
         self._is_closing = False
 
@@ -63,6 +63,12 @@ class Session:
     def state(self) -> SessionState:
         """Return what the journal adds up to now."""
         return self._recorder.state
+
+    @property
+    def is_busy(self) -> bool:
+        """Say whether a turn runs, or one is about to begin with what was said for afterwards."""
+        is_at_work = self._task is not None and not self._task.done()
+        return self.state.is_running or (is_at_work and bool(self.state.queue))
 
     def follow(self, reader: Reader) -> None:
         """Show every later event to ``reader``."""
@@ -143,11 +149,24 @@ class Session:
             return
 
     def resume(self) -> bool:
-        """Go on with a turn that was cut off; False when none is open or it already runs."""
-        if not self.state.is_running or (self._task is not None and not self._task.done()):
+        """Go on with a turn that was cut off, or with what waited for its end.
+
+        False when there is neither, or it already runs.
+        """
+        if self._task is not None and not self._task.done():
             return False
-        self._run()
-        return True
+        if self.state.is_running:
+            self._run()
+            return True
+        if self.state.queue:
+            # The process died between the end of a turn and the next one's beginning.
+            self._task = asyncio.create_task(self._begin_queued(), name=f"queue of {self.id}")
+            return True
+        return False
+
+    async def _begin_queued(self) -> TurnEnded | None:
+        await self._next_in_queue()
+        return self._ended
 
     async def cancel(self, by: str) -> bool:
         """Stop the running turn; False when none runs."""

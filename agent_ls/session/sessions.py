@@ -78,6 +78,27 @@ class Sessions:
         )
         return self._opened(recorder)
 
+    async def fresh(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
+        """Return a session in which nothing was said yet: an old one nobody has open, or a new one.
+
+        For faces that need a session before the person says anything: looking leaves none behind.
+        """
+        for one in await self.list():
+            if one.turns or one.status != "new" or one.session_id in self._open:
+                continue
+            holder = await self._store.lease_owner(one.session_id)
+            if holder is not None and not is_dead(holder):
+                continue
+            try:
+                session = await self.open(one.session_id)
+            except StoreError as error:
+                _log.info("could not take over %s: %s", one.session_id, error)
+                break
+            await session.set_mode(mode or self._mode)
+            await session.set_model(model or self._model)
+            return session
+        return await self.create(mode=mode, model=model)
+
     async def open(self, session_id: str) -> Session:
         """Load a session and settle what a dead process left open; its turn does not go on.
 
@@ -142,12 +163,22 @@ class Sessions:
         return self._open.get(session_id)
 
     async def close(self) -> None:
-        """End what runs, give the leases back, close what the sessions use."""
+        """End what runs, give the leases back, close what the sessions use.
+
+        What fails on the way is logged, and keeps nothing of the rest from being done.
+        """
         if self._renewing is not None:
             self._renewing.cancel()
-        await asyncio.gather(*(session.close() for session in self._open.values()))
-        for session_id in self._open:
-            await self._store.release(session_id, self._owner)
+        ended = await asyncio.gather(
+            *(session.close() for session in self._open.values()), return_exceptions=True
+        )
+        released = await asyncio.gather(
+            *(self._store.release(session_id, self._owner) for session_id in self._open),
+            return_exceptions=True,
+        )
+        for failure in (*ended, *released):
+            if isinstance(failure, Exception):
+                _log.error("a session did not close in order", exc_info=failure)
         self._open.clear()
         await self._on_close()
 

@@ -12,7 +12,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import AgentLsError, StoreError
-from agent_ls.domain.stops import StopReason
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.ports import Provider
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -161,7 +162,7 @@ async def test_the_first_of_two_answers_counts_and_unknown_ones_change_nothing(
         session, watch = await check(sessions)
         await watch.until_asked()
         (request,) = session.state.approvals.values()
-        not_offered = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ALWAYS)
+        not_offered = ApprovalAnswer(choice=ApprovalChoice.CANCELLED)
         assert not await session.resolve_approval(request.id, not_offered)
         assert not await session.resolve_approval("apr_unknown", _WRITE)
         no = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE)
@@ -286,3 +287,104 @@ async def test_an_empty_prompt_is_refused(tmp_path: Path, model_host: Provider) 
         with pytest.raises(AgentLsError, match="empty"):
             await session.submit("  \n")
         assert session.state.turns == 0
+
+
+async def test_what_waited_for_the_end_begins_although_the_process_died_in_between(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        session = await sessions.create()
+        # As a process leaves it that dies between a turn's end and the next one's beginning.
+        for event in (
+            e.TurnStarted(turn_id="trn_1", prompt="Begin."),
+            e.PromptQueued(text="And then?", kind="follow_up"),
+            e.TurnEnded(
+                turn_id="trn_1",
+                stop=StopReason.COMPLETED,
+                status=STATUS[StopReason.COMPLETED],
+                output="",
+            ),
+        ):
+            await session._recorder.emit(event)
+        session_id = session.id
+    async with (
+        scripted('[[answer]]\ntext = "Then this."\n', port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session = await sessions.resume(session_id)
+        assert (await ended_of(session)).output == "Then this."
+        assert (session.state.turns, session.state.queue) == (2, ())
+        assert not session.resume()
+
+
+async def test_a_session_is_busy_until_what_was_queued_is_done(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "First."\n[[answer]]\ntext = "Second."\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        seen: list[bool] = []
+
+        class AtTheEnd:
+            def on_event(self, stored: e.StoredEvent) -> None:
+                if isinstance(stored.event, e.TurnEnded):
+                    seen.append(session.is_busy)
+
+            def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+                pass
+
+        session.follow(AtTheEnd())
+        await watch.until_asked()
+        await session.submit("And then?", when_busy="follow_up")
+        assert session.is_busy
+        await session.resolve_approval(None, _WRITE)
+        await ended_of(session)
+        assert seen == [True, False]
+        assert not session.is_busy
+
+
+async def test_looking_at_a_folder_again_and_again_leaves_one_empty_session(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    ids: set[str] = set()
+    for mode in (Mode.PLAN, Mode.ASK, Mode.PLAN):
+        async with open_test_sessions(tmp_path, model_host) as sessions:
+            session = await sessions.fresh(mode=mode)
+            assert session.state.mode is mode
+            # Somebody else who looks meanwhile gets another.
+            async with open_test_sessions(tmp_path, model_host) as others:
+                other = await others.fresh()
+                assert other.id != session.id
+            ids |= {session.id, other.id}
+    assert len(ids) == 2
+
+
+async def test_a_session_in_which_something_was_said_is_not_taken_for_a_fresh_one(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with scripted('[[answer]]\ntext = "Hello."\n', port=model_port):
+        async with open_test_sessions(tmp_path, model_host) as sessions:
+            session, _ = await check(sessions)
+            await ended_of(session)
+        async with open_test_sessions(tmp_path, model_host) as sessions:
+            assert (await sessions.fresh()).id != session.id
+
+
+async def test_one_session_that_cannot_close_does_not_keep_the_others_leases(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        broken, other = await sessions.create(), await sessions.create()
+
+        async def fails() -> None:
+            raise StoreError("the disk is gone")
+
+        broken._task = asyncio.ensure_future(fails())
+        await asyncio.gather(broken._task, return_exceptions=True)
+        ids = broken.id, other.id
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        for session_id in ids:
+            assert (await sessions.open(session_id)).id == session_id

@@ -1,0 +1,125 @@
+"""Sessions over a real server: begun once, handed back in order, and one writer at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agent_ls.lsp.demo_client import ServerError
+from agent_ls.providers.scripted import ScriptedModel
+from agent_ls.store.sql_store import open_store
+from tests.support.archive import Archive
+from tests.support.client_editors import ClientEditor
+from tests.support.markers import Story
+from tests.support.storyteller import Storyteller
+
+pytestmark = pytest.mark.e2e
+
+SLOW = """
+[[answer]]
+delay_ms = 20000
+text = "Too late."
+"""
+
+
+@asynccontextmanager
+async def server(
+    folder: Path, model: ScriptedModel, *, editor: str = "panel"
+) -> AsyncGenerator[ClientEditor]:
+    """Start one more server over the same folder and store."""
+    archive = Archive("", {"file a.py": "x = 1\n", "steps": ""})
+    teller = Storyteller(Story("sessions", archive, (), {}), editor, folder, model)
+    if not teller.root.exists():
+        teller.prepare()
+    await teller.start()
+    try:
+        yield teller.editor
+    finally:
+        # One that was killed is gone already.
+        with contextlib.suppress(RuntimeError):
+            await teller.editor.stop()
+
+
+async def check(folder: Path, sessions: int) -> list[str]:
+    """Return the ids of the stored sessions, of which there must be so many, none of them held."""
+    store = open_store(folder / "data/agent-ls/store.db")
+    try:
+        found = [one.session_id for one in await store.sessions()]
+        assert len(found) == sessions
+        assert [await store.lease_owner(one) for one in found] == [None] * sessions
+        return found
+    finally:
+        await store.close()
+
+
+async def test_requests_that_come_at_once_begin_one_session(tmp_path: Path) -> None:
+    async with ScriptedModel("") as model:
+        async with server(tmp_path, model) as editor:
+            snapshots = (editor.request("agent/snapshot", {"sessionId": None}) for _ in range(5))
+            modes = (editor.execute("agent-ls.mode", "plan") for _ in range(5))
+            answers = await asyncio.gather(*snapshots, *modes)
+        ids = {one["session"]["sessionId"] for one in answers if isinstance(one, dict)}
+        assert len(ids) == 1
+        assert set(await check(tmp_path, sessions=1)) == ids
+
+
+async def test_looking_again_after_a_restart_begins_no_other_session(tmp_path: Path) -> None:
+    seen: set[str] = set()
+    async with ScriptedModel("") as model:
+        for _ in range(2):
+            async with server(tmp_path, model) as editor:
+                snapshot = await editor.request("agent/snapshot", {"sessionId": None})
+                seen.add(snapshot["session"]["sessionId"])
+    assert set(await check(tmp_path, sessions=1)) == seen
+
+
+async def test_a_turn_that_runs_at_shutdown_is_ended_and_its_session_given_back(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedModel(SLOW) as model, server(tmp_path, model) as editor:
+        await editor.open("a.py")
+        await editor.execute("agent-ls.prompt", "Think long")
+        await model.wait_for_requests(1)
+    await check(tmp_path, sessions=1)
+    store = open_store(tmp_path / "data/agent-ls/store.db")
+    (session,) = await store.sessions()
+    await store.close()
+    assert session.status == "cancelled"
+
+
+async def test_of_two_servers_on_one_store_only_one_writes_a_session(tmp_path: Path) -> None:
+    async with (
+        ScriptedModel(SLOW) as model,
+        server(tmp_path, model) as first,
+        server(tmp_path, model) as second,
+    ):
+        await first.open("a.py")
+        begun = await first.execute("agent-ls.prompt", "Think long")
+        await model.wait_for_requests(1)
+        with pytest.raises(ServerError, match="another agent-ls writes session"):
+            await second.execute("agent-ls.session.resume", begun["sessionId"])
+        # It runs elsewhere, so nothing here was cut off.
+        with pytest.raises(ServerError, match="No session of this workspace was cut off"):
+            await second.execute("agent-ls.session.resume")
+        await first.kill()
+        # Its process is gone, so the lease holds no longer.
+        assert await second.execute("agent-ls.session.resume") == begun["sessionId"]
+        await second.execute("agent-ls.stop")
+        await second.until(
+            lambda: (
+                any(
+                    value["kind"] == "end"
+                    for values in second.shown.progress.values()
+                    for value in values
+                )
+                or None
+            ),
+            30,
+            "the end of the resumed turn",
+        )
+    await check(tmp_path, sessions=1)
