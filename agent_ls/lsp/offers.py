@@ -127,6 +127,11 @@ def stop_offer(session_id: str, title: str) -> types.CodeAction:
     return action(f"Stop the agent: {_short(title)}", "agent-ls.stop", session_id)
 
 
+def finish_offer(session_id: str, title: str) -> types.CodeAction:
+    """Return the action that lets a turn come to an end in good order."""
+    return action(f"Let the agent finish up: {_short(title)}", "agent-ls.finish", session_id)
+
+
 def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:
     """Say whether an action is of one of these kinds, or of a kind below."""
     kind = str(getattr(action.kind, "value", action.kind))

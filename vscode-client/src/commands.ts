@@ -26,6 +26,8 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     openPanel: () => panel.compose(),
     ask: () => panel.compose(place()),
     stopTurn: () => server.request("agent/cancel", { sessionId: sessionId() }),
+    finishTurn: () =>
+      vscode.commands.executeCommand("agent-ls.finish", conversation.sessionId || null),
     newSession: () => newSession(parts),
     pickSession: () => pickSession(parts),
     pickMode: () => pickMode(parts),

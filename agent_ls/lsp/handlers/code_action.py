@@ -29,9 +29,10 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         *_problems(edge, uri, params.context.diagnostics),
         *offers.selection_offers(uri, where),
         *(
-            offers.stop_offer(state.session_id, state.turn.prompt)
+            offer(state.session_id, state.turn.prompt)
             for state in edge.faces.states()
             if state.is_running and state.turn is not None
+            for offer in (offers.finish_offer, offers.stop_offer)
         ),
     ]
     only = params.context.only

@@ -39,6 +39,18 @@ async def stop(edge: Edge, session_id: Any = None) -> bool:
     return stopped
 
 
+async def finish(edge: Edge, session_id: Any = None) -> bool:
+    """Let the running turns come to an end in good order, or the one of a session; say if one ran.
+
+    What has begun is brought to its end, and the model says what is done and what is not.
+    """
+    asked = False
+    for session in list(edge.faces.sessions.values()):
+        if session_id in (None, session.id):
+            asked = await session.wrap_up("command") or asked
+    return asked
+
+
 def _asked(argument: Any) -> PromptArgument:
     if isinstance(argument, dict):
         try:
