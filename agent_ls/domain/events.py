@@ -48,6 +48,10 @@ class SessionCreated(_Event):
     """The session whose agent started it; empty for a session of a person's."""
     parent_call_id: str = ""
     """The call that did."""
+    grants: tuple[str, ...] = ()
+    """What a person had allowed that session by then."""
+    revoked: tuple[str, ...] = ()
+    """Which rules did not hold in it any more."""
     forked_from: str = ""
     """The session it branched off from; empty for one that began by itself."""
     forked_at: int = 0
@@ -222,6 +226,8 @@ class GateFailed(_Event):
     type: Literal["gate_failed"] = "gate_failed"
     origin: str
     text: str
+    instead: str = ""
+    """What the turn gives in place of this answer if it ends here."""
 
 
 class GoalChecked(_Event):

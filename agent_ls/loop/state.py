@@ -196,6 +196,8 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
                 model=event.model,
                 is_child=bool(event.parent_id),
                 agent=event.agent,
+                grants=frozenset(event.grants),
+                revoked=frozenset(event.revoked),
             )
         case e.ModeChanged():
             return replace(state, mode=event.mode)

@@ -6,8 +6,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from agent_ls.domain import events as e
-from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    Question,
+    QuestionAnswer,
+)
 from agent_ls.loop.ports import Approver, Clock
+from agent_ls.loop.recorder import Recorder
 
 _MAX_CHARS = 160
 
@@ -15,9 +22,12 @@ _MAX_CHARS = 160
 class ChildApprover:
     """Asks by way of the parent, so that one person is asked one thing at a time."""
 
-    def __init__(self, parent: Approver, kind: str, turn_id: str, clock: Clock) -> None:
+    def __init__(
+        self, parent: Approver, recorder: Recorder, kind: str, turn_id: str, clock: Clock
+    ) -> None:
         """Take the parent's approver and turn, which the questions then belong to."""
         self._parent = parent
+        self._recorder = recorder
         self._kind = kind
         self._turn_id = turn_id
         self._clock = clock
@@ -31,11 +41,21 @@ class ChildApprover:
         return self._waited_s + sum(now_s - began_s for began_s in self._waiting.values())
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Wait for the decision; the request says who wants it."""
+        """Wait for the decision; the request says who wants it, and both journals have it."""
         reason = f"Sub-agent {self._kind}: {request.reason}"
         told = request.model_copy(update={"reason": reason, "turn_id": self._turn_id})
+        await self._recorder.emit(e.ApprovalRequested(request=request))
         with self._measured():
-            return await self._parent.approve(told)
+            answer = await self._parent.approve(told)
+        is_grant = answer.choice is ApprovalChoice.ALLOW_SESSION
+        await self._recorder.emit(
+            e.ApprovalResolved(
+                approval_id=request.id,
+                answer=answer,
+                grant=request.preview.grant if is_grant else None,
+            )
+        )
+        return answer
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """Wait for the answer; the question says who asks."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from agent_ls.domain.agents import REPORT_FORMAT, AgentKind, AgentLimits, Allowance, ChildResult
+from agent_ls.domain.agents import AgentKind, AgentLimits, Allowance, ChildResult
 from agent_ls.domain.errors import ToolError, bug
 from agent_ls.domain.events import (
     AdvisoryRaised,
@@ -20,7 +20,6 @@ from agent_ls.domain.events import (
     ChildStarted,
     Ephemeral,
     Event,
-    ModeChanged,
     PolicySilenced,
     SessionCreated,
     StoredEvent,
@@ -38,12 +37,11 @@ from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.turn import Turn
 from agent_ls.session.child_ends import ended_of
 from agent_ls.session.child_faces import ChildApprover, ChildLines
+from agent_ls.session.child_following import FINISH, Revocations, for_child, strictest
 
 T = TypeVar("T")
 
-_STRICTNESS = tuple(Mode)
 _BOARD_CHARS = 2_000
-_FINISH = f"Your time is over. Do not call tools. {REPORT_FORMAT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +117,7 @@ class Children:
         """
         child = self._planned(call_id, kind, task)
         child.recorder.follow(ChildLines(kind, show))
+        child.recorder.follow(Revocations(self.recorder, self._later))
         try:
             await self._begin(child)
             await self._walk(child)
@@ -127,18 +126,12 @@ class Children:
         return result
 
     def on_event(self, stored: StoredEvent) -> None:
-        """Let the children follow when the parent's mode changes or it is asked to finish."""
-        match stored.event:
-            case ModeChanged(mode=mode):
-                for child in self._running.values():
-                    allowed = _strictest(mode, child.kind.mode)
-                    if allowed is not child.recorder.state.mode:
-                        self._later(child.recorder.emit(ModeChanged(mode=allowed)))
-            case WrapUpRequested(by=by):
-                for child in self._running.values():
-                    self._later(child.recorder.emit(WrapUpRequested(by=by, text=_FINISH)))
-            case _:
-                pass
+        """Let the children follow: the mode, what is allowed, and a request to finish."""
+        for child in list(self._running.values()):
+            if (
+                event := for_child(stored.event, child.recorder.state, child.kind.mode)
+            ) is not None:
+                self._later(child.recorder.emit(event))
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Nothing of what streams matters here."""
@@ -159,14 +152,15 @@ class Children:
         if allowance is None:
             raise ToolError("What is left of the budget is too little to share: do it yourself.")
         ports = self.ports
+        recorder = Recorder(ports.ids.new("ses"), ports.store, ports.clock)
         return _Child(
             call_id=call_id,
             task=task,
             kind=kind,
-            mode=_strictest(state.mode, kind.mode),
+            mode=strictest(state.mode, kind.mode),
             allowance=allowance,
-            recorder=Recorder(ports.ids.new("ses"), ports.store, ports.clock),
-            approver=ChildApprover(self.approver, name, turn.turn_id, ports.clock),
+            recorder=recorder,
+            approver=ChildApprover(self.approver, recorder, name, turn.turn_id, ports.clock),
             began_s=ports.clock.monotonic_s(),
         )
 
@@ -193,6 +187,8 @@ class Children:
                 agent=child.kind.name,
                 parent_id=state.session_id,
                 parent_call_id=child.call_id,
+                grants=tuple(sorted(state.grants)),
+                revoked=tuple(sorted(state.revoked)),
             ),
             *(PolicySilenced(origin=origin) for origin in sorted(state.silenced)),
             TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=child.task + self._board()),
@@ -221,7 +217,7 @@ class Children:
         try:
             if await self._is_done_within(task, child, self.limits.timeout_s):
                 return
-            await child.recorder.emit(WrapUpRequested(by="its time limit", text=_FINISH))
+            await child.recorder.emit(WrapUpRequested(by="its time limit", text=FINISH))
             limit_s = self.limits.timeout_s + self.limits.grace_s
             child.is_out_of_time = not await self._is_done_within(task, child, limit_s)
         finally:
@@ -305,8 +301,3 @@ def _turn_of(state: SessionState) -> TurnState:
     if state.turn is None:
         raise bug("a sub-agent was started outside of a turn")
     return state.turn
-
-
-def _strictest(one: Mode, other: Mode) -> Mode:
-    """Return the mode that allows less."""
-    return min(one, other, key=_STRICTNESS.index)

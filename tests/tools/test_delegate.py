@@ -25,8 +25,10 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports import Root
+from agent_ls.loop.recorder import Recorder
 from agent_ls.session.agent_kinds import agent_kinds, own_kinds
 from agent_ls.session.child_faces import ChildApprover
+from agent_ls.store.sql_store import open_store
 from agent_ls.tools.delegate import Delegate
 from tests.tools.conftest import Place
 
@@ -235,9 +237,10 @@ class Slow:
         return QuestionAnswer(text="continue")
 
 
-async def test_waiting_for_the_person_is_not_the_sub_agents_time() -> None:
+async def test_waiting_for_the_person_is_not_the_sub_agents_time(tmp_path: Path) -> None:
     person = Slow()
-    approver = ChildApprover(person, "explore", "trn_parent", person)
+    recorder = Recorder("ses_2", open_store(str(tmp_path / "store.db")), person)
+    approver = ChildApprover(person, recorder, "explore", "trn_parent", person)
     await approver.ask(Question(id="qst_1", turn_id="trn_child", origin="x", text="Go on?"))
     assert approver.waited_s == 600
     assert (person.turns, person.said) == (["trn_parent"], ["Sub-agent explore: Go on?"])
