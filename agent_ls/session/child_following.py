@@ -1,4 +1,4 @@
-"""What holds for a session and its running sub-agents alike: mode, permissions, the wish to finish."""
+"""What holds for a session and its running sub-agents alike: mode, permissions, when to finish."""
 
 from __future__ import annotations
 

@@ -102,11 +102,6 @@ class Children:
         """Follow the parent."""
         self.recorder.follow(self)
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Return the names of the kinds there are."""
-        return tuple(self.kinds_of)
-
     async def run(
         self, call_id: str, kind: str, task: str, show: Callable[[str], None]
     ) -> ChildResult:
@@ -128,9 +123,8 @@ class Children:
     def on_event(self, stored: StoredEvent) -> None:
         """Let the children follow: the mode, what is allowed, and a request to finish."""
         for child in list(self._running.values()):
-            if (
-                event := for_child(stored.event, child.recorder.state, child.kind.mode)
-            ) is not None:
+            event = for_child(stored.event, child.recorder.state, child.kind.mode)
+            if event is not None:
                 self._later(child.recorder.emit(event))
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
@@ -140,7 +134,7 @@ class Children:
         kind = self.kinds_of.get(name)
         if kind is None:
             raise ToolError(
-                f"There is no sub-agent {name!r}. The kinds are: {', '.join(self.kinds)}."
+                f"There is no sub-agent {name!r}. The kinds are: {', '.join(self.kinds_of)}."
             )
         state = self.recorder.state
         turn = _turn_of(state)
