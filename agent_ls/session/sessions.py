@@ -116,6 +116,10 @@ class Sessions:
                         f"there is no session {session_id}; list them to see which are"
                     )
                 recorder = Recorder(session_id, self._store, self._clock, journal)
+                if recorder.state.is_child and recorder.state.is_running:
+                    raise StoreError(
+                        f"{session_id} belongs to a sub-agent; open the session that started it"
+                    )
                 await settle_children(recorder, self._workspace, self._store, self._clock)
                 await repair(recorder, self._workspace, self._store)
             except BaseException:

@@ -17,6 +17,7 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.errors import StoreError
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
@@ -341,6 +342,8 @@ async def test_a_sub_agent_whose_process_died_is_settled_and_not_run_again(
     rest = ENDS.replace("text", 'expect.contains = ["outcome is unknown"]\ntext')
     async with opened(folder, model_host, model_port, rest, settings) as (sessions, model):
         assert [one.session_id for one in await sessions.interrupted()] == [session.id]
+        with pytest.raises(StoreError, match="belongs to a sub-agent"):
+            await sessions.open(child[0].session_id)
         again = await sessions.resume(session.id)
         async with asyncio.timeout(TURN_LIMIT_S):
             await again.wait_idle()
