@@ -25,6 +25,7 @@ from agent_ls.loop.ports import Approver, CompileChecks, Provider, Root, Workspa
 from agent_ls.loop.recorder import Recorder
 from agent_ls.observers.otel import open_telemetry
 from agent_ls.processes.launching import get_ready
+from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
 from agent_ls.session.agent_kinds import agent_kinds, own_kinds
@@ -95,6 +96,7 @@ async def open_sessions(
         "hooks": Hooks(HookCommands(runner), workspace, settings.hooks),
         "checks": _compile_checks(settings, workspace),
         "claims": FileClaims(clock),
+        "rules": SavedRules(rules_file()),
         "models": settings.models,
         "telemetry": telemetry,
         "meter": ProcessMeter(clock),
@@ -226,6 +228,7 @@ def _kit(
         workspace=ports["workspace"],
         store=ports["store"],
         approver=ports["approver"],
+        rules=ports["rules"],
         hooks=ports["hooks"],
         role=role,
         tools={tool.name: tool for tool in tools},

@@ -34,6 +34,7 @@ from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
 from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.post_edit import PostEdit
 from agent_ls.policies.followups.post_edit_hooks import PostEditHooks
+from agent_ls.policies.followups.revoke_grants import RevokeGrants
 from agent_ls.policies.followups.truncate_result import TruncateResult
 from agent_ls.policies.gates.compile import Compile
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
@@ -147,6 +148,7 @@ GUARDS: tuple[type[Any], ...] = (
 
 FOLLOW_UPS: tuple[type[Any], ...] = (
     PostEdit,
+    RevokeGrants,
     PostEditHooks,
     AfterToolHooks,
     MaskSecrets,

@@ -22,6 +22,7 @@ _COMMANDS = {
     "report": "agent_ls.cli.report:report",
     "trace": "agent_ls.cli.trace:trace",
     "explain": "agent_ls.cli.explain:explain",
+    "rules": "agent_ls.cli.rules:rules",
     "doctor": "agent_ls.cli.doctor:doctor",
     "demo": "agent_ls.cli.demo:demo",
 }
@@ -87,6 +88,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_set(explain)
     explain.add_argument("--mode", choices=MODES, help="how much may happen without asking")
     explain.add_argument("--json", action="store_true", help="print JSON")
+    rules = commands.add_parser("rules", help="list what is always allowed or rejected")
+    rules.add_argument(
+        "--forget", type=int, metavar="N", help="take the rule with this number back"
+    )
+    rules.add_argument("--json", action="store_true", help="print JSON")
     doctor = commands.add_parser("doctor", help="say what works on this machine")
     _add_folder(doctor)
     _add_set(doctor)

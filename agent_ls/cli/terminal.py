@@ -96,7 +96,7 @@ class TerminalAnswers:
         ]
         may_grant = ApprovalChoice.ALLOW_SESSION in request.choices
         keys = (
-            "[y]es, [s]ession, [n]o, or words that say no: "
+            "[y]es, [s]ession, [a]lways, [n]o, ne[v]er, or words that say no: "
             if may_grant
             else "[y]es, [n]o, or words that say no: "
         )
@@ -118,6 +118,10 @@ def _approval(said: str, may_grant: bool) -> ApprovalAnswer:
         return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="terminal")
     if word in ("s", "session") and may_grant:
         return ApprovalAnswer(choice=ApprovalChoice.ALLOW_SESSION, by="terminal")
+    if word in ("a", "always") and may_grant:
+        return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ALWAYS, by="terminal")
+    if word in ("v", "never") and may_grant:
+        return ApprovalAnswer(choice=ApprovalChoice.REJECT_ALWAYS, by="terminal")
     note = "" if word in ("", "n", "no") else said
     return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note=note, by="terminal")
 

@@ -59,6 +59,8 @@ class ApprovalAnswer(Record):
     """Words for the model, for a rejection."""
     arguments_json: str | None = None
     """The changed arguments, for ``amend``; validated and guarded again."""
+    tool: str | None = None
+    """For ``amend``: the tool to call instead, with these arguments; None: the same one."""
     by: str = "user"
     """Which face it came from: ``code_action``, ``panel``, ``message``, ``rule``, ``nobody``."""
 

@@ -5,9 +5,14 @@ What was approved is what runs: an approval is bound to the exact call and its p
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Literal
+
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, Preview
 from agent_ls.domain.calls import ErrorKind, ToolResult
-from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.domain.errors import SettingsError, ToolError, WorkspaceError
 from agent_ls.domain.verdicts import Ask
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.denials import denied
@@ -15,6 +20,12 @@ from agent_ls.loop.plans import digest
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
 
+_log = logging.getLogger(__name__)
+
+_FOR_GOOD: dict[ApprovalChoice, Literal["allow", "reject"]] = {
+    ApprovalChoice.ALLOW_ALWAYS: "allow",
+    ApprovalChoice.REJECT_ALWAYS: "reject",
+}
 _ALLOWS = (
     ApprovalChoice.ALLOW_ONCE,
     ApprovalChoice.ALLOW_SESSION,
@@ -33,7 +44,9 @@ async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedC
     try:
         preview = await planned.tool.preview(planned.arguments)
         while True:
-            answer = await turn.kit.approver.approve(_request(planned, verdict, preview, turn))
+            request = _request(planned, verdict, preview, turn)
+            answer = await turn.kit.approver.approve(request)
+            await _remember(answer, request, turn)
             if answer.choice not in _ALLOWS:
                 break
             now = await planned.tool.preview(planned.arguments)
@@ -46,15 +59,19 @@ async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedC
     except WorkspaceError as error:
         return ToolResult(call_id=planned.call.id, text=str(error), error=ErrorKind.RUNTIME)
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
-        return _amended(planned, answer.arguments_json, turn)
+        return _amended(planned, answer.tool, answer.arguments_json, turn)
     return await denied(planned, _refusal_words(answer), turn)
 
 
 def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -> ApprovalRequest:
     choices = [ApprovalChoice.ALLOW_ONCE]
-    if verdict.broad and preview.grant:
-        choices.append(ApprovalChoice.ALLOW_SESSION)
-    choices += [ApprovalChoice.REJECT_ONCE, ApprovalChoice.AMEND]
+    is_broad = bool(verdict.broad and preview.grant)
+    if is_broad:
+        choices += [ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS]
+    choices.append(ApprovalChoice.REJECT_ONCE)
+    if is_broad:
+        choices.append(ApprovalChoice.REJECT_ALWAYS)
+    choices.append(ApprovalChoice.AMEND)
     return ApprovalRequest(
         id=turn.kit.ids.new("apr"),
         call_id=planned.call.id,
@@ -67,10 +84,29 @@ def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -
     )
 
 
-def _amended(planned: PlannedCall, arguments_json: str, turn: Turn) -> PlannedCall | ToolResult:
-    """Return the call with the person's arguments; they are validated like the model's."""
-    call = planned.call.model_copy(update={"arguments_json": arguments_json})
-    return plan_call(call, turn.kit.tools, turn.kit.specs)
+def _amended(
+    planned: PlannedCall, tool: str | None, arguments_json: str, turn: Turn
+) -> PlannedCall | ToolResult:
+    """Return the person's call in place of the model's; it is validated like that one."""
+    changed = {"tool": tool or planned.call.tool, "arguments_json": arguments_json}
+    found = plan_call(planned.call.model_copy(update=changed), turn.kit.tools, turn.specs)
+    if isinstance(found, PlannedCall) and found.goes_to is None:
+        # Where the result goes is the model's matter.
+        return replace(found, goes_to=planned.goes_to)
+    return found
+
+
+async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn) -> None:
+    """Write down what the person wants to hold in later sessions of these folders too."""
+    grant = request.preview.grant
+    if grant is None or answer.choice not in _FOR_GOOD or answer.choice not in request.choices:
+        return
+    folders = [root.path for root in turn.kit.workspace.roots]
+    try:
+        await asyncio.to_thread(turn.kit.rules.add, grant, folders, _FOR_GOOD[answer.choice])
+    except SettingsError as error:
+        # It holds for this session all the same.
+        _log.warning("%s", error)
 
 
 def _refusal_words(answer: ApprovalAnswer) -> str:

@@ -6,6 +6,7 @@ Prepare (guards, the person), execute, finalize (follow-ups). Source: seed 000 p
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Literal, assert_never
 
 from agent_ls.domain.calls import Effect, ToolResult
@@ -19,6 +20,7 @@ from agent_ls.loop.keeping import keep_output
 from agent_ls.loop.proposing import propose
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.sockets import PlannedCall, Ran
+from agent_ls.loop.state import CallState
 from agent_ls.loop.tool_hooks import ask_before_tool, changed_by
 from agent_ls.loop.turn import Turn
 
@@ -45,7 +47,7 @@ async def carry_out(planned: PlannedCall, decided: Decided, turn: Turn) -> None:
     )
     ran = await _execute(prepared, turn)
     if prepared.call != planned.call:
-        ran = _told(ran, prepared, changed_by(prepared.call.id, turn.view))
+        ran = _told(ran, prepared, changed_by(prepared.call.id, turn.view), turn.state.calls)
     await _finalize(prepared, ran, turn)
 
 
@@ -100,9 +102,11 @@ async def _decided(
     )
 
 
-def _told(ran: Ran, planned: PlannedCall, who: str) -> Ran:
+def _told(ran: Ran, planned: PlannedCall, who: str, calls: Iterable[CallState]) -> Ran:
     """Let the model know that its call was changed, and by whom."""
     changed = f"{who} changed the arguments to {planned.call.arguments_json}."
+    if all(one.call.tool != planned.call.tool for one in calls if one.call.id == planned.call.id):
+        changed = f"{who} replaced the call by {planned.call.tool}({planned.call.arguments_json})."
     result = ran.result.model_copy(update={"text": f"{changed}\n{ran.result.text}"})
     return Ran(result, ran.events)
 

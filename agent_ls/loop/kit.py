@@ -10,7 +10,7 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.options import LoopOptions, ModelOptions
-from agent_ls.loop.ports import Approver, Clock, Provider, Store, Workspace
+from agent_ls.loop.ports import Approver, Clock, Provider, Rules, Store, Workspace
 from agent_ls.loop.sockets import Check, Compactor, FollowUp, Gate, Guard, Injection, Recovery, Tool
 
 
@@ -26,6 +26,7 @@ class Kit:
     workspace: Workspace
     store: Store
     approver: Approver
+    rules: Rules
     hooks: Hooks
     role: str
     """What the system prompt begins with; environment, project and rules are added."""

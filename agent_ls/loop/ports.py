@@ -345,6 +345,27 @@ class ChildTurns(Protocol):
         ...
 
 
+class Rules(Protocol):
+    """What the person said once and for all about calls in these folders."""
+
+    def decision(self, grant: str, folders: Sequence[Path]) -> Literal["allow", "reject"] | None:
+        """Return what holds for a grant when exactly these folders are open; None: nothing."""
+        ...
+
+    def granted(self, folders: Sequence[Path]) -> tuple[str, ...]:
+        """Return the grants that are always allowed there."""
+        ...
+
+    def add(
+        self, grant: str, folders: Sequence[Path], decision: Literal["allow", "reject"]
+    ) -> None:
+        """Write a rule down; the newest for a grant holds.
+
+        Errors: ``SettingsError`` when it cannot be written down.
+        """
+        ...
+
+
 class Claims(Protocol):
     """Which agent works on which file right now, so that agents side by side do not collide.
 

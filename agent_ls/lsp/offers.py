@@ -27,6 +27,12 @@ _BY_HAND = (
     ApprovalChoice.REJECT_ALWAYS,
 )
 """Choices that need no further words, so that a code action can be the answer."""
+_GENERAL = (
+    ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_ALWAYS,
+    ApprovalChoice.REJECT_ALWAYS,
+)
+"""Those that hold for more than the one call, and say for what."""
 
 
 def action(
@@ -65,7 +71,7 @@ def waiting_offers(
         if choice not in _BY_HAND:
             continue
         name = CHOICE_NAMES[choice]
-        if choice is ApprovalChoice.ALLOW_SESSION and asked.preview.grant:
+        if choice in _GENERAL and asked.preview.grant:
             name += f" ({_short(asked.preview.grant)})"
         yield action(
             f"Agent: {name} — {what}",

@@ -591,6 +591,8 @@ class ApprovalResolveParams(Wire):
     """Words for the model, with a rejection."""
     arguments_json: str | None = None
     """The changed arguments, with ``amend``."""
+    tool: str | None = None
+    """With ``amend``: the tool to call instead; null: the same one."""
 
 
 class QuestionResolveParams(Wire):

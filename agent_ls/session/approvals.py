@@ -27,6 +27,7 @@ from agent_ls.loop.recorder import Recorder
 T = TypeVar("T")
 
 _NOBODY = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by="nobody")
+_GRANTS = (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)
 _NO_ANSWER = QuestionAnswer(text="", by="nobody")
 
 
@@ -50,7 +51,7 @@ class Approvals:
             answer = await self._answered(
                 self._approvals, request.id, ApprovalRequested(request=request), _NOBODY
             )
-            is_grant = answer.choice is ApprovalChoice.ALLOW_SESSION and _is_broad(request)
+            is_grant = answer.choice in _GRANTS and _is_broad(request)
             await self._recorder.emit(
                 ApprovalResolved(
                     approval_id=request.id,

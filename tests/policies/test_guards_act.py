@@ -21,6 +21,7 @@ from agent_ls.domain.events import (
     ApprovalResolved,
     EditApplied,
     Event,
+    GrantsRevoked,
     PlanProposed,
     PlanResolved,
     PlanUpdated,
@@ -35,10 +36,12 @@ from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.plans import digest
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool
 from agent_ls.loop.view import TurnView
+from agent_ls.policies.followups.revoke_grants import RevokeGrants
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.file_claim import FileClaim, FileClaimOptions
 from agent_ls.policies.guards.plan_mode import PlanMode
 from agent_ls.policies.guards.replan import Replan, ReplanOptions
+from agent_ls.safety.rules import SavedRules
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.tools.run_command import RunCommand
@@ -46,7 +49,7 @@ from agent_ls.tools.write_file import WriteFile
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.runner import ShellRunner
-from tests.policies.views import Expected, call_of, result_of, said, view_of
+from tests.policies.views import Expected, call_of, granted, result_of, said, view_of
 
 ALLOWED = Expected(Allow)
 
@@ -217,6 +220,7 @@ def STALE(call: ToolCall) -> list[Event]:
     return [moved, *failed("it changed meanwhile")(call)]
 
 
+BOTH = ("run_command:a", "run_command:b")
 GIVEN_UP = Expected(Deny, says=("Attempt 3", "failed"))
 
 
@@ -362,3 +366,61 @@ async def test_what_was_allowed_of_a_plan_runs_unasked_while_it_is_the_same(
     await check(guard, other, view, Expected(Ask))
     (root / "a.py").write_text("x = 1  # and more\n")
     await check(guard, planned, view, Expected(Ask))
+
+
+@pytest.mark.parametrize(
+    ("decision", "mode", "happened", "expected"),
+    [
+        pytest.param(None, Mode.ASK, [], Expected(Ask), id="no-rule-asks"),
+        pytest.param("allow", Mode.ASK, [], ALLOWED, id="a-rule-allows"),
+        pytest.param("allow", Mode.ASK_ALL, [], Expected(Ask), id="but-not-where-all-asks"),
+        pytest.param(
+            "allow",
+            Mode.ASK,
+            [GrantsRevoked(grants=("run_command:make test",), why="")],
+            Expected(Ask),
+            id="nor-once-it-was-revoked",
+        ),
+        pytest.param(
+            "reject", Mode.ASK, [], Expected(Deny, says=("rule of the user",)), id="a-rule-rejects"
+        ),
+        pytest.param("reject", Mode.AUTO, [], Expected(Deny), id="in-every-mode"),
+    ],
+)
+async def test_what_the_user_said_for_good_holds(
+    tmp_path, root, workspace, decision, mode, happened, expected
+) -> None:
+    rules = SavedRules(tmp_path / "rules.json")
+    if decision:
+        rules.add("run_command:make test", [root], decision)
+    planned = plan(workspace, "run_command", command="make test")
+    await check(Approval(workspace, rules), planned, view_of(*happened, mode=mode), expected)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "error", "expected"),
+    [
+        (
+            "write_file",
+            {"path": "Makefile", "content": ""},
+            None,
+            ("run_command:a", "run_command:b"),
+        ),
+        ("write_file", {"path": "notes.txt", "content": ""}, None, ()),
+        ("write_file", {"path": "Makefile", "content": ""}, ErrorKind.RUNTIME, ()),
+        ("read_file", {"path": "Makefile"}, None, ()),
+    ],
+    ids=["what-commands-run", "another-file", "a-change-that-failed", "a-read"],
+)
+async def test_a_change_to_what_commands_run_revokes_the_yes_to_them(
+    tmp_path, root, workspace, tool, arguments, error, expected
+) -> None:
+    rules = SavedRules(tmp_path / "rules.json")
+    rules.add("run_command:b", [root], "allow")
+    view = view_of(granted("run_command:a"), granted("edit"))
+    result = ToolResult(call_id="cal_9", text="", error=error)
+    outcome = await RevokeGrants(workspace, rules).follow(
+        plan(workspace, tool, **arguments), result, view
+    )
+    revoked = [one.grants for one in outcome.events if isinstance(one, GrantsRevoked)]
+    assert revoked == ([expected] if expected else [])

@@ -65,14 +65,17 @@ class Person:
 
 
 def approval_answer(words: str) -> ApprovalAnswer:
-    """Return the answer a line says: ``allow_once``, ``reject_once: why`` or ``amend: {…}``."""
+    """Return the answer a line says: ``allow_once``, ``reject_once: why``, ``amend: {…}`` or
+    ``amend: tool {…}``."""
     choice, _, rest = words.partition(":")
     rest = rest.strip()
     is_amended = choice == ApprovalChoice.AMEND
+    tool, brace, arguments = rest.partition("{")
     return ApprovalAnswer(
         choice=ApprovalChoice(choice.strip()),
         note="" if is_amended else rest,
-        arguments_json=rest if is_amended else None,
+        arguments_json=brace + arguments if is_amended else None,
+        tool=tool.strip() or None if is_amended else None,
         by="test",
     )
 

@@ -52,6 +52,8 @@ export interface ApprovalResolveParams {
   note?: string;
   /** The changed arguments, with `amend`. */
   argumentsJson?: string | null;
+  /** With `amend`: the tool to call instead; null: the same one. */
+  tool?: string | null;
 }
 
 /** Stop the running turn. */

@@ -32,6 +32,7 @@ async def resolve_approval(edge: Edge, argument: Any = None) -> bool:
         choice=asked.choice,
         note=asked.note,
         arguments_json=asked.arguments_json,
+        tool=asked.tool,
         by="code_action",
     )
     session = edge.session_of_approval(asked.session_id, asked.approval_id)

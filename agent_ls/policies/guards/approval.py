@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.verdicts import Allow, Ask, GuardVerdict
+from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.plans import is_as_approved
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports import Rules, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
 from agent_ls.safety.command_calls import decide_call
@@ -34,9 +35,17 @@ class Approval:
 
     name: ClassVar[str] = "approval"
     workspace: Workspace
+    rules: Rules | None = None
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
-        """Answer from the mode; only where it asks do earlier grants count."""
+        """Answer from the mode; only where it asks do earlier grants count.
+
+        What the person rejects once and for all is rejected in every mode.
+        """
+        grant = grant_of(planned.tool.name, planned.arguments)
+        rule = await self._rule(grant)
+        if rule == "reject":
+            return Deny(f"A rule of the user rejects this always ({grant}); do it another way.")
         match view.mode:
             case Mode.PLAN:
                 # What is not part of a plan that was decided on comes no further than that guard.
@@ -54,6 +63,18 @@ class Approval:
             case _:
                 assert_never(view.mode)
 
+    async def _holds(self, grant: str, view: TurnView) -> bool:
+        """Say whether the person allowed this before, for the session or for good."""
+        if grant in view.session.grants:
+            return True
+        return grant not in view.session.revoked and await self._rule(grant) == "allow"
+
+    async def _rule(self, grant: str | None) -> str | None:
+        if self.rules is None or grant is None:
+            return None
+        folders = [root.path for root in self.workspace.roots]
+        return await asyncio.to_thread(self.rules.decision, grant, folders)
+
     async def _unless_free(
         self, planned: PlannedCall, view: TurnView, *, free: frozenset[Effect]
     ) -> GuardVerdict:
@@ -64,7 +85,7 @@ class Approval:
         if not isinstance(verdict, Ask):
             return verdict
         grant = grant_of(planned.tool.name, planned.arguments)
-        if grant is not None and grant in view.session.grants and view.mode is not Mode.PLAN:
+        if grant is not None and view.mode is not Mode.PLAN and await self._holds(grant, view):
             return Allow()
         if await is_as_approved(planned, view):
             return Allow()

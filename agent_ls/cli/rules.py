@@ -1,0 +1,38 @@
+"""``rules``: what the person allowed or rejected once and for all, and taking it back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.stops import EXIT_CONFIGURATION
+from agent_ls.safety.rules import SavedRules, rules_file
+from agent_ls.safety.text import visible_line
+
+
+def rules(arguments: argparse.Namespace) -> int:
+    """List the rules, or forget one; returns the exit code."""
+    saved = SavedRules(rules_file())
+    found = saved.all()
+    if arguments.forget is not None:
+        number = int(arguments.forget)
+        if not 1 <= number <= len(found):
+            sys.stderr.write(f"agent-ls: there is no rule {number}; see agent-ls rules\n")
+            return EXIT_CONFIGURATION
+        try:
+            saved.forget(found[number - 1])
+        except SettingsError as error:
+            sys.stderr.write(f"agent-ls: {error}\n")
+            return EXIT_CONFIGURATION
+        found = saved.all()
+    if arguments.json:
+        sys.stdout.write(json.dumps([one.model_dump() for one in found], indent=2) + "\n")
+        return 0
+    if not found:
+        sys.stdout.write("Nothing is always allowed or rejected.\n")
+    for number, one in enumerate(found, 1):
+        where = ", ".join(map(visible_line, one.folders))
+        sys.stdout.write(f"{number:>3}  {one.decision:<6}  {visible_line(one.grant)}  in {where}\n")
+    return 0

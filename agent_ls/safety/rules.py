@@ -1,0 +1,107 @@
+"""What the person allowed or rejected once and for all: rules that they can see and take back.
+
+Owns one small file in the user's data folder, never one of the workspace.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+from pydantic import TypeAdapter, ValidationError
+
+from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.record import Record
+
+_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700
+
+
+class Rule(Record):
+    """One decision that holds for all sessions of these folders."""
+
+    grant: str
+    """What it covers, as approvals name it: ``edit``, ``run_command:make test``."""
+    folders: tuple[str, ...]
+    """Absolute, sorted: it holds when exactly these are open."""
+    decision: Literal["allow", "reject"]
+
+
+_RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
+
+
+def rules_file() -> Path:
+    """Return where the rules are written down."""
+    return Path(platformdirs.user_data_dir("agent-ls")) / "rules.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRules:
+    """The rules in a file, which need not exist; other servers write it too, so nothing is kept."""
+
+    file: Path
+
+    def all(self) -> tuple[Rule, ...]:
+        """Return the rules, oldest first; none when the file is missing or cannot be read."""
+        try:
+            return _RULES.validate_json(self.file.read_bytes())
+        except (OSError, ValidationError):
+            # Not to know is not to allow.
+            return ()
+
+    def decision(self, grant: str, folders: Sequence[Path]) -> Literal["allow", "reject"] | None:
+        """Return what holds for a grant when exactly these folders are open; None: nothing."""
+        places = _names(folders)
+        for rule in self.all():
+            if rule.grant == grant and rule.folders == places:
+                return rule.decision
+        return None
+
+    def granted(self, folders: Sequence[Path]) -> tuple[str, ...]:
+        """Return the grants that are always allowed there."""
+        places = _names(folders)
+        return tuple(
+            rule.grant for rule in self.all() if rule.folders == places and rule.decision == "allow"
+        )
+
+    def add(
+        self, grant: str, folders: Sequence[Path], decision: Literal["allow", "reject"]
+    ) -> None:
+        """Write a rule down; the newest for a grant holds.
+
+        Errors: ``SettingsError`` when it cannot be written down.
+        """
+        new = Rule(grant=grant, folders=_names(folders), decision=decision)
+        kept = (one for one in self.all() if (one.grant, one.folders) != (new.grant, new.folders))
+        self._write((*kept, new))
+
+    def forget(self, rule: Rule) -> None:
+        """Take a rule back.
+
+        Errors: ``SettingsError`` when that cannot be written down.
+        """
+        self._write(tuple(one for one in self.all() if one != rule))
+
+    def _write(self, rules: tuple[Rule, ...]) -> None:
+        try:
+            self.file.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            # Readers see the old list or the new one, never a half.
+            handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".rules-")
+            with os.fdopen(handle, "wb") as file:
+                file.write(_RULES.dump_json(rules, indent=2) + b"\n")
+                os.fchmod(file.fileno(), _FILE_MODE)
+            Path(name).replace(self.file)
+        except OSError as error:
+            raise SettingsError(
+                f"The rules could not be written to {self.file}: {error.strerror}. "
+                "Make that folder writable and try again."
+            ) from error
+
+
+def _names(folders: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(sorted(str(folder.resolve()) for folder in folders))

@@ -1,0 +1,62 @@
+"""Rules that hold for good: written down once, told apart by folder, taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain.errors import SettingsError
+from agent_ls.safety.rules import SavedRules
+
+
+def check(rules: SavedRules, grant: str, folders: list[Path], expected: str | None) -> None:
+    assert rules.decision(grant, folders) == expected
+
+
+def test_a_rule_holds_for_its_grant_and_folders_alone(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    rules = SavedRules(tmp_path / "data" / "rules.json")
+    check(rules, "edit", [one], None)
+    rules.add("edit", [one], "allow")
+    rules.add("run_command:make", [one, two], "reject")
+    for grant, folders, expected in (
+        ("edit", [one], "allow"),
+        ("edit", [two], None),
+        ("edit", [one, two], None),
+        ("edit_file", [one], None),
+        ("run_command:make", [two, one], "reject"),
+        ("run_command:make", [one], None),
+    ):
+        check(SavedRules(rules.file), grant, folders, expected)
+    assert rules.granted([one]) == ("edit",)
+    assert rules.granted([one, two]) == ()
+
+
+def test_the_newest_rule_for_a_grant_holds_and_can_be_taken_back(tmp_path: Path) -> None:
+    rules = SavedRules(tmp_path / "rules.json")
+    rules.add("edit", [tmp_path], "allow")
+    rules.add("edit", [tmp_path], "reject")
+    check(rules, "edit", [tmp_path], "reject")
+    (rule,) = rules.all()
+    rules.forget(rule)
+    check(rules, "edit", [tmp_path], None)
+
+
+@pytest.mark.parametrize("text", ["", "{", '[{"grant": "edit"}]', '{"grant": 1}', "[1]"])
+def test_a_damaged_file_allows_nothing(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(text)
+    check(SavedRules(file), "edit", [tmp_path], None)
+
+
+def test_only_the_user_may_read_the_rules(tmp_path: Path) -> None:
+    rules = SavedRules(tmp_path / "rules.json")
+    rules.add("edit", [tmp_path], "allow")
+    assert rules.file.stat().st_mode & 0o077 == 0
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match="could not be written"):
+        SavedRules(tmp_path / "file" / "rules.json").add("edit", [tmp_path], "allow")
