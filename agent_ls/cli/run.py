@@ -88,6 +88,10 @@ def resume(arguments: argparse.Namespace) -> int:
                     "no session of this folder was cut off, so there is none to resume"
                 )
             session_id = cut_off[0].session_id
+        else:
+            ends = [one.session_id for one in await sessions.list()]
+            meant = [one for one in ends if one.endswith(session_id)]
+            session_id = meant[0] if len(meant) == 1 else session_id
         session = await sessions.open(session_id)
         _follow(session, arguments)
         if not session.resume():

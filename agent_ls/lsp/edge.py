@@ -188,6 +188,12 @@ class Edge:
             session.resume()
         return session
 
+    async def fork(self, session_id: str, turn: str | None = None) -> Session:
+        """Branch a session off after a turn; the branch becomes the current one."""
+        await self._settled()
+        session = await self.sessions.fork(session_id, turn=turn)
+        return self.faces.attach(session, is_current=True)
+
     async def _settled(self) -> None:
         """Wait until no other settings are being taken over, and look which folders there are."""
         async with self._reloading:

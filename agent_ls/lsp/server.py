@@ -75,6 +75,7 @@ COMMANDS: Final[dict[str, str]] = {
     "agent-ls.session.list": "commands_session.list_sessions",
     "agent-ls.session.new": "commands_session.new",
     "agent-ls.session.resume": "commands_session.resume",
+    "agent-ls.session.fork": "commands_session.fork",
     "agent-ls.mode": "commands_session.mode",
     "agent-ls.model": "commands_session.model",
     "agent-ls.trust": "commands_session.trust",

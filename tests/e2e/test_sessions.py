@@ -123,3 +123,32 @@ async def test_of_two_servers_on_one_store_only_one_writes_a_session(tmp_path: P
             "the end of the resumed turn",
         )
     await check(tmp_path, sessions=1)
+
+
+async def test_a_branch_becomes_the_current_session(tmp_path: Path) -> None:
+    scenario = "".join(f'[[answer]]\ntext = "{one}"\n' for one in ("One.", "Two.", "Three."))
+    async with ScriptedModel(scenario) as model, server(tmp_path, model) as editor:
+        await editor.open("a.py")
+
+        async def say(words: str) -> str:
+            editor.shown.progress.clear()
+            answer = await editor.execute("agent-ls.prompt", words)
+            await editor.until(
+                lambda: (
+                    [v for vs in editor.shown.progress.values() for v in vs if v["kind"] == "end"]
+                    or None
+                ),
+                30,
+                "the turn's end",
+            )
+            return str(answer["sessionId"])
+
+        source = await say("First")
+        assert await say("Second") == source
+        branch = await editor.execute("agent-ls.session.fork", source, 1)
+        assert await say("Third") == branch != source
+        texts = [str(one["content"]) for one in model.requests[-1].messages]
+        assert any("One." in text for text in texts)
+        assert not any("Two." in text for text in texts)
+        with pytest.raises(ServerError, match="no turn 9"):
+            await editor.execute("agent-ls.session.fork", source, 9)

@@ -41,6 +41,18 @@ async def resume(edge: Edge, session_id: Any = None) -> str:
     return (await edge.resume(session_id)).id
 
 
+async def fork(edge: Edge, session_id: Any = None, turn: Any = None) -> str:
+    """Begin a session that knows what another one knew after a turn, and make it the current one.
+
+    By default the current session, after its newest turn that is over; a turn is an id or a
+    number from 1.
+    """
+    if not isinstance(session_id, str):
+        session_id = (await edge.session()).id
+    named = None if turn is None else str(turn)
+    return (await edge.fork(session_id, named)).id
+
+
 async def mode(edge: Edge, name: Any = None) -> str:
     """Switch the permission mode."""
     if name not in list(Mode):

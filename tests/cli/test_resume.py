@@ -1,0 +1,104 @@
+"""``resume`` as a real process: a run that was killed goes on without an editor."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_ls.providers.scripted import ScriptedModel
+
+_LIMIT_S = 60.0
+SCENARIO = """
+[[answer]]
+[[answer.call]]
+tool = "run_command"
+arguments = { command = "echo once >> marks.ran" }
+
+[[answer]]
+hang = "before"
+
+[[answer]]
+text = "It ran once."
+[answer.expect]
+contains = ["Exit code 0"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    place.mkdir()
+    return place
+
+
+async def begin(
+    folder: Path, model: ScriptedModel, command: str, *words: str
+) -> asyncio.subprocess.Process:
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder.parent),
+        "AGENT_LS_API_BASE": model.base_url,
+        "AGENT_LS_MODEL": "openai/scripted",
+    }
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agent_ls", command, *words, "--workspace", str(folder)),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=env,
+        start_new_session=True,
+    )
+
+
+async def check(folder: Path, model: ScriptedModel, *words: str) -> tuple[int | None, str, str]:
+    """Resume; return code, output and errors."""
+    process = await begin(folder, model, "resume", *words)
+    async with asyncio.timeout(_LIMIT_S):
+        out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()
+
+
+async def kill_in_the_middle(folder: Path, model: ScriptedModel) -> None:
+    process = await begin(folder, model, "run", "Do it once.", "--mode", "auto")
+    await model.wait_for_requests(2)
+    process.kill()
+    await process.communicate()
+    assert (folder / "marks.ran").read_text() == "once\n"
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["the newest", "by the end of its id"])
+async def test_a_killed_run_goes_on_and_repeats_nothing(folder: Path, *, named: bool) -> None:
+    async with ScriptedModel(SCENARIO) as model:
+        await kill_in_the_middle(folder, model)
+        words: list[str] = []
+        if named:
+            process = await begin(folder, model, "sessions", "--json")
+            out, _ = await process.communicate()
+            (row,) = json.loads(out)
+            assert row["status"] == "running"
+            words = [row["session_id"][-8:]]
+        code, out, _ = await check(folder, model, "--json", *words)
+        assert code == 0
+        result = json.loads(out)
+        assert (result["stop_reason"], result["output"]) == ("completed", "It ran once.")
+        assert (folder / "marks.ran").read_text() == "once\n"
+        code, _, err = await check(folder, model)
+        assert (code, "none to resume" in err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [((), "no session of this folder was cut off"), (("ses_nowhere",), "there is no session")],
+)
+async def test_what_cannot_be_resumed_is_said(
+    folder: Path, words: tuple[str, ...], says: str
+) -> None:
+    async with ScriptedModel("") as model:
+        code, out, err = await check(folder, model, *words)
+    assert (code, out) == (3, "")
+    assert says in err
