@@ -58,8 +58,9 @@ def _line(step: StepTrace) -> str:
     usage = step.usage
     took = sum(one.duration_ms for one in step.attempts)
     hooks = f", hooks {step.hooks_ms} ms" if step.hooks else ""
+    what = "closing words" if step.is_closing else f"{step.input.messages} messages"
     return (
-        f"  {step.number:>3}  {step.finish or 'open':<12} {step.input.messages} messages, "
+        f"  {step.number:>3}  {step.finish or 'open':<12} {what}, "
         f"in {usage.input_tokens:,} (cached {usage.cache_read_tokens:,}), "
         f"out {usage.output_tokens:,}, ${usage.cost_usd:.4f}, "
         f"model {took} ms, gap {step.gap_ms} ms{hooks}"
@@ -122,6 +123,7 @@ def _step(step: StepTrace) -> dict[str, Any]:
     return {
         "step_id": step.step_id,
         "number": step.number,
+        "is_closing": step.is_closing,
         "started_ms": step.started_ms,
         "duration_ms": step.duration_ms,
         "gap_ms": step.gap_ms,

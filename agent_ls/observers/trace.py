@@ -164,6 +164,8 @@ class StepTrace(Span):
     text: str = ""
     reasoning: str = ""
     is_answered: bool = False
+    is_closing: bool = False
+    """The last words that a turn is asked for; no step that counts towards a limit."""
     is_partial: bool = False
     gap_ms: int = 0
     """From the end of the step before to this request: the machine's own time."""

@@ -124,8 +124,9 @@ class Tracing:
             case ev.Answered():
                 step = self._step
                 if step is not None:
-                    step.text, step.reasoning = event.message.text, event.message.reasoning
-                    step.is_answered, step.is_partial = True, event.is_partial
+                    if event.origin == "model":
+                        step.text, step.reasoning = event.message.text, event.message.reasoning
+                        step.is_answered, step.is_partial = True, event.is_partial
                     step.ended_ms = at_ms
                     for call in event.message.calls:
                         self._planned(call)
@@ -164,7 +165,26 @@ class Tracing:
         step.ended_ms = max([*ends, step.ended_ms or 0]) or at_ms
         self._step_ended_ms = step.ended_ms
 
+    @property
+    def _is_closing(self) -> bool:
+        phases = self._turn.phases if self._turn else []
+        return bool(phases) and phases[-1].phase == Phase.CLOSE and phases[-1].ended_ms is None
+
+    def _begin_closing(self, event: ev.AttemptFinished, at_ms: int) -> None:
+        """Let the turn's last words stand by themselves, behind the steps."""
+        if self._turn is None or (self._step is not None and self._step.is_closing):
+            return
+        self._end_step(at_ms)
+        number = self._turn.steps[-1].number + 1 if self._turn.steps else 1
+        self._step = tr.StepTrace(
+            at_ms - event.duration_ms, step_id=event.step_id, number=number, is_closing=True
+        )
+        self._step.input.text_only = True
+        self._turn.items.append(self._step)
+
     def _attempt(self, event: ev.AttemptFinished, at_ms: int) -> None:
+        if self._is_closing:
+            self._begin_closing(event, at_ms)
         if self._step is None:
             return
         attempt = tr.AttemptTrace(

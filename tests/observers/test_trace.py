@@ -9,8 +9,10 @@ import pytest
 from agent_ls.cli.trace import lines, rows
 from agent_ls.domain import events as ev
 from agent_ls.domain.agents import AgentReport
-from agent_ls.domain.model_io import ModelRole
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.model_io import FinishReason, ModelRole
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.trace import SessionTrace
@@ -78,6 +80,22 @@ def test_a_turn_that_was_cut_off_has_no_end() -> None:
     (turn,) = check(journal).turns
     assert (turn.status, turn.ended_ms, turn.duration_ms) == ("running", None, 0)
     assert [one.outcome for one in turn.calls] == ["open"]
+
+
+def test_the_last_words_of_a_turn_that_is_closed_are_no_step() -> None:
+    journal = begun()
+    asked(journal, 1, text="Looking.")
+    journal.add(1, ev.Moved(to=Phase.CLOSE, stop=StopReason.MAX_STEPS, why="One is enough."))
+    journal.add(
+        700,
+        ev.AttemptFinished(step_id="stp_1", finish=FinishReason.STOP, duration_ms=600),
+        ev.Answered(step_id="stp_1", message=AssistantMessage(text="So far.")),
+    )
+    ended(journal)
+    step, closing = check(journal).turns[0].steps
+    assert (step.text, step.is_closing, len(step.attempts)) == ("Looking.", False, 1)
+    assert (closing.text, closing.is_closing, closing.number) == ("So far.", True, 2)
+    assert closing.attempts[0].duration_ms == 600
 
 
 def test_what_is_done_on_the_side_counts() -> None:

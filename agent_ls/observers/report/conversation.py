@@ -101,7 +101,8 @@ def _meta(step: StepTrace) -> Html:
         f"{tokens(usage.output_tokens)} out",
         money(usage.cost_usd) if usage.cost_usd else "",
         counted(len(step.attempts), "attempt") if len(step.attempts) > 1 else "",
-        "text only" if step.input.text_only else "",
+        "closing words" if step.is_closing else "",
+        "text only" if step.input.text_only and not step.is_closing else "",
     ]
     odd = step.finish if step.finish and step.finish not in _EXPECTED else ""
     return tag(

@@ -89,7 +89,7 @@ def _summary(session: SessionTrace, title: str) -> Html:
     worked = sum(turn.duration_ms for turn in turns)
     tiles = (
         ("Time", duration(worked), f"{duration(waited)} of it waiting for you" if waited else ""),
-        ("Steps", f"{sum(len(turn.steps) for turn in turns):,}",
+        ("Steps", f"{sum(not step.is_closing for turn in turns for step in turn.steps):,}",
          counted(len(turns), "turn") if len(turns) > 1 else ""),
         ("Tool calls", f"{len(calls):,}", f"{failed} failed" if failed else "none failed"),
         ("Tokens in", tokens(usage.input_tokens), share),
