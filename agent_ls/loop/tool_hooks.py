@@ -8,6 +8,7 @@ and what always asks still asks.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -117,7 +118,11 @@ def _with_arguments(
     """Return the call with a hook's arguments; they are validated like the model's."""
     text = json.dumps(arguments, ensure_ascii=False)
     call = planned.call.model_copy(update={"arguments_json": text})
-    return plan_call(call, turn.kit.tools, ())
+    found = plan_call(call, turn.kit.tools, ())
+    if isinstance(found, PlannedCall) and found.goes_to is None:
+        # Where the result goes is the model's matter.
+        return replace(found, goes_to=planned.goes_to)
+    return found
 
 
 def _told(planned: PlannedCall, view: TurnView) -> dict[str, JsonValue]:

@@ -17,6 +17,7 @@ from agent_ls.loop.ports import Approver, Clock
 from agent_ls.loop.recorder import Recorder
 
 _MAX_CHARS = 160
+_GRANTS = (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)
 
 
 class ChildApprover:
@@ -47,7 +48,8 @@ class ChildApprover:
         await self._recorder.emit(e.ApprovalRequested(request=request))
         with self._measured():
             answer = await self._parent.approve(told)
-        is_grant = answer.choice is ApprovalChoice.ALLOW_SESSION
+        is_broad = ApprovalChoice.ALLOW_SESSION in request.choices
+        is_grant = is_broad and answer.choice in _GRANTS
         await self._recorder.emit(
             e.ApprovalResolved(
                 approval_id=request.id,
