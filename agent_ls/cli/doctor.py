@@ -17,8 +17,10 @@ from agent_ls import __version__, catalogue
 from agent_ls.assembly import open_disk_workspace
 from agent_ls.cli.options import command_line_settings
 from agent_ls.domain.errors import AgentLsError, ProviderError
+from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.model_io import ModelRequest
+from agent_ls.session.agent_kinds import BUILT_IN, found_kinds
 from agent_ls.settings import LoadedSettings, Settings, load_settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
 
@@ -59,6 +61,7 @@ async def _all(arguments: argparse.Namespace, folder: Path) -> list[Finding]:
     found.append(await _store(loaded.settings))
     found += await _checkers(loaded.settings, folder)
     found.append(_ripgrep())
+    found += _own_parts(loaded.settings, folder)
     return found
 
 
@@ -137,6 +140,22 @@ async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
         state = "note" if problem else "ok"
         found.append(Finding(state, checker.name, problem or "works"))
     return found
+
+
+def _own_parts(settings: Settings, folder: Path) -> list[Finding]:
+    """Name the hooks and the kinds of sub-agents that the person has added."""
+    hooks = [
+        f"{hook.name} ({point})"
+        for point in map(str, HookPoint)
+        for hook in getattr(settings.hooks, point)
+    ]
+    found = [Finding("ok", "hooks", ", ".join(hooks))] if hooks else []
+    kinds, problems = found_kinds(
+        user_file().parent / "agents", open_disk_workspace([folder]).roots
+    )
+    if own := [name for name in kinds if name not in {kind.name for kind in BUILT_IN}]:
+        found.append(Finding("ok", "sub-agents", ", ".join(own)))
+    return found + [Finding("wrong", "sub-agents", problem) for problem in problems]
 
 
 def _ripgrep() -> Finding:

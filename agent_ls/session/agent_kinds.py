@@ -55,7 +55,18 @@ BUILT_IN: tuple[AgentKind, ...] = (
 
 def agent_kinds(user_folder: Path, roots: Iterable[Root] = ()) -> dict[str, AgentKind]:
     """Return all kinds by name; the user's come after ours and a trusted folder's last."""
+    kinds, problems = found_kinds(user_folder, roots)
+    for problem in problems:
+        _log.warning("%s", problem)
+    return kinds
+
+
+def found_kinds(
+    user_folder: Path, roots: Iterable[Root] = ()
+) -> tuple[dict[str, AgentKind], list[str]]:
+    """Return the kinds, and for a person which files describe none and why."""
     kinds = {kind.name: kind for kind in BUILT_IN}
+    problems: list[str] = []
     folders = [user_folder]
     folders += [root.path / ".agent-ls" / "agents" for root in roots if root.is_trusted]
     for folder in folders:
@@ -63,10 +74,10 @@ def agent_kinds(user_folder: Path, roots: Iterable[Root] = ()) -> dict[str, Agen
             try:
                 kind = _kind_in(path)
             except (OSError, ValueError) as error:
-                _log.warning("the sub-agent in %s cannot be used: %s", path, error)
+                problems.append(f"The sub-agent in {path} cannot be used: {error}.")
                 continue
             kinds[kind.name] = kind
-    return kinds
+    return kinds, problems
 
 
 def own_kinds(kinds: Mapping[str, AgentKind]) -> str:
