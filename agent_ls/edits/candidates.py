@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
 from agent_ls.edits.lines import split_lines
+from agent_ls.edits.requests import Candidate
 
 _MIN_LINE_SCORE = 60.0
 _MIN_WINDOW_SCORE = 50.0
 _MAX_KEYS = 3
 _MAX_LIKE = 8
 _MAX_SCORED_CHARS = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A window of the text that is like the wanted one."""
-
-    line: int
-    """1-based."""
-    lines: list[str]
-    score: float
-    """0 to 100."""
 
 
 def nearest(text: str, wanted: str, limit: int = 3) -> list[Candidate]:

@@ -5,11 +5,12 @@ Pure. Spans never end inside a CRLF, and new lines take their neighbours' line e
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from difflib import SequenceMatcher
+from collections.abc import Callable, Sequence
+
+from rapidfuzz.distance import Indel
 
 from agent_ls.domain.edits import Replacement
-from agent_ls.edits.lines import FlatText
+from agent_ls.edits.lines import FlatText, flattened
 
 _MAX_COMPARED_LINES = 2_000
 """More changed lines than this are replaced as one block."""
@@ -22,7 +23,10 @@ def replacements_between(before: str, after: str) -> tuple[Replacement, ...]:
     end stays as it was.
     """
     flat = FlatText(before)
-    return tuple(in_source(flat, *one) for one in changes(flat.text, after.replace("\r\n", "\n")))
+    # A CR alone is a line end where the file has such, and else a character like any other.
+    alone = "\r" in before.replace("\r\n", "")
+    goal = flattened(after, alone=alone)
+    return tuple(in_source(flat, *one) for one in changes(flat.text, goal))
 
 
 def in_source(flat: FlatText, start: int, end: int, text: str) -> Replacement:
@@ -36,7 +40,7 @@ def in_source(flat: FlatText, start: int, end: int, text: str) -> Replacement:
 
 
 def changes(before: str, after: str, shift: int = 0) -> list[tuple[int, int, str]]:
-    """Return start, end and new text of what differs, in order; texts without CRLF."""
+    """Return start, end and new text of what differs, in order; texts with LF alone."""
     start, old, new = _trimmed(before, after)
     if not old or not new:
         return [(shift + start, shift + start + len(old), new)] if old or new else []
@@ -52,8 +56,7 @@ def changes(before: str, after: str, shift: int = 0) -> list[tuple[int, int, str
     offsets = [0]
     for line in old_lines:
         offsets.append(offsets[-1] + len(line))
-    matcher = SequenceMatcher(None, old_lines, new_lines, autojunk=False)
-    for kind, low, high, new_low, new_high in matcher.get_opcodes():
+    for kind, low, high, new_low, new_high in blocks(old_lines, new_lines):
         if kind == "equal":
             continue
         first, was, now = _trimmed(
@@ -61,6 +64,22 @@ def changes(before: str, after: str, shift: int = 0) -> list[tuple[int, int, str
         )
         begin = at + offsets[low] + first
         found.append((begin, begin + len(was), now))
+    return found
+
+
+def blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """Return what is equal and what is replaced, in order; what lies side by side is one block.
+
+    Shape: kind, then the bounds in ``old`` and in ``new``.
+    """
+    found: list[tuple[str, int, int, int, int]] = []
+    for op in Indel.opcodes(old, new):
+        kind = "equal" if op.tag == "equal" else "replace"
+        if found and found[-1][0] == kind:
+            _, low, _, new_low, _ = found.pop()
+            found.append((kind, low, op.src_end, new_low, op.dest_end))
+        else:
+            found.append((kind, op.src_start, op.src_end, op.dest_start, op.dest_end))
     return found
 
 

@@ -12,7 +12,8 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
-from agent_ls.edits.exact import Refused, Wish, place
+from agent_ls.edits.requests import Refused, Wish
+from agent_ls.edits.search_replace import place
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput

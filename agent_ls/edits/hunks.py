@@ -1,0 +1,195 @@
+"""The hunks of a diff put into one text: all of them, or none.
+
+Owns what the format adds to a hunk's own lines: anchors, order, and line numbers as hints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent_ls.domain.edits import Replacement
+from agent_ls.edits import elisions
+from agent_ls.edits.keys import stripped
+from agent_ls.edits.lines import FlatText
+from agent_ls.edits.locate import Ground, Place, places
+from agent_ls.edits.placing import find, missing, nearest_to, put
+from agent_ls.edits.readings import readings
+from agent_ls.edits.refusing import ambiguous
+from agent_ls.edits.requests import Hunk, HunkLine, Refused
+from agent_ls.edits.spans import Span, joined, of_blocks
+from agent_ls.edits.weave import Block
+
+_REACH = 3
+"""A model's line numbers break a tie only when they are as good as right."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """One hunk and where it may go."""
+
+    hunk: Hunk
+    number: int
+    places: list[Place]
+
+
+def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | Refused:
+    """Return the sorted replacements that carry out all hunks, or why none is carried out."""
+    flat = FlatText(text)
+    ground = Ground(flat.text)
+    spans: list[Span] = []
+    searches: list[_Search] = []
+    for number, hunk in enumerate(hunks, 1):
+        if not any(stripped(line) for line in hunk.old):
+            bare = _without_old(ground, hunk, number)
+            if isinstance(bare, Refused):
+                return _numbered(bare, number, len(hunks))
+            spans += bare
+            continue
+        found = _searched(ground, hunk, number)
+        if isinstance(found, Refused):
+            return _numbered(found, number, len(hunks))
+        searches.append(found)
+    for search in searches:
+        chosen = _chosen(ground, search, searches)
+        blocks = chosen if isinstance(chosen, Refused) else put(ground, search.hunk, chosen)
+        if isinstance(blocks, Refused):
+            return _numbered(blocks, search.number, len(hunks))
+        spans += _ended(ground, search.hunk, of_blocks(ground, blocks, search.number))
+    return joined(flat, spans)
+
+
+def _numbered(refused: Refused, number: int, count: int) -> Refused:
+    which = f"Hunk {number} of {count}: " if count > 1 else ""
+    return replace(refused, reason=which + refused.reason)
+
+
+def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
+    """Return the hunk, read so that its old lines are found, and all its places."""
+    changed = [line.text for line in hunk.lines if line.sign == "+"]
+    known = [line.text for line in hunk.lines if line.sign != "+"]
+    if elisions.added_markers(known, changed, ground.file.flat):
+        return elisions.unclear_marker()
+    if hunk.old == hunk.new:
+        return Refused("The hunk removes and adds the same lines: nothing to change.", "equal")
+    for one in (hunk, *_readings(ground, hunk)):
+        found = places(ground, one.old)
+        if found:
+            narrowed = _anchored(ground, one, found)
+            if isinstance(narrowed, Refused):
+                return narrowed
+            return _Search(one, number, narrowed)
+    spot = missing(ground, hunk)
+    return spot if isinstance(spot, Refused) else _Search(hunk, number, [spot])
+
+
+def _readings(ground: Ground, hunk: Hunk) -> list[Hunk]:
+    """Return the hunk with undone what does not belong into its lines."""
+    old, new = "\n".join(hunk.old), "\n".join(hunk.new)
+    found: list[Hunk] = []
+    for reading in readings(ground.file.flat, old, new):
+        olds, news = iter(reading.old.split("\n")), iter(reading.new.split("\n"))
+        if reading.old.count("\n") != old.count("\n") or reading.new.count("\n") != new.count("\n"):
+            continue
+        lines: list[HunkLine] = []
+        for line in hunk.lines:
+            if line.sign == "+":
+                lines.append(HunkLine("+", next(news)))
+                continue
+            lines.append(HunkLine(line.sign, next(olds)))
+            if line.sign == " ":
+                next(news)
+        found.append(replace(hunk, lines=tuple(lines)))
+    return found
+
+
+def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | Refused:
+    """Return the places that the anchors leave; a hint leaves all unless it leaves one."""
+    if not hunk.anchors:
+        return found
+    tops = _anchor_lines(ground, hunk.anchors)
+    first: dict[int, Place] = {}
+    for top in tops:
+        one = next((place for place in found if place.past > top), None)
+        if one is not None:
+            first[one.first] = one
+    if not hunk.is_anchor_sure:
+        return list(first.values()) if len(first) == 1 and len(tops) == 1 else found
+    if tops and not first:
+        return Refused(
+            f"The lines are in the file at line {found[0].first + 1}, but not after the anchor "
+            f"{hunk.anchors[-1]!r}. Give the anchor that stands before them, or none.",
+            "ambiguous",
+        )
+    return list(first.values()) or found
+
+
+def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> list[int]:
+    """Return the numbers of the lines that the last anchor may be."""
+    low = [-1]
+    for anchor in anchors:
+        want = stripped(anchor)
+        lines = [stripped(line) for line in ground.file.lines]
+        exact = [n for n, line in enumerate(lines) if line == want]
+        hits = exact or [n for n, line in enumerate(lines) if want and line.startswith(want)]
+        after = [n for n in hits if n > min(low)]
+        if not after:
+            return []
+        low = after
+    return low
+
+
+def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Place | Refused:
+    """Return the one place of a hunk, with what the other hunks say about it."""
+    known = search.places
+    if len(known) > 1:
+        known = _in_order(search, searches)
+    if len(known) < 2 or search.hunk.at_end:
+        return find(ground, search.hunk, known or search.places)
+    lines = [one.first + 1 for one in known]
+    number = nearest_to(lines, search.hunk.line, _REACH)
+    if number is None:
+        return ambiguous(ground, search.hunk.old, [one.first for one in known], search.hunk.line)
+    return known[number]
+
+
+def _in_order(search: _Search, searches: Sequence[_Search]) -> list[Place]:
+    """Return the places between the neighbours whose own place is certain."""
+    sure = [one for one in searches if len(one.places) == 1]
+    firsts = [one.places[0].first for one in sure]
+    if firsts != sorted(firsts):
+        return search.places
+    low = max((one.places[0].past for one in sure if one.number < search.number), default=0)
+    high = min((one.places[0].first for one in sure if one.number > search.number), default=None)
+    return [one for one in search.places if one.first >= low and (high is None or one.past <= high)]
+
+
+def _without_old(ground: Ground, hunk: Hunk, number: int) -> list[Span] | Refused:
+    """Return the addition of a hunk that names no line to stand beside."""
+    new = [line.text for line in hunk.lines if line.sign == "+"]
+    count = len(ground.file.lines)
+    if not ground.file.flat.strip("\ufeff \t\n"):
+        return of_blocks(ground, [Block(0, count, new)], number)
+    if hunk.at_end and not hunk.anchors:
+        return of_blocks(ground, [Block(count, count, new)], number)
+    tops = _anchor_lines(ground, hunk.anchors) if hunk.is_anchor_sure and hunk.anchors else []
+    if len(tops) == 1 and not hunk.at_end and new:
+        return of_blocks(ground, [Block(tops[0] + 1, tops[0] + 1, new)], number)
+    return Refused(
+        "The hunk has no line of the file in it, so it is not certain where it goes. Add some "
+        "unchanged lines around it.",
+        "blank",
+    )
+
+
+def _ended(ground: Ground, hunk: Hunk, spans: list[Span]) -> list[Span]:
+    """Return the spans with what the diff says about the file's last line end."""
+    end = len(ground.file.flat)
+    if hunk.final_end is None or hunk.final_end == ground.file.has_final_end or not spans:
+        return spans
+    last = spans[-1]
+    if hunk.final_end:
+        return [*spans[:-1], replace(last, text=last.text + "\n")] if last.end == end else spans
+    if last.end == end:
+        return [*spans[:-1], replace(last, text=last.text.removesuffix("\n"))]
+    return [*spans, Span(end - 1, end, "", last.number)] if last.end == end - 1 else spans

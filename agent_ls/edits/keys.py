@@ -1,0 +1,142 @@
+"""When two lines say the same: the drift in characters that may be bridged, and the way back.
+
+Owns which characters count as equal. White space at the ends of lines is for those who compare.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from rapidfuzz.distance import Indel
+
+Key = Callable[[str], str]
+
+_QUOTES = {
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
+}
+_DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
+_BLANKS = dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f", " ")
+_GROUPS = (_QUOTES, _DASHES, _BLANKS)
+"""Who writes one of a group so writes all of them so."""
+_PLAIN = {
+    **_QUOTES, **_DASHES, **_BLANKS, "\u2026": "...", **dict.fromkeys("\ufeff\u200b", ""),
+}  # fmt: skip
+_TABLE = str.maketrans(_PLAIN)
+
+
+def trimmed(line: str) -> str:
+    """Return what counts when trailing blanks do not."""
+    return line.rstrip(" \t\x0c")
+
+
+def stripped(line: str) -> str:
+    """Return what counts when indentation does not either."""
+    return line.strip(" \t\x0c")
+
+
+def folded(line: str) -> str:
+    """Return what counts when normal form and typographic characters do not either."""
+    bare = stripped(line)
+    if bare.isascii():
+        return bare
+    return stripped(unicodedata.normalize("NFC", bare).translate(_TABLE))
+
+
+def units(text: str) -> list[tuple[str, str]]:
+    """Return each piece of the text with what it counts as.
+
+    Shape: the pieces joined are the text; a base character and its accents are one piece.
+    """
+    pieces: list[str] = []
+    for char in text:
+        if pieces and unicodedata.combining(char):
+            pieces[-1] += char
+        else:
+            pieces.append(char)
+    return [
+        (unicodedata.normalize("NFC", piece).translate(_TABLE) if not piece.isascii() else piece,
+         piece)
+        for piece in pieces
+    ]  # fmt: skip
+
+
+def carried(old: str, new: str, there: str, table: dict[str, str]) -> str:
+    """Return ``new`` with the characters of ``there`` where it only repeats ``old``.
+
+    ``old`` and ``there`` say the same in other characters; what the edit does not touch keeps
+    the file's, and what it adds is converted by the table.
+    """
+    if old == there:
+        return new
+    olds, theres, news = units(old), units(there), units(new)
+    source = _pairs(olds, theres)
+    if source is None:
+        return new
+    parts: list[str] = []
+    for op in Indel.opcodes([key for key, _ in olds], [key for key, _ in news]):
+        if op.tag == "equal":
+            parts += [
+                source[at] if olds[at][1] == piece else piece
+                for at, (_, piece) in zip(
+                    range(op.src_start, op.src_end), news[op.dest_start : op.dest_end], strict=True
+                )
+            ]
+        elif op.tag in ("insert", "replace"):
+            parts += [table.get(piece, piece) for _, piece in news[op.dest_start : op.dest_end]]
+    return "".join(parts)
+
+
+def conversions(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return which characters the old lines have where the file has plainer or other ones.
+
+    Shape: only what may be undone in new text too: never plain to typographic.
+    """
+    found: dict[str, str] = {}
+    for old, there in pairs:
+        if old != there and not old.isascii():
+            olds, theres = units(old), units(there)
+            source = _pairs(olds, theres)
+            if source is not None:
+                found |= _conversion(olds, theres, source)
+    for group in _GROUPS:
+        if any(group.get(piece) == there for piece, there in found.items()):
+            found = {**group, **found}
+    return found
+
+
+def converted(line: str, table: dict[str, str]) -> str:
+    """Return the line with the pieces of the table replaced."""
+    if not table or line.isascii():
+        return line
+    return "".join(table.get(piece, piece) for _, piece in units(line))
+
+
+def _pairs(olds: list[tuple[str, str]], theres: list[tuple[str, str]]) -> list[str] | None:
+    """Return for each old piece the file's piece; None when they do not say the same."""
+    if [key for key, _ in olds] == [key for key, _ in theres]:
+        return [piece for _, piece in theres]
+    # An ellipsis is three dots: pieces of other lengths, matched by what they add up to.
+    keys = [key for key, _ in theres]
+    found: list[str] = []
+    at = 0
+    for key, _ in olds:
+        start, have = at, ""
+        while len(have) < len(key) and at < len(keys):
+            have += keys[at]
+            at += 1
+        if have != key:
+            return None
+        found.append("".join(piece for _, piece in theres[start:at]))
+    return found if at == len(keys) else None
+
+
+def _conversion(
+    olds: list[tuple[str, str]], theres: list[tuple[str, str]], source: list[str]
+) -> dict[str, str]:
+    return {
+        piece: there
+        for (_, piece), there in zip(olds, source, strict=True)
+        if piece != there and not piece.isascii()
+    }

@@ -1,0 +1,158 @@
+"""Where the old lines of a hunk stand: every place that is equally good, strictest reading first.
+
+Owns the comparison of whole lines without blank lines; never ranks by likeness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from agent_ls.edits.indents import Style, indent_of, learned, style_of
+from agent_ls.edits.keys import Key, folded, stripped, trimmed
+from agent_ls.edits.lines import FileLines
+
+MAX_PLACES = 1_000
+_LEVELS: tuple[Key, ...] = (trimmed, stripped, folded)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which line of the file each old line is."""
+
+    at: tuple[int | None, ...]
+    """None for a line that the file does not have: a blank one, or context that changed."""
+    first: int
+    """First file line that is one of the old lines."""
+    past: int
+    is_same_layout: bool = True
+    """Blank lines agree too."""
+
+
+class Keyed:
+    """The file's lines that are not blank, as one level of strictness sees them."""
+
+    def __init__(self, lines: list[str], key: Key) -> None:
+        """Read the lines once."""
+        self._ids: dict[str, int] = {}
+        self.numbers: list[int] = []
+        chars: list[str] = []
+        ids = self._ids
+        for number, line in enumerate(lines):
+            name = key(line)
+            if name:
+                self.numbers.append(number)
+                chars.append(chr(ids.setdefault(name, len(ids)) & 0x10FFFF))
+        self.text = "".join(chars)
+        self.key = key
+
+    def encoded(self, names: list[str]) -> str | None:
+        """Return the names as the file's; None when one of them is nowhere in it."""
+        ids = [self._ids.get(name) for name in names]
+        return (
+            None if None in ids else "".join(chr(one & 0x10FFFF) for one in ids if one is not None)
+        )
+
+    def number_of(self, name: str) -> str | None:
+        """Return what stands for the line in ``text``."""
+        one = self._ids.get(name)
+        return None if one is None else chr(one & 0x10FFFF)
+
+
+class Ground:
+    """The file that hunks are placed in, with what is looked up once for all of them."""
+
+    def __init__(self, flat: str) -> None:
+        """Read the text once."""
+        self.file = FileLines(flat)
+        self._keyed: dict[Key, Keyed] = {}
+
+    def keyed(self, key: Key) -> Keyed:
+        """Return the lines as a level sees them."""
+        if key not in self._keyed:
+            self._keyed[key] = Keyed(self.file.lines, key)
+        return self._keyed[key]
+
+    @cached_property
+    def blanks(self) -> frozenset[int]:
+        """Return the numbers of the blank lines."""
+        return frozenset(
+            number for number, line in enumerate(self.file.lines) if not stripped(line)
+        )
+
+    @cached_property
+    def style(self) -> Style:
+        """Return how the file is indented."""
+        return style_of(self.file.lines)
+
+
+def places(ground: Ground, old: list[str]) -> list[Place]:
+    """Return all places of the strictest reading that finds any; none for blank lines."""
+    solid = [number for number, line in enumerate(old) if stripped(line)]
+    if not solid:
+        return []
+    for key in _LEVELS:
+        found = _at_level(ground, old, solid, key)
+        if len(found) > 1:
+            found = [one for one in found if one.is_same_layout] or found
+        if len(found) > 1 and key is not trimmed:
+            found = [one for one in found if _is_regular(ground, old, one)] or found
+        if found:
+            return found
+    return []
+
+
+def _at_level(ground: Ground, old: list[str], solid: list[int], key: Key) -> list[Place]:
+    keyed = ground.keyed(key)
+    wanted = keyed.encoded([key(old[number]) for number in solid])
+    if wanted is None:
+        return []
+    found: list[Place] = []
+    at = keyed.text.find(wanted)
+    while at >= 0 and len(found) < MAX_PLACES:
+        numbers = keyed.numbers[at : at + len(wanted)]
+        found.append(aligned(ground, len(old), dict(zip(solid, numbers, strict=True))))
+        at = keyed.text.find(wanted, at + 1)
+    return found
+
+
+def aligned(ground: Ground, count: int, solid: dict[int, int]) -> Place:
+    """Return the place with blank lines paired too, as far as both sides have them.
+
+    Shape: ``solid`` maps numbers of old lines to numbers of file lines, in order.
+    """
+    at: list[int | None] = [solid.get(number) for number in range(count)]
+    known = list(solid.items())
+    is_same = True
+    for (one, here), (other, there) in pairwise(known):
+        # Between neighbours that match there are only blank lines on both sides, or stale ones.
+        free = [line for line in range(here + 1, there) if line in ground.blanks]
+        wanted = other - one - 1
+        is_same = is_same and len(free) == wanted
+        for step, line in zip(range(wanted), free, strict=False):
+            at[one + 1 + step] = line
+    head, top = known[0]
+    for step in range(1, head + 1):
+        is_same = is_same and top - step in ground.blanks
+        if top - step not in ground.blanks:
+            break
+        at[head - step] = top - step
+    tail, bottom = known[-1]
+    for step in range(1, count - tail):
+        if bottom + step not in ground.blanks:
+            is_same = is_same and bottom + step == len(ground.file.lines)
+            break
+        at[tail + step] = bottom + step
+    numbers = [number for number in at if number is not None]
+    return Place(tuple(at), numbers[0], numbers[-1] + 1, is_same)
+
+
+def _is_regular(ground: Ground, old: list[str], place: Place) -> bool:
+    """Tell whether one shift of the indentation explains all lines."""
+    pairs = [
+        (indent_of(line), indent_of(ground.file.lines[number]))
+        for line, number in zip(old, place.at, strict=True)
+        if number is not None and stripped(line)
+    ]
+    return learned(pairs, old, ground.style) is not None

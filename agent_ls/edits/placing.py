@@ -1,0 +1,89 @@
+"""One hunk put into a text: found, chosen among equals, carried out, or refused.
+
+Owns the choice between places: hints break ties and never overrule a text that is unique.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_ls.edits.keys import stripped
+from agent_ls.edits.locate import Ground, Place, places
+from agent_ls.edits.refusing import ambiguous, applied, not_found
+from agent_ls.edits.requests import Hunk, Refused
+from agent_ls.edits.stale import stale_place
+from agent_ls.edits.weave import Block, woven
+
+_HINT_REACH = 20
+_MIN_ADDED_CHARS = 6
+"""Fewer letters than this may stand twice in a row by chance."""
+
+
+def find(ground: Ground, hunk: Hunk, found: Sequence[Place] | None = None) -> Place | Refused:
+    """Return the one place of the hunk, ``found`` being the places already narrowed down."""
+    old = hunk.old
+    known = places(ground, old) if found is None else list(found)
+    if not known:
+        return missing(ground, hunk)
+    if hunk.at_end and len(known) > 1:
+        last = len(ground.file.lines)
+        known = [one for one in known if _is_last(ground, one, last)] or known
+    if len(known) == 1:
+        return known[0]
+    number = nearest_to([one.first + 1 for one in known], hunk.line)
+    if number is None:
+        return ambiguous(ground, old, [one.first for one in known], hunk.line)
+    return known[number]
+
+
+def missing(ground: Ground, hunk: Hunk) -> Place | Refused:
+    """Return the place of a hunk whose old lines are not there as they are, if that is certain."""
+    done = applied_at(ground, hunk)
+    if done is not None:
+        return applied(done)
+    return stale_place(ground, hunk) or not_found(ground, "\n".join(hunk.old))
+
+
+def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
+    """Return the blocks that carry out the hunk at its place."""
+    if is_applied_there(ground, hunk, place):
+        return applied(place.first)
+    return woven(ground, hunk, place)
+
+
+def nearest_to(lines: Sequence[int], hint: int | None, reach: int = _HINT_REACH) -> int | None:
+    """Return which of the lines the hint means; None unless one is clearly nearest."""
+    if hint is None:
+        return None
+    ranked = sorted((abs(line - hint), number) for number, line in enumerate(lines))
+    best, second = ranked[0][0], ranked[1][0]
+    if best > reach or second < 2 * best + 1:
+        return None
+    return ranked[0][1]
+
+
+def applied_at(ground: Ground, hunk: Hunk) -> int | None:
+    """Return the number of the file line where the new lines already stand."""
+    if not _says_something([line.text for line in hunk.lines if line.sign == "+"]):
+        return None
+    found = places(ground, hunk.new)
+    return found[0].first if found else None
+
+
+def is_applied_there(ground: Ground, hunk: Hunk, place: Place) -> bool:
+    """Tell whether an addition already stands where it would go."""
+    if any(line.sign == "-" for line in hunk.lines):
+        return False
+    if not _says_something([line.text for line in hunk.lines if line.sign == "+"]):
+        return False
+    return any(
+        one.first <= place.first and one.past >= place.past for one in places(ground, hunk.new)
+    )
+
+
+def _says_something(lines: Sequence[str]) -> bool:
+    return sum(char.isalnum() for line in lines for char in line) >= _MIN_ADDED_CHARS
+
+
+def _is_last(ground: Ground, place: Place, last: int) -> bool:
+    return all(not stripped(line) for line in ground.file.lines[place.past : last])

@@ -1,0 +1,90 @@
+"""The plan that a patch makes of the texts of its files: all of it or nothing.
+
+Owns the rules between files. How a patch is written is read in ``unified`` and ``envelope``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agent_ls.domain.edits import Replacement
+from agent_ls.edits.envelope import is_envelope, parse_envelope
+from agent_ls.edits.hunks import place_hunks
+from agent_ls.edits.patches import FilePatch, PatchKind
+from agent_ls.edits.requests import Refused
+from agent_ls.edits.unified import parse_unified
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlan:
+    """What becomes of one file."""
+
+    kind: PatchKind
+    path: str
+    replacements: tuple[Replacement, ...] = ()
+    new_path: str | None = None
+    text: str = ""
+
+
+def parse_patch(text: str) -> tuple[FilePatch, ...] | Refused:
+    """Return what a patch says, in either format, in its order."""
+    return parse_envelope(text) if is_envelope(text) else parse_unified(text)
+
+
+def plan_patch(
+    patch: str | tuple[FilePatch, ...], texts: Mapping[str, str | None]
+) -> tuple[FilePlan, ...] | Refused:
+    """Return the plan of every file of the patch, or why none is changed.
+
+    Shape: ``texts`` holds the newest text of each path that the patch names; None, or no entry,
+    for a file that does not exist.
+    """
+    parsed = parse_patch(patch) if isinstance(patch, str) else patch
+    if isinstance(parsed, Refused):
+        return parsed
+    plans: list[FilePlan] = []
+    for one in _gathered(parsed):
+        plan = _planned(one, texts)
+        if isinstance(plan, Refused):
+            return replace(plan, reason=f"{one.path}: {plan.reason} Nothing was changed.")
+        plans.append(plan)
+    return tuple(plans)
+
+
+def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch]:
+    """Return the patches with those that change one file joined."""
+    found: dict[str, FilePatch] = {}
+    order: list[FilePatch] = []
+    for one in patches:
+        known = found.get(one.path)
+        if known is not None and known.kind == one.kind == "change":
+            order[order.index(known)] = found[one.path] = replace(
+                known, hunks=(*known.hunks, *one.hunks)
+            )
+        else:
+            order.append(one)
+            found[one.path] = one
+    return order
+
+
+def _planned(patch: FilePatch, texts: Mapping[str, str | None]) -> FilePlan | Refused:
+    text = texts.get(patch.path)
+    if patch.kind == "create":
+        if text is not None:
+            return Refused(
+                "the file exists already, so it cannot be added. Update it instead.", "exists"
+            )
+        return FilePlan("create", patch.path, text=patch.text)
+    if text is None:
+        return Refused("there is no such file. Check the path.", "missing")
+    if patch.new_path not in (None, patch.path) and texts.get(patch.new_path or "") is not None:
+        return Refused(f"{patch.new_path} exists already, so it is no place to move to.", "exists")
+    if patch.kind == "delete":
+        return FilePlan("delete", patch.path)
+    if patch.kind == "move" and not patch.hunks:
+        return FilePlan("move", patch.path, new_path=patch.new_path)
+    placed = place_hunks(text, patch.hunks)
+    if isinstance(placed, Refused):
+        return placed
+    return FilePlan(patch.kind, patch.path, placed, patch.new_path)

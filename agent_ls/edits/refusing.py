@@ -1,0 +1,83 @@
+"""The words of a refusal: what was sought, what comes nearest, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from agent_ls.edits.candidates import nearest
+from agent_ls.edits.keys import stripped
+from agent_ls.edits.lines import split_lines
+from agent_ls.edits.locate import MAX_PLACES, Ground
+from agent_ls.edits.requests import Candidate, Refused
+
+_MAX_SHOWN = 5
+_MAX_DIFF_LINES = 16
+_MAX_LINE_CHARS = 160
+
+
+def ambiguous(
+    ground: Ground, old: Sequence[str], firsts: Sequence[int], hint: int | None
+) -> Refused:
+    """Return the refusal of a text that stands in several places, given by line numbers from 0."""
+    lines = ground.file.lines
+    shown = "".join(f"\n{at + 1:>6}: {cut(lines[at])}" for at in firsts[:_MAX_SHOWN])
+    count = f"{len(firsts)}" if len(firsts) < MAX_PLACES else f"at least {MAX_PLACES}"
+    more = f"\n  and {len(firsts) - _MAX_SHOWN} more" if len(firsts) > _MAX_SHOWN else ""
+    told = "" if hint is None else f" Line {hint} does not say which one: none is clearly nearest."
+    return Refused(
+        f"The old text stands {count} times, beginning in these lines:{shown}{more}\n"
+        f"Add surrounding lines until it is unique, or give the line where it begins.{told}",
+        "ambiguous",
+        "\n".join(old),
+        tuple(
+            Candidate(at + 1, list(lines[at : at + len(old)]), 100.0) for at in firsts[:_MAX_SHOWN]
+        ),
+    )
+
+
+def applied(first: int) -> Refused:
+    """Return the refusal of an edit that is there already, at a line from 0."""
+    return Refused(
+        f"The new text is in the file already, at line {first + 1}: the edit seems to be applied "
+        "already. Read the file before going on.",
+        "applied",
+    )
+
+
+def not_found(ground: Ground, old: str) -> Refused:
+    """Return the refusal of a text that is not there."""
+    sought = next((line for line in split_lines(old) if stripped(line)), "")
+    found = nearest(ground.file.flat, old)
+    if not found:
+        return Refused(
+            f"The old text, which begins with {cut(sought.strip())!r}, is not in the file, nor "
+            "anything like it. Read the file again.",
+            "not-found",
+            old,
+        )
+    best, *others = found
+    also = ", ".join(str(other.line) for other in others)
+    return Refused(
+        f"The old text is not in the file. The nearest text begins at line {best.line}"
+        + (f" (others at {also})" if also else "")
+        + f"; {_difference(best, old)}",
+        "not-found",
+        old,
+        tuple(found),
+    )
+
+
+def cut(line: str) -> str:
+    """Return the line, shortened to what a message has room for."""
+    return line if len(line) <= _MAX_LINE_CHARS else line[:_MAX_LINE_CHARS] + "…"
+
+
+def _difference(best: Candidate, old: str) -> str:
+    wanted = split_lines(old)
+    diff = list(difflib.unified_diff(wanted, best.lines, lineterm="", n=1))[2:]
+    shown = "\n".join(cut(line) for line in diff[:_MAX_DIFF_LINES])
+    left = f"\n({len(diff) - _MAX_DIFF_LINES} more)" if len(diff) > _MAX_DIFF_LINES else ""
+    is_blank = [line.split() for line in wanted] == [line.split() for line in best.lines]
+    only = "only white space differs" if is_blank else "it differs so"
+    return f"{only} (- old text, + file):\n{shown}{left}\nUse the file's text exactly."

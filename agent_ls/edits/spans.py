@@ -1,0 +1,49 @@
+"""Changes of one text put together: sorted, apart from each other, and as small as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from agent_ls.domain.edits import Replacement
+from agent_ls.edits.lines import FlatText, LineIndex
+from agent_ls.edits.locate import Ground
+from agent_ls.edits.minimal import changes, in_source
+from agent_ls.edits.requests import Refused
+from agent_ls.edits.weave import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Put ``text`` in place of ``start:end`` of the flat text."""
+
+    start: int
+    end: int
+    text: str
+    number: int
+    """1-based, of the edit that wants it."""
+
+
+def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span]:
+    """Return the spans of blocks of lines."""
+    return [Span(*ground.file.span(one.first, one.past, one.new), number) for one in blocks]
+
+
+def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
+    """Return the replacements of all spans, or why they cannot all be carried out."""
+    ordered = sorted(spans, key=lambda span: (span.start, span.end))
+    for one, other in pairwise(ordered):
+        if other.start < one.end or (one.start, one.end) == (other.start, other.end):
+            line = LineIndex(flat.text).line_of(other.start)
+            who = (
+                f"Edits {one.number} and {other.number} overlap"
+                if one.number != other.number
+                else f"Parts of edit {one.number} overlap"
+            )
+            return Refused(f"{who} at line {line}. Join them into one edit.", "overlap")
+    return tuple(
+        in_source(flat, *change)
+        for span in ordered
+        for change in changes(flat.text[span.start : span.end], span.text, span.start)
+    )

@@ -1,0 +1,327 @@
+"""A hunk carried out at its place: which file lines go, and which lines come, in the file's way.
+
+Owns how new lines are indented and which characters they take; never where the place is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz, process
+
+from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled, roughness, width
+from agent_ls.edits.keys import carried, conversions, converted, stripped
+from agent_ls.edits.locate import Ground, Place
+from agent_ls.edits.requests import Hunk, Refused
+
+_MIN_ALIKE = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Put ``new`` in place of the file lines ``first:past``."""
+
+    first: int
+    past: int
+    new: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One run of removed and added lines, by numbers of old lines."""
+
+    low: int
+    high: int
+    new: list[str]
+    starts_new: bool
+    """The first added line is the first line of the new text."""
+
+
+def changes_of(hunk: Hunk) -> list[_Change]:
+    """Return the runs of the hunk that change something, in order."""
+    found: list[_Change] = []
+    at = low = 0
+    new: list[str] = []
+    is_open = has_new = starts = False
+    for line in hunk.lines:
+        if line.sign == " ":
+            if is_open:
+                found.append(_Change(low, at, new, starts))
+            at, is_open, has_new = at + 1, False, True
+            continue
+        if not is_open:
+            low, new, is_open, starts = at, [], True, not has_new
+        if line.sign == "-":
+            at += 1
+        else:
+            new.append(line.text)
+    if is_open:
+        found.append(_Change(low, at, new, starts))
+    return found
+
+
+def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
+    """Return the blocks that carry out the hunk, in order, or why it is not certain how."""
+    old = hunk.old
+    changes = changes_of(hunk)
+    ranges: list[tuple[int, int]] = []
+    for change in changes:
+        span = _range(ground, old, place, change)
+        if isinstance(span, Refused):
+            return span
+        ranges.append(span)
+    pairs = [
+        (line, ground.file.lines[number])
+        for line, number in zip(old, place.at, strict=True)
+        if number is not None and stripped(line)
+    ]
+    bodies = _in_the_files_characters(ground, old, place, changes, pairs)
+    if isinstance(bodies, Refused):
+        return bodies
+    ways = list(_ways(ground, hunk, pairs, bodies))
+    results: list[list[Block]] = []
+    for way in ways:
+        news = [_indented(way, change, body) for change, body in zip(changes, bodies, strict=True)]
+        if all(new is not None for new in news):
+            blocks = [
+                Block(*span, new) for span, new in zip(ranges, news, strict=True) if new is not None
+            ]
+            if blocks not in results:
+                results.append(blocks)
+    if not results:
+        by_line = _line_for_line(ground, old, place, changes, bodies, ranges)
+        return by_line if by_line is not None else _unclear(ground, place)
+    if len(results) == 1:
+        return results[0]
+    scored = sorted((_roughness(ground, place, blocks), at) for at, blocks in enumerate(results))
+    if scored[0][0] == scored[1][0]:
+        return _unclear(ground, place)
+    return results[scored[0][1]]
+
+
+def _unclear(ground: Ground, place: Place) -> Refused:
+    return Refused(
+        f"The place is found at line {place.first + 1}, but the indentation of the old text "
+        "differs from the file's in a way that leaves open how the new text is to be indented. "
+        "Give complete lines with the file's own indentation.",
+        "indentation",
+    )
+
+
+def _range(
+    ground: Ground, old: list[str], place: Place, change: _Change
+) -> tuple[int, int] | Refused:
+    """Return the file lines that a change replaces; equal bounds for an insertion."""
+    numbers = [place.at[number] for number in range(change.low, change.high)]
+    for number, there in zip(range(change.low, change.high), numbers, strict=True):
+        if there is None and stripped(old[number]):
+            return _changed(place, old[number])
+    there = [number for number in numbers if number is not None]
+    if there:
+        inside = range(there[0], there[-1] + 1)
+        alien = [line for line in inside if line not in there and line not in ground.blanks]
+        if alien:
+            return _changed(place, ground.file.lines[alien[0]])
+        return inside.start, inside.stop
+    return _gap(ground, old, place, change)
+
+
+def _gap(
+    ground: Ground, old: list[str], place: Place, change: _Change
+) -> tuple[int, int] | Refused:
+    """Return where an insertion goes."""
+    before = next((one for one in reversed(place.at[: change.low]) if one is not None), None)
+    after = next((one for one in place.at[change.high :] if one is not None), None)
+    if before is None and after is None:
+        return _changed(place, "")
+    if before is None or after is None:
+        at = after if before is None and after is not None else (before or 0) + 1
+        return at, at
+    alien = [line for line in range(before + 1, after) if line not in ground.blanks]
+    above = _is_solid_side(old[: change.low][::-1], place.at[: change.low][::-1])
+    below = _is_solid_side(old[change.high :], place.at[change.high :])
+    if alien and above == below:
+        return _changed(place, ground.file.lines[alien[0]])
+    at = before + 1 if above or not below else after
+    return at, at
+
+
+def _is_solid_side(old: Sequence[str], at: Sequence[int | None]) -> bool:
+    """Tell whether the nearest line on one side that is not blank is in the file."""
+    for line, there in zip(old, at, strict=True):
+        if stripped(line):
+            return there is not None
+    return False
+
+
+def _changed(place: Place, line: str) -> Refused:
+    return Refused(
+        f"Near line {place.first + 1} the file differs from the old text in a line that the edit "
+        f"replaces or stands next to: {line.strip()[:160]!r}. Someone changed it. Read the file "
+        "again and give the edit for the text as it is now.",
+        "conflict",
+    )
+
+
+def _in_the_files_characters(
+    ground: Ground,
+    old: list[str],
+    place: Place,
+    changes: list[_Change],
+    pairs: list[tuple[str, str]],
+) -> list[list[str]] | Refused:
+    """Return the added lines of each change with the file's characters where these differ."""
+    if all(stripped(one) == stripped(other) for one, other in pairs):
+        return [change.new for change in changes]
+    table = conversions([(stripped(one), stripped(other)) for one, other in pairs])
+    literal = {piece for piece in table if piece in ground.file.flat}
+    table = {piece: there for piece, there in table.items() if piece not in literal}
+    found: list[list[str]] = []
+    for change in changes:
+        there = {
+            stripped(old[number]): stripped(ground.file.lines[line])
+            for number in range(change.low, change.high)
+            if (line := place.at[number]) is not None
+        }
+        new = [_carried(line, there, table) for line in change.new]
+        for was, line in zip(change.new, new, strict=True):
+            if literal and was == line and any(piece in line for piece in literal):
+                return Refused(
+                    "The old text is in the file only with other quotes or dashes, which the new "
+                    "text has too and which the file also uses elsewhere, so it is not certain "
+                    "which are meant. Copy the file's characters exactly.",
+                    "not-found",
+                )
+        found.append(new)
+    return found
+
+
+def _carried(line: str, there: dict[str, str], table: dict[str, str]) -> str:
+    lead = indent_of(line)
+    body = line[len(lead) :]
+    best = process.extractOne(body, list(there), scorer=fuzz.ratio, score_cutoff=_MIN_ALIKE)
+    if best is None:
+        return lead + converted(body, table)
+    return lead + carried(best[0], body, there[best[0]], table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to read the indentation of new lines."""
+
+    rest: Indent
+    first: Indent | None = None
+    """For the first line of the new text, where it differs."""
+
+
+def _ways(
+    ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], bodies: list[list[str]]
+) -> Iterator[_Way]:
+    """Yield the readings that the lines allow, the likeliest first."""
+    leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
+    news = [line for body in bodies for line in body]
+    if all(ours == theirs for ours, theirs in leads):
+        is_open = all(not ours for ours, _ in leads) and ground.style.unit
+        into = restyled(news, ground.style) if is_open else None
+        yield _Way(into or kept)
+        return
+    if hunk.is_diff and all(abs(width(ours) - width(theirs)) <= 1 for ours, theirs in leads):
+        yield _Way(kept)
+        return
+    o0, f0 = leads[0]
+    rest = leads[1:]
+    n0 = next((indent_of(line) for line in hunk.new if stripped(line)), "")
+    if o0 != f0 and rest and all(ours == theirs for ours, theirs in rest):
+        yield _Way(kept, kept if n0 == f0 and n0 != o0 else _first(o0, f0))
+        return
+    into = learned(leads, [*hunk.old, *hunk.new], ground.style)
+    if _speaks_as_the_file(hunk, pairs):
+        yield _Way(kept)
+        return
+    if into is not None:
+        yield _Way(into)
+    has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
+    if not has_kept and n0 == f0:
+        yield _Way(kept)
+    if len(pairs) == 1 and o0 != f0:
+        # Only the first line may have lost its blanks, the others being as in the file.
+        yield _Way(kept, _first(o0, f0))
+
+
+def _first(ours: str, theirs: str) -> Indent:
+    def shifted(indent: str) -> str | None:
+        if theirs.endswith(ours):
+            return theirs[: len(theirs) - len(ours)] + indent
+        return theirs if indent == ours else None
+
+    return shifted
+
+
+def _speaks_as_the_file(hunk: Hunk, pairs: list[tuple[str, str]]) -> bool:
+    """Tell whether only the old text lost its indentation and the new text has the file's."""
+    theirs = {stripped(one): (indent_of(one), indent_of(other)) for one, other in pairs}
+    votes = [0, 0]
+    for line in hunk.lines:
+        known = theirs.get(stripped(line.text))
+        if line.sign == "-" or known is None or known[0] == known[1]:
+            continue
+        lead = indent_of(line.text)
+        votes[0] += lead == known[0]
+        votes[1] += lead == known[1]
+    return votes[1] > 0 and votes[0] == 0
+
+
+def _indented(way: _Way, change: _Change, body: list[str]) -> list[str] | None:
+    lines: list[str] = []
+    for number, line in enumerate(body):
+        lead = indent_of(line)
+        if not stripped(line):
+            lines.append(line)
+            continue
+        into = way.first if number == 0 and change.starts_new and way.first else way.rest
+        mapped = into(lead)
+        if mapped is None:
+            return None
+        lines.append(mapped + line[len(lead) :])
+    return lines
+
+
+def _line_for_line(
+    ground: Ground,
+    old: list[str],
+    place: Place,
+    changes: list[_Change],
+    bodies: list[list[str]],
+    ranges: list[tuple[int, int]],
+) -> list[Block] | None:
+    """Return the blocks when each new line stands for one old line; None when one does not."""
+    found: list[Block] = []
+    for change, body, span in zip(changes, bodies, ranges, strict=True):
+        if body and len(body) != change.high - change.low:
+            return None
+        new: list[str] = []
+        for number, line in zip(range(change.low, change.high), body, strict=False):
+            there = place.at[number]
+            if there is None or indent_of(line) != indent_of(old[number]):
+                return None
+            new.append(indent_of(ground.file.lines[there]) + line[len(indent_of(line)) :])
+        found.append(Block(*span, new))
+    return found
+
+
+def _roughness(ground: Ground, place: Place, blocks: list[Block]) -> int:
+    """Return how oddly the lines around the place would be indented."""
+    lines = ground.file.lines
+    start = place.first - 1
+    while start > 0 and start in ground.blanks:
+        start -= 1
+    stop = place.past
+    while stop < len(lines) - 1 and stop in ground.blanks:
+        stop += 1
+    shown: list[str] = []
+    at = max(0, start)
+    for block in blocks:
+        shown += [*lines[at : block.first], *block.new]
+        at = block.past
+    return roughness([*shown, *lines[at : stop + 1]], ground.style)
