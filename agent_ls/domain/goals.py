@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
@@ -87,7 +88,12 @@ def parse_goal(text: str, *, name: str) -> Goal:
         data: Any = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except ValueError as error:
         raise SettingsError(f"{name} is neither TOML nor JSON: {error}.") from None
-    values = dict(cast("Mapping[str, Any]", data))
+    return goal_from(cast("Mapping[str, Any]", data), name=name)
+
+
+def goal_from(data: Mapping[str, Any], *, name: str) -> Goal:
+    """Return the goal that these values are; errors as for ``parse_goal``."""
+    values = dict(data)
     if "goal" in values and "text" not in values:
         values["text"] = values.pop("goal")
     try:
@@ -99,3 +105,41 @@ def parse_goal(text: str, *, name: str) -> Goal:
             f"{name}: {key}: {first['msg']}. A goal has `goal`, and may have `acceptance`, "
             "`constraints` and `tests`."
         ) from None
+
+
+def goal_in(prompt: str) -> Goal | None:
+    """Return the goal of a prompt that begins with ``/goal``; None for every other one.
+
+    Of the lines below, ``- …`` is a criterion (with its command in backquotes at the end, if it
+    has one), ``! …`` a constraint and ``$ …`` a required test; the others belong to the goal.
+    """
+    begun = _COMMAND.match(prompt.strip())
+    if begun is None:
+        return None
+    said: list[str] = []
+    criteria: list[Criterion] = []
+    marked: dict[str, list[str]] = {"!": [], "$": []}
+    for line in map(str.strip, begun[1].splitlines()):
+        mark, _, text = line.partition(" ")
+        if mark in ("-", "*") and text.strip():
+            found = _WITH_COMMAND.fullmatch(text.strip())
+            criteria.append(
+                Criterion(text=found[1], command=found[2]) if found else Criterion(text=text)
+            )
+        elif mark in marked and text.strip():
+            marked[mark].append(text.strip())
+        else:
+            said.append(line)
+    text = "\n".join(said).strip()
+    if not text:
+        return None
+    return Goal(
+        text=text,
+        acceptance=tuple(criteria),
+        constraints=tuple(marked["!"]),
+        tests=tuple(marked["$"]),
+    )
+
+
+_COMMAND = re.compile(r"/goal\s+(.+)", re.DOTALL)
+_WITH_COMMAND = re.compile(r"(.+?)[\s:(]*`([^`]+)`[).]*")

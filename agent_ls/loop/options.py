@@ -39,6 +39,8 @@ class LoopOptions(Record):
     """``low``, ``medium`` or ``high`` for models that think; None: the model's own."""
     step_timeout_s: float = 600.0
     """One step's model request, retries included."""
+    close_timeout_s: float = 60.0
+    """The last words of a turn that a limit ended; then they are made from the journal."""
     tool_timeout_s: float = 900.0
     """One call, whatever its own limit says."""
     max_replans: int = 2

@@ -56,7 +56,7 @@ async def call(turn: Turn) -> Move:
             return move
     except TimeoutError:
         turn.discard_early()
-        why = f"The model did not answer within {limit_s:.0f} s (setting loop.step_timeout_s)."
+        why = f"The model did not answer within {limit_s:g} s (setting loop.step_timeout_s)."
         return Move(Phase.CLOSE, StopReason.TIMEOUT, why)
 
 

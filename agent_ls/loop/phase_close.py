@@ -6,9 +6,17 @@ Source: seed 000 wrap-up, seed 002 graceful close.
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 
-from agent_ls.domain.errors import ProviderError
-from agent_ls.domain.events import Answered, AttemptFinished, Moved, TextStreamed, WrapUpRequested
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.events import (
+    Answered,
+    AttemptDiscarded,
+    AttemptFinished,
+    Moved,
+    TextStreamed,
+    WrapUpRequested,
+)
 from agent_ls.domain.messages import AssistantMessage, UserMessage
 from agent_ls.domain.model_io import StreamFinished, TextDelta
 from agent_ls.domain.phases import Phase
@@ -66,24 +74,43 @@ async def _last_words(turn: Turn, asked: str) -> str:
     told = UserMessage(text=asked, origin="close")
     request = request_of(turn, extra=(told,), text_only=True)
     step_id = turn.state.step_id
+    limit_s = turn.kit.options.close_timeout_s
     parts: list[str] = []
-    usage = Usage()
     try:
-        async with asyncio.timeout(_CLOSE_TIMEOUT_S):
-            async for event in turn.kit.provider.stream(request):
+        async with (
+            asyncio.timeout(limit_s),
+            aclosing(turn.kit.provider.stream(request)) as events,
+        ):
+            async for event in events:
                 if isinstance(event, TextDelta):
                     parts.append(event.text)
                     turn.recorder.whisper(TextStreamed(step_id, event.text))
                 elif isinstance(event, StreamFinished):
-                    usage = event.usage
-                    await turn.emit(
-                        AttemptFinished(
-                            step_id=step_id, finish=event.finish, usage=usage, model=event.model
-                        )
+                    ended = AttemptFinished(
+                        step_id=step_id,
+                        finish=event.finish,
+                        usage=event.usage,
+                        model=event.model,
                     )
-    except (ProviderError, TimeoutError):
+                    await turn.emit(ended)
+    except ProviderError as error:
+        await _failed(turn, error.failure, error.message)
+        return ""
+    except TimeoutError:
+        await _failed(turn, ProviderFailure.TIMEOUT, f"No closing words came within {limit_s:g} s.")
         return ""
     return "".join(parts).strip()
+
+
+async def _failed(turn: Turn, failure: ProviderFailure, message: str) -> None:
+    """Record that the model did not give its last words; nobody is asked again."""
+    state = turn.state
+    turn.recorder.whisper(AttemptDiscarded(state.step_id))
+    await turn.emit(
+        AttemptFinished(
+            step_id=state.step_id, failure=failure, message=message, model=turn.view.model
+        )
+    )
 
 
 def _mechanical(turn: Turn) -> str:

@@ -468,6 +468,8 @@ class PromptParams(Wire):
     when_busy: Literal["steer", "follow_up"] = "steer"
     output_schema: dict[str, JsonValue] | None = None
     """A JSON schema: the turn ends with an object that fits it."""
+    goal: dict[str, JsonValue] | None = None
+    """Makes it a goal turn: `goal`, and maybe `acceptance`, `constraints` and `tests`."""
 
 
 class PromptResult(Wire):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.goals import Criterion, Goal, parse_goal
+from agent_ls.domain.goals import Criterion, Goal, goal_in, parse_goal
 
 _TOML = """
 goal = "The parser is twice as fast."
@@ -70,3 +70,33 @@ def test_the_model_is_told_the_goal_and_how_it_will_be_judged() -> None:
         "Required tests, each has to exit with 0:\n- `pytest -q`\n- `ruff check .`\n\n"
         "Be quick."
     )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        pytest.param("/goal Be fast.", Goal(text="Be fast."), id="one-line"),
+        pytest.param(
+            "/goal The parser is\ntwice as fast.\n- The API is kept.\n"
+            "- Linting passes: `ruff check .`\n! No new dependency.\n$ pytest -q\n",
+            Goal(
+                text="The parser is\ntwice as fast.",
+                acceptance=(
+                    Criterion(text="The API is kept."),
+                    Criterion(text="Linting passes", command="ruff check ."),
+                ),
+                constraints=("No new dependency.",),
+                tests=("pytest -q",),
+            ),
+            id="with-everything",
+        ),
+        pytest.param("/goal\nBe fast.", Goal(text="Be fast."), id="alone-on-its-line"),
+        pytest.param("/goal ", None, id="nothing-behind-it"),
+        pytest.param("/goal - only a criterion", None, id="nothing-but-a-criterion"),
+        pytest.param("/goals are nice", None, id="another-word"),
+        pytest.param("What is a /goal here?", None, id="in-the-middle"),
+        pytest.param("Be fast.", None, id="an-ordinary-prompt"),
+    ],
+)
+def test_a_prompt_may_say_its_goal_itself(prompt: str, expected: Goal | None) -> None:
+    assert goal_in(prompt) == expected

@@ -319,6 +319,8 @@ export interface PromptParams {
   whenBusy?: "steer" | "follow_up";
   /** A JSON schema: the turn ends with an object that fits it. */
   outputSchema?: Record<string, unknown> | null;
+  /** Makes it a goal turn: `goal`, and maybe `acceptance`, `constraints` and `tests`. */
+  goal?: Record<string, unknown> | null;
 }
 
 /** Answered at once; what follows comes as updates. */

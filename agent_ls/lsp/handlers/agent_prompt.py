@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_ls.domain.goals import goal_from
 from agent_ls.loop.output_schema import check_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
@@ -13,9 +14,11 @@ async def handle(edge: Edge, params: wire.PromptParams) -> wire.PromptResult:
     place = params.anchor
     anchor = edge.attention.anchor(place.uri, place.line) if place else None
     schema = params.output_schema
+    goal = None if params.goal is None else goal_from(params.goal, name="goal")
     turn_id = await session.submit(
         params.text,
         anchor=anchor,
+        goal=goal,
         output_schema=None if schema is None else check_schema(schema, "outputSchema"),
         when_busy=params.when_busy,
     )
