@@ -21,7 +21,6 @@ from agent_ls.domain.messages import AssistantMessage, UserMessage
 from agent_ls.domain.model_io import StreamFinished, TextDelta
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
-from agent_ls.domain.usage import Usage
 from agent_ls.loop.request import request_of
 from agent_ls.loop.turn import Move, Turn
 
@@ -38,7 +37,6 @@ _ASK = (
     "{why} Do not call tools. Tell the user in a few sentences: what is done, "
     "what remains, and what blocks it."
 )
-_CLOSE_TIMEOUT_S = 60.0
 
 
 async def close(turn: Turn) -> Move:
