@@ -23,6 +23,6 @@ def model_port() -> int:
 async def model_host(model_port: int) -> AsyncIterator[ModelHost]:
     """A started model host that sends to that port."""
     host = ModelHost(ModelHostOptions(api_base=f"http://127.0.0.1:{model_port}/v1"), env={})
-    await host.start()
+    await host.ready()
     yield host
     await host.close()
