@@ -17,6 +17,7 @@ from agent_ls import catalogue
 from agent_ls.domain.agents import REPORT_FORMAT, AgentLimits, Allowance
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.errors import bug
+from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.hooks import Hooks
@@ -34,6 +35,7 @@ from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
 from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.dry_run import DryRunner, DryRunWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
 from agent_ls.workspace.meter import ProcessMeter
@@ -84,7 +86,10 @@ async def open_sessions(
     await asyncio.to_thread(_make_schemas)
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start()
-    runner = ShellRunner()
+    runner, hooks = ShellRunner(), settings.hooks
+    if settings.dry_run:
+        # The person's hooks are commands too, and written for what really happens.
+        workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     telemetry = open_telemetry(settings.telemetry)
     ports: dict[str, object] = {
         "clock": clock,
@@ -93,9 +98,10 @@ async def open_sessions(
         "provider": host,
         "workspace": workspace,
         "runner": runner,
-        "hooks": Hooks(HookCommands(runner), workspace, settings.hooks),
+        "hooks": Hooks(HookCommands(runner), workspace, hooks),
         "checks": _compile_checks(settings, workspace),
         "claims": FileClaims(clock),
+        "is_dry_run": settings.dry_run,
         "rules": SavedRules(rules_file()),
         "models": settings.models,
         "telemetry": telemetry,

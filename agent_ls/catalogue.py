@@ -31,6 +31,7 @@ from agent_ls.policies.compactors.summarize import Summarize
 from agent_ls.policies.compactors.window import Window
 from agent_ls.policies.compactors.work_log import WorkLog
 from agent_ls.policies.followups.after_tool_hooks import AfterToolHooks
+from agent_ls.policies.followups.dry_run import DryRun
 from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.post_edit import PostEdit
 from agent_ls.policies.followups.post_edit_hooks import PostEditHooks
@@ -148,6 +149,7 @@ GUARDS: tuple[type[Any], ...] = (
 
 FOLLOW_UPS: tuple[type[Any], ...] = (
     PostEdit,
+    DryRun,
     RevokeGrants,
     PostEditHooks,
     AfterToolHooks,

@@ -74,6 +74,8 @@ class Settings(Record):
     """How much may happen without asking."""
     allowed_tools: tuple[str, ...] = ()
     """Tools the agent and its sub-agents may have, by name or pattern; empty: all."""
+    dry_run: bool = False
+    """Simulate changes and commands instead of carrying them out; reads run."""
     marker: str = "agent:"
     """What an instruction comment begins with."""
     save_fallback: Literal["ask", "write", "never"] = "ask"

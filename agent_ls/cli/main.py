@@ -163,6 +163,12 @@ def _add_turn(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget-usd", type=float, metavar="USD", help="end at this cost")
     parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
     parser.add_argument("--step-timeout", type=float, metavar="S", help="limit of one model step")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        default=None,
+        help="simulate changes and commands, and list them at the end",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "-v", "--verbose", action="count", default=0, help="show technical lines too; twice: more"

@@ -8,6 +8,7 @@ from typing import Any, cast
 from agent_ls.domain.errors import SettingsError
 
 _FLAGS = {
+    "dry_run": ("dry_run",),
     "mode": ("mode",),
     "model": ("model",),
     "max_steps": ("policies", "step_limit", "max_steps"),

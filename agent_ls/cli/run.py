@@ -27,6 +27,7 @@ from agent_ls.loop.state import SessionState
 from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
+from agent_ls.safety.text import visible_line
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import LoadedSettings, load_settings
@@ -230,6 +231,9 @@ def _write(state: SessionState, result: TurnResult, arguments: argparse.Namespac
         sys.stdout.write(result.output.rstrip() + "\n")
     if not result.success:
         sys.stderr.write(f"\n{result.status}: {result.stop_reason}. {result.failure_reason}\n")
+    if result.simulated:
+        lines = "".join(f"  {visible_line(one)}\n" for one in result.simulated)
+        sys.stderr.write(f"Dry run; nothing of this was done:\n{lines}")
     if refused := _refused_by_nobody(state):
         calls = "call was" if refused == 1 else "calls were"
         sys.stderr.write(

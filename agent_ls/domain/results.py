@@ -26,3 +26,5 @@ class TurnResult(Record):
     duration_s: float
     files: tuple[str, ...]
     """Files whose text the turn changed, sorted."""
+    simulated: tuple[str, ...] = ()
+    """What a dry run left out, in order."""

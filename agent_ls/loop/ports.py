@@ -203,7 +203,7 @@ class CommandOutcome:
     """None when it was killed."""
     output: str
     """Standard output and error as they came, decoded leniently, capped in bytes."""
-    end: Literal["exited", "timed_out", "cancelled"]
+    end: Literal["exited", "timed_out", "cancelled", "simulated"]
     duration_ms: int
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.domain.errors import bug
-from agent_ls.domain.events import Answered, ToolCallFinished
+from agent_ls.domain.events import Answered, EffectSimulated, ToolCallFinished
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state import SessionState
@@ -33,4 +33,5 @@ def result_of(session: SessionState) -> TurnResult:
         cost_usd=turn.usage.cost_usd,
         duration_s=(turn.events[-1].at_ms - turn.events[0].at_ms) / 1000,
         files=tuple(sorted(changed)),
+        simulated=tuple(one.what for one in events if isinstance(one, EffectSimulated)),
     )

@@ -127,6 +127,8 @@ class RunCommand:
 def _ending(outcome: CommandOutcome, limit_s: float) -> str:
     if outcome.end == "timed_out":
         return f"Killed after {limit_s:g} s with everything it started. Its output until then:"
+    if outcome.end == "simulated":
+        return "The command was not run, so its outcome is unknown."
     if outcome.exit_code is None:
         return "Killed. Its output until then:"
     return f"Exit code {outcome.exit_code}."

@@ -1,0 +1,35 @@
+"""Is this a dry run? Then what would have had an effect is written down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.events import EffectSimulated
+from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.view import TurnView
+
+_SIMULATED = (Effect.WRITE, Effect.EXECUTE)
+_MAX_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """Lists changes and commands that were only simulated. Source: seed 002, dry run."""
+
+    name: ClassVar[str] = "dry_run"
+    is_dry_run: bool = False
+
+    async def follow(
+        self, planned: PlannedCall, result: ToolResult, view: TurnView
+    ) -> FollowUpOutcome:
+        """Answer from the call's effect."""
+        if not self.is_dry_run or planned.effect not in _SIMULATED or result.error is not None:
+            return FollowUpOutcome(result)
+        command = getattr(planned.arguments, "command", None)
+        about = command if isinstance(command, str) else " ".join(planned.paths)
+        what = f"{planned.tool.name} {about}".partition("\n")[0][:_MAX_CHARS]
+        text = f"{result.text}\n(Dry run: nothing was really done.)"
+        told = result.model_copy(update={"text": text})
+        return FollowUpOutcome(told, (EffectSimulated(what=what),))

@@ -1,0 +1,171 @@
+"""A dry run: changes are kept in memory on top of the real files, and commands do not run.
+
+What reads sees the simulated texts; nothing of it reaches a buffer, the disk or a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+
+from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile, apply_replacements
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.loop.ports import CommandOutcome, DirEntry, Root, Workspace
+from agent_ls.loop.spelling import canonical
+
+_CHANGED = EditOutcome(status="stale")
+
+
+class DryRunWorkspace:
+    """A workspace whose changes are simulated."""
+
+    def __init__(self, inner: Workspace) -> None:
+        """Take the real one; it is only read."""
+        self._inner = inner
+        self._texts: dict[str, str | None] = {}
+        """By the workspace's own name of the file; None: deleted."""
+        self._versions: dict[str, str] = {}
+        self._numbers = count(1)
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """Return the real folders."""
+        return self._inner.roots
+
+    def locate(self, path: str) -> tuple[Root, Path]:
+        """Return the root and the place that a path names."""
+        return self._inner.locate(path)
+
+    def shown(self, absolute: Path) -> str | None:
+        """Return how the model names a place."""
+        return self._inner.shown(absolute)
+
+    async def read(self, path: str) -> TextFile:
+        """Return the simulated text, else the real one."""
+        name = canonical(path, self._inner)
+        if name not in self._texts:
+            return await self._inner.read(path)
+        text = self._texts[name]
+        if text is None:
+            raise WorkspaceError(f"{path} does not exist.")
+        return TextFile(path=name, text=text, version=self._versions[name])
+
+    async def snapshot(self, path: str) -> bytes | None:
+        """Return the simulated text as bytes, else the real content."""
+        name = canonical(path, self._inner)
+        if name not in self._texts:
+            return await self._inner.snapshot(path)
+        text = self._texts[name]
+        return None if text is None else text.encode(errors="surrogateescape")
+
+    async def exists(self, path: str) -> bool:
+        """Say whether anything is there, simulated files and their folders included."""
+        name = canonical(path, self._inner)
+        if name in self._texts:
+            return self._texts[name] is not None
+        return any(self._below(name)) or await self._inner.exists(path)
+
+    async def list_dir(self, path: str) -> list[DirEntry]:
+        """Return a folder's entries as they would be."""
+        name = canonical(path, self._inner)
+        try:
+            found = {one.name: one for one in await self._inner.list_dir(path)}
+        except WorkspaceError:
+            if not any(self._below(name)):
+                raise
+            found = {}
+        prefix = _prefix(name)
+        for file, text in self._texts.items():
+            if not file.startswith(prefix):
+                continue
+            entry, slash, _ = file[len(prefix) :].partition("/")
+            if text is not None:
+                size = len(text.encode(errors="surrogateescape"))
+                found[entry] = DirEntry(entry, bool(slash), 0 if slash else size)
+            elif not slash:
+                found.pop(entry, None)
+        return sorted(found.values(), key=lambda one: (not one.is_dir, one.name))
+
+    async def files(self, path: str = ".") -> list[str]:
+        """Return all files below as they would be."""
+        name = canonical(path, self._inner)
+        try:
+            real = await self._inner.files(path)
+        except WorkspaceError:
+            if not any(self._below(name)):
+                raise
+            real = []
+        kept = (one for one in real if self._texts.get(one, "") is not None)
+        return sorted({*kept, *self._below(name)})
+
+    async def dirty(self) -> list[TextFile]:
+        """Return the open files that are not saved, and every simulated text."""
+        real = [one for one in await self._inner.dirty() if one.path not in self._texts]
+        changed = [
+            TextFile(path=name, text=text, version=self._versions[name], is_dirty=True)
+            for name, text in self._texts.items()
+            if text is not None
+        ]
+        return [*real, *changed]
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        """Carry one edit out in memory, by the rules of a real one."""
+        self._inner.locate(edit.path)
+        if edit.kind == "create":
+            if await self.exists(edit.path):
+                return EditOutcome(status="refused", reason=f"{edit.path} exists already.")
+            return self._kept(edit.path, edit.text)
+        file = await self.read(edit.path)
+        if file.version != edit.base_version:
+            return _CHANGED
+        if edit.kind == "change":
+            return self._kept(edit.path, apply_replacements(file.text, edit.replacements))
+        if edit.kind == "move":
+            if await self.exists(edit.new_path):
+                return EditOutcome(status="refused", reason=f"{edit.new_path} exists already.")
+            self._kept(edit.new_path, file.text)
+        return self._kept(edit.path, None)
+
+    async def save_dirty(self) -> list[str]:
+        """Save nothing: no command will look."""
+        return []
+
+    async def describe(self) -> str:
+        """Return the tree of the real project."""
+        return await self._inner.describe()
+
+    def _kept(self, path: str, text: str | None) -> EditOutcome:
+        name = canonical(path, self._inner)
+        self._texts[name] = text
+        self._versions[name] = f"dry-{next(self._numbers)}"
+        return EditOutcome(status="applied", version=self._versions[name], text=text)
+
+    def _below(self, name: str) -> list[str]:
+        """Return the simulated files in a folder and below it."""
+        prefix = _prefix(name)
+        return [
+            file
+            for file, text in self._texts.items()
+            if text is not None and file.startswith(prefix)
+        ]
+
+
+class DryRunner:
+    """Runs no command."""
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout_s: float,
+        on_output: Callable[[str], None] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> CommandOutcome:
+        """Say that nothing ran."""
+        return CommandOutcome(exit_code=None, output="", end="simulated", duration_ms=0)
+
+
+def _prefix(name: str) -> str:
+    return "" if name in ("", ".") else f"{name.rstrip('/')}/"
