@@ -74,22 +74,6 @@ class TurnView:
         """Return the events of one kind after the last ``marker``, oldest first."""
         return self.turn.events.since(kind, marker)
 
-    def since_answer_to(self, origin: str) -> tuple[e.StoredEvent, ...]:
-        """Return the events since the person last answered this policy's question, or all."""
-        events = self.turn.events
-        questions: set[str] = set()
-        begin = 0
-        for index, stored in enumerate(events):
-            match stored.event:
-                case e.QuestionAsked(question=question) if question.origin == origin:
-                    questions.add(question.id)
-                case e.QuestionResolved(question_id=name, answer=answer) if name in questions:
-                    # A question that nobody answered, or that a restart took back, is still open.
-                    begin = index + 1 if answer.is_answered else begin
-                case _:
-                    pass
-        return tuple(events[begin:])
-
     def nudges(self, origin: str) -> int:
         """Return how often this policy has nudged in this turn."""
         return sum(1 for nudge in self.each(e.NudgeAdded) if nudge.origin == origin)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from pydantic import Field
@@ -53,7 +51,7 @@ class ExternalMonitor:
         if not self._options.enabled or turn is None:
             return
         if isinstance(stored.event, e.RequestPrepared):
-            alert = seen_in([one.event for one in turn.events], self._options)
+            alert = seen_in(turn.events.tallied(Watch), self._options)
             if alert is not None:
                 task = asyncio.ensure_future(self._say(alert))
                 self._tasks.add(task)
@@ -70,56 +68,57 @@ class ExternalMonitor:
             _log.exception("the monitor's alert could not be recorded")
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What happened since the last alert or the last progress."""
+class Watch:
+    """The calls and steps since something new came of them, or since the last alert."""
 
-    actions: list[str]
-    steps: int = 0
+    def __init__(self) -> None:
+        """Begin with nothing seen."""
+        self.actions: list[str] = []
+        self.steps = 0
+        self._known: set[str] = set()
+        self._made: dict[str, str] = {}
 
-
-def seen_in(events: Sequence[e.Event], options: MonitorOptions) -> e.MonitorAlerted | None:
-    """Return what is wrong with the turn since the last alert; None: nothing."""
-    seen = _since_progress(events)
-    return (
-        _alternation(seen.actions, options)
-        or _near_equal(seen.actions, options)
-        or _no_progress(seen.steps, options)
-    )
-
-
-def _since_progress(events: Sequence[e.Event]) -> _Seen:
-    """Return the calls and steps since something new came of them, or since the last alert."""
-    seen = _Seen([])
-    known: set[str] = set()
-    for event in events:
+    def see(self, event: e.Event) -> None:
+        """Take one more event into account."""
         match event:
             case e.Answered(message=message, origin="model"):
-                seen.actions += [_action(call.tool, call.arguments_json) for call in message.calls]
-                seen.steps += 1
+                made = {one.id: _action(one.tool, one.arguments_json) for one in message.calls}
+                self._made = made
+                self.actions += made.values()
+                self.steps += 1
             case e.MonitorAlerted() | e.PlanUpdated() | e.EditApplied(status="applied"):
-                seen = _Seen([])
+                self._begin_anew()
             case e.PromptQueued() | e.QuestionResolved():
-                seen = _Seen([])
-            case e.ToolCallFinished() if (new := _news(event)) and new not in known:
-                known.add(new)
-                seen = _Seen([])
+                self._begin_anew()
+            case e.ToolCallFinished() if (new := self._news(event)) and new not in self._known:
+                self._known.add(new)
+                self._begin_anew()
             case _:
                 pass
-    return seen
 
-
-def _news(event: e.ToolCallFinished) -> str:
-    """Return what a result brought that may be new: a version of a file, a command that passed."""
-    if event.result.error is not None:
-        return ""
-    match event.result.data:
-        case {"path": str(path), "version": str(version)}:
-            return f"{path} {version}"
-        case {"exit_code": 0} if event.effect is Effect.EXECUTE:
-            return f"passed {event.result.text}"
-        case _:
+    def _news(self, event: e.ToolCallFinished) -> str:
+        """Return what may be new of a result: a version of a file, a command that passed."""
+        if event.result.error is not None:
             return ""
+        match event.result.data:
+            case {"path": str(path), "version": str(version)}:
+                return f"{path} {version}"
+            case {"exit_code": 0} if event.effect is Effect.EXECUTE:
+                return f"passed {self._made.get(event.result.call_id, '')}"
+            case _:
+                return ""
+
+    def _begin_anew(self) -> None:
+        self.actions, self.steps = [], 0
+
+
+def seen_in(watch: Watch, options: MonitorOptions) -> e.MonitorAlerted | None:
+    """Return what is wrong with the turn since the last alert; None: nothing."""
+    return (
+        _alternation(watch.actions, options)
+        or _near_equal(watch.actions, options)
+        or _no_progress(watch.steps, options)
+    )
 
 
 def _action(tool: str, arguments_json: str) -> str:

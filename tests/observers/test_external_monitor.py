@@ -18,12 +18,15 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.plans import PlanItem
-from agent_ls.observers.external_monitor import MonitorOptions, seen_in
+from agent_ls.observers.external_monitor import MonitorOptions, Watch, seen_in
 
 
 def check(events: list[Event], pattern: str | None, **options: object) -> None:
     """Assert which pattern is seen."""
-    alert = seen_in(events, MonitorOptions.model_validate(options))
+    watch = Watch()
+    for event in events:
+        watch.see(event)
+    alert = seen_in(watch, MonitorOptions.model_validate(options))
     assert (alert.pattern if alert else None) == pattern
 
 

@@ -7,7 +7,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.events import AdviceGiven, AdvisoryRaised, AttemptFinished, Compacted, Moved
+from agent_ls.domain.events import (
+    AdviceGiven,
+    AdvisoryRaised,
+    AttemptFinished,
+    Compacted,
+    Event,
+    Moved,
+)
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
@@ -63,8 +70,9 @@ class Budget:
 
     async def check(self, view: TurnView) -> CheckVerdict:
         """Answer from what the turn's requests used, and whether a recovery was tried."""
-        before = _usage_at_recovery(view)
-        raised = before is not None and _has_saved(view, self.options.min_saved)
+        recovery = view.turn.events.tallied(_Recovery)
+        before = recovery.begun_at
+        raised = before is not None and recovery.saved >= self.options.min_saved
         spent = self._spent(view.usage, before if raised else None)
         share = max((one.share for one in spent), default=0.0)
         if share >= 1.0:
@@ -115,32 +123,28 @@ class Budget:
         )
 
 
-def _usage_at_recovery(view: TurnView) -> Usage | None:
-    """Return what was spent when the turn went to save its budget; None before that."""
-    used = Usage()
-    for stored in view.turn.events:
-        match stored.event:
+class _Recovery:
+    """What was spent when the turn went to save its budget, and what that saved."""
+
+    def __init__(self) -> None:
+        self.begun_at: Usage | None = None
+        self.saved = -1.0
+        """Part of the conversation; less than nothing when nothing was shortened."""
+        self._used = Usage()
+        self._is_saving = False
+
+    def see(self, event: Event) -> None:
+        match event:
             case AttemptFinished(usage=usage) | AdviceGiven(usage=usage):
-                used += usage
-            case Moved(recovers=True):
-                return used
+                self._used += usage
+            case Moved(to=to, recovers=recovers):
+                self._is_saving = recovers and to is Phase.COMPACT
+                if self._is_saving and self.begun_at is None:
+                    self.begun_at = self._used
+            case Compacted(before_tokens=before, after_tokens=after) if self._is_saving:
+                self.saved = (before - after) / max(before, 1)
             case _:
                 pass
-    return None
-
-
-def _has_saved(view: TurnView, share: float) -> bool:
-    """Say whether the recovery made the conversation smaller by this share."""
-    is_recovering = False
-    for stored in view.turn.events:
-        match stored.event:
-            case Moved(to=Phase.COMPACT, recovers=recovers):
-                is_recovering = recovers
-            case Compacted(before_tokens=before, after_tokens=after) if is_recovering:
-                return after <= before * (1 - share)
-            case _:
-                pass
-    return False
 
 
 def _is_told(view: TurnView, text: str) -> bool:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agent_ls.domain.events import AdvisoryRaised, MonitorAlerted
+from agent_ls.domain.events import (
+    AdvisoryRaised,
+    Event,
+    MonitorAlerted,
+    QuestionAsked,
+    QuestionResolved,
+)
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Nudge, Proceed
 from agent_ls.loop.view import TurnView
@@ -22,24 +28,40 @@ class MonitorAlert:
 
     async def check(self, view: TurnView) -> CheckVerdict:
         """Answer from the alerts since the person was last asked, and what was said of them."""
-        if view.is_silenced(self.name):
+        heard = view.turn.events.tallied(_Heard)
+        if not heard.alerts or view.is_silenced(self.name):
             return Proceed()
-        alerts: list[MonitorAlerted] = []
-        is_told = False
-        for stored in view.since_answer_to(self.name):
-            match stored.event:
-                case MonitorAlerted() as alert:
-                    alerts.append(alert)
-                case AdvisoryRaised(origin=self.name):
-                    is_told = True
-                case _:
-                    pass
-        if len(alerts) > 1:
-            return Escalate(f"{alerts[-1].text} Go on?", StopReason.LOOP_DETECTED)
-        if not alerts or is_told:
+        newest = heard.alerts[-1]
+        if len(heard.alerts) > 1:
+            return Escalate(f"{newest.text} Go on?", StopReason.LOOP_DETECTED)
+        if heard.is_told:
             return Proceed()
         return Nudge(
-            f"{alerts[0].text} Step back: say what you know, what is missing, and take a "
+            f"{newest.text} Step back: say what you know, what is missing, and take a "
             "different way. If there is none, say what blocks you.",
             priority=1,
         )
+
+
+class _Heard:
+    """The alerts since the person was last asked, and whether the model was told."""
+
+    def __init__(self) -> None:
+        self.alerts: list[MonitorAlerted] = []
+        self.is_told = False
+        self._asked: set[str] = set()
+
+    def see(self, event: Event) -> None:
+        match event:
+            case MonitorAlerted():
+                self.alerts.append(event)
+            case AdvisoryRaised(origin=MonitorAlert.name):
+                self.is_told = True
+            case QuestionAsked(question=question) if question.origin == MonitorAlert.name:
+                self._asked.add(question.id)
+            case QuestionResolved(question_id=name, answer=answer) if name in self._asked:
+                # A question that nobody answered, or that a restart took back, is still open.
+                if answer.is_answered:
+                    self.alerts, self.is_told = [], False
+            case _:
+                pass

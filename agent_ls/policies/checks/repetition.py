@@ -44,12 +44,12 @@ class Repetition:
         if not window or view.is_silenced(self.name):
             return Proceed()
         counts = Counter(mark for _, mark in window)
-        newest = set(calls_of(list(view.each(Answered))[-1:]))
+        newest = calls_of(list(view.each(Answered))[-1:])
         repeated = [one for one in window if one[0] in newest]
         if not repeated:
             return Proceed()
         call_id, mark = max(repeated, key=lambda one: counts[one[1]])
-        text = self._text(shown_call(calls_of(view.each(Answered))[call_id]), counts[mark])
+        text = self._text(shown_call(newest[call_id]), counts[mark])
         if not text or any(one.text == text for one in _told_since_change(view, window)):
             return Proceed()
         return Nudge(text, priority=1)

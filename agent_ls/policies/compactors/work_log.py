@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.record import Record
-from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
+from agent_ls.domain.verdicts import CompactorVerdict, Shortened
 from agent_ls.loop.summaries import allowed_cuts, cut, mechanical_summary
 from agent_ls.loop.view import TurnView
 
@@ -39,8 +39,6 @@ class WorkLog:
         options = self.options
         newest = len(view.messages) - options.keep_messages
         at = max((one for one in allowed_cuts(view.messages) if one <= newest), default=0)
-        if not view.messages:
-            return Unchanged()
         goal = cut(view.turn.prompt, options.goal_chars)
         summary = mechanical_summary(view, view.messages[:at], goal) if at else ""
         return Shortened(at, summary, options.max_result_chars)
