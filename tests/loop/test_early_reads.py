@@ -1,0 +1,138 @@
+"""Reads start while the model still streams; nothing else does, nor counts if the stream breaks.
+
+What happened first is told by the order in one log, which the workspace and the journal share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent_ls.assembly import open_sessions
+from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
+from agent_ls.domain.events import AttemptFinished, Ephemeral, StoredEvent, ToolCallFinished
+from agent_ls.loop.ports import Provider, Root
+from agent_ls.settings import load_settings
+from agent_ls.workspace.disk import DiskWorkspace
+from tests.support.scripted import scripted
+from tests.support.turns import run_turn_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+_SLOW = "chunk = 1\nbetween_ms = 25\n"
+"""What follows the call takes a second or so to stream."""
+_READ = """
+[[answer.call]]
+tool = "read_file"
+arguments = { path = "a.txt" }
+"""
+_WRITE = """
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "b.txt", content = "two, and quite a lot of it" }
+"""
+_DONE = '[[answer]]\ntext = "Done."\n'
+
+
+class LoggingWorkspace(DiskWorkspace):
+    """The disk, and a log of when it was read and changed."""
+
+    def __init__(self, root: Path, log: list[str]) -> None:
+        super().__init__((Root("project", root, is_trusted=True),))
+        self._log = log
+
+    async def read(self, path: str) -> TextFile:
+        self._log.append(f"read {path}")
+        return await super().read(path)
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        self._log.append(f"change {edit.path}")
+        return await super().apply(edit)
+
+
+class Log:
+    """Puts the ends of streams and of calls into the same log."""
+
+    def __init__(self, log: list[str]) -> None:
+        self._log = log
+
+    def on_event(self, stored: StoredEvent) -> None:
+        match stored.event:
+            case AttemptFinished(failure=failure):
+                self._log.append("stream broke" if failure else "stream ended")
+            case ToolCallFinished(result=result):
+                self._log.append(result.error or "result")
+            case _:
+                pass
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Nothing to tell."""
+
+
+async def check(
+    tmp_path: Path, host: Provider, port: int, scenario: str, settings: str = ""
+) -> list[str]:
+    """Run a turn and return what happened, in order; the project's rules are read besides."""
+    root = tmp_path.resolve() / "project"
+    await asyncio.to_thread(root.mkdir)
+    (root / "a.txt").write_text("one\n")
+    log: list[str] = []
+    loaded = load_settings(
+        command_line={
+            "model": "openai/scripted",
+            "mode": "auto",
+            "store_url": str(tmp_path / "store.db"),
+            "policies": {"transport": {"first_wait_s": 0.01}},
+            "loop": {"early_reads": settings != "off"},
+        },
+        environment={},
+    )
+    async with scripted(scenario, port=port):
+        sessions = await open_sessions(
+            loaded.settings, LoggingWorkspace(root, log), is_attended=True, provider=host
+        )
+        try:
+            session = await sessions.create()
+            session.follow(Log(log))
+            await run_turn_of(session, "Do it.")
+        finally:
+            await sessions.close()
+    return [one for one in log if not one.endswith("AGENTS.md")]
+
+
+async def test_a_read_starts_before_the_stream_has_ended(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = f"{_SLOW}[[answer]]{_READ}{_WRITE}{_DONE}"
+    happened = await check(tmp_path, model_host, model_port, scenario)
+    # What was read early is the result: it is not read again for it.
+    assert happened[:3] == ["read a.txt", "stream ended", "result"]
+
+
+async def test_early_reads_can_be_switched_off(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = f"{_SLOW}[[answer]]{_READ}{_WRITE}{_DONE}"
+    happened = await check(tmp_path, model_host, model_port, scenario, "off")
+    assert happened[0] == "stream ended"
+    assert "read a.txt" in happened
+
+
+async def test_a_write_waits_for_the_clean_end_of_the_stream(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = f"{_SLOW}[[answer]]{_WRITE}{_READ}{_DONE}"
+    happened = await check(tmp_path, model_host, model_port, scenario)
+    assert happened.index("stream ended") < happened.index("change b.txt")
+
+
+async def test_what_was_read_for_a_stream_that_then_breaks_does_not_count(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    broken = '[[answer]]\ncut = { after_events = "finish", how = "reset" }'
+    happened = await check(
+        tmp_path, model_host, model_port, f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}"
+    )
+    assert happened == ["read a.txt", "stream broke", "stream ended"]
