@@ -10,8 +10,16 @@ from html.parser import HTMLParser
 import pytest
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.calls import Effect, ErrorKind
+from agent_ls.domain.agents import AgentReport
+from agent_ls.domain.approvals import Question, QuestionAnswer
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
 from agent_ls.domain.edits import CreateFile
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.model_io import FinishReason, ModelRole
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.usage import Usage
 from agent_ls.observers.report.html import tag
 from agent_ls.observers.report.page import page
 from agent_ls.observers.report.timescale import TimeScale
@@ -198,6 +206,88 @@ def test_a_session_without_a_turn_has_a_page() -> None:
     journal = begun()
     journal.stored = journal.stored[:1]
     assert "An empty session" in said(check(journal))
+
+
+def whole_day() -> Journal:
+    """Return two turns with a question, a side model, a sub-agent, a steer and a limit."""
+    journal = eventful()
+    journal.add(60_000, ev.TurnStarted(turn_id="trn_2", prompt="And the docs?"))
+    delegate = call(9, "delegate", kind="explore", task="Look")
+    asked(journal, 1, delegate, text="I ask.")
+    question = Question(id="qst_1", turn_id="trn_2", origin="ask_user", text="Which?\n1. a\n2. b")
+    journal.add(
+        5,
+        ev.PromptQueued(text="Only the **first** page.", kind="steer"),
+        ev.QuestionAsked(question=question),
+    )
+    journal.add(
+        3_700_000,
+        ev.QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="2", by="panel")),
+        started(delegate, Effect.DELEGATE),
+        ev.ChildStarted(
+            call_id="cal_9", child_id="ses_9", kind="explore", task="Look", mode=Mode.PLAN
+        ),
+    )
+    journal.add(
+        9_000,
+        ev.ChildEnded(
+            call_id="cal_9", child_id="ses_9", kind="explore", stop=StopReason.COMPLETED,
+            report=AgentReport(findings=("docs/a.md:1",)), steps=2, usage=Usage(input_tokens=9),
+        ),
+        finished(delegate, "found", took_ms=9_000),
+        ev.AdviceGiven(
+            origin="confidence", role=ModelRole.CHEAP, model="small", text="0.3\nNot really.",
+            usage=Usage(input_tokens=10, cost_usd=1.5), duration_ms=800,
+        ),
+        ev.NudgeAdded(origin="monitor_alert", text="Think of something else. " * 20),
+        ev.Moved(to=Phase.CLOSE, stop=StopReason.MAX_STEPS, why="Used up."),
+        ev.AttemptFinished(step_id="stp_9", finish=FinishReason.LENGTH, duration_ms=100),
+        ev.Answered(step_id="stp_9", message=AssistantMessage(text="Half of it.")),
+        ev.TurnEnded(
+            turn_id="trn_2", stop=StopReason.MAX_STEPS, status=TurnStatus.PARTIAL,
+            output="Half of it, in other words.", failure_reason="Used up.",
+            open_tasks=("The other half",),
+        ),
+    )  # fmt: skip
+    return journal
+
+
+def test_a_session_of_several_turns_has_a_chapter_for_each() -> None:
+    parsed = check(whole_day())
+    words = said(parsed)
+    assert len(parsed.all("article")) == 2
+    assert "Turns Rename a to b Done And the docs? Partly done · max steps" in words
+    assert "Turn 2: Timeline 1 h 01 min" in words
+    assert "Steps 5 2 turns" in words
+    assert "Cost $1.51" in words
+
+
+def test_a_person_a_side_model_and_a_sub_agent_have_their_say() -> None:
+    words = said(check(whole_day()))
+    for part in (
+        "You, meanwhile Only the **first** page.",
+        "question Which? 2 by panel after 1 h 01 min 1. a 2. b",
+        "sub-agent explore 9.0 s · 9 tokens · 2 steps · ses_9 Look findings: docs/a.md:1",
+        "side question confidence asked small 800 ms · 10 tokens · $1.50 0.3 Not really.",
+        "closing max_steps Used up.",
+        "closing words length Half of it.",
+        "Used up. Half of it, in other words. Left open: The other half",
+    ):
+        assert part in words
+
+
+def test_a_long_note_is_folded_up() -> None:
+    parsed = check(whole_day())
+    assert len(parsed.all("details", class_="long")) == 1
+
+
+def test_arguments_that_are_no_object_are_shown_as_they_are() -> None:
+    journal = begun()
+    odd = ToolCall(id="cal_1", provider_id="p", tool="grep", arguments_json="[1, 2")
+    asked(journal, 1, odd)
+    journal.add(1, finished(odd, "error: not JSON", ErrorKind.STRUCTURAL))
+    ended(journal)
+    assert "[1, 2" in said(check(journal))
 
 
 def test_files_that_the_store_has_lost_are_said_to_be_missing() -> None:
