@@ -96,6 +96,14 @@ class TurnView:
             1 for one in self.each_since(e.RecoveryChosen, e.Answered) if one.origin == origin
         )
 
+    def advice_since_answer(self, origin: str) -> str:
+        """Return what a side model has told this policy about the last answer; empty if nothing.
+
+        A turn that was cut off while it judged need not ask and pay again.
+        """
+        given = self.each_since(e.AdviceGiven, e.Answered)
+        return next((one.text for one in reversed(given) if one.origin == origin), "")
+
     @property
     def failed_steps(self) -> int:
         """Return how many steps in a row were given up, up to now."""

@@ -506,6 +506,13 @@ CONTINUATION = [
     ),
     pytest.param(
         LONG,
+        (CONTINUED,) * 3,
+        {"compact_share": 0.0},
+        Expected(Compact),
+        id="whatever-the-share",
+    ),
+    pytest.param(
+        LONG,
         (*(CONTINUED,) * 4, Moved(to=Phase.COMPACT), prepared(2)),
         {},
         Expected(AcceptAsPartial, says=("cut off", "loop.max_output_tokens")),
@@ -546,6 +553,13 @@ async def test_a_cut_text_is_continued_and_in_the_end_accepted(
 ) -> None:
     policy = Continuation(ContinuationOptions(**options))
     await check(policy, attempt, view_of(prepared(), *happened), expected)
+
+
+async def test_a_conversation_that_is_small_is_not_shortened_for_a_long_answer() -> None:
+    happened = (prepared(), *(CONTINUED,) * 3)
+    small, large = (view_of(*happened, window_tokens=window) for window in (100_000, 10))
+    await check(Continuation(), LONG, small, Expected(AcceptAsPartial))
+    await check(Continuation(), LONG, large, Expected(Compact))
 
 
 THOUGHT = brought(reasoning=" First I would read a.py. ")

@@ -94,7 +94,9 @@ class SelfEvaluation:
             return Pass()
         report = await work_report(view, answer.text, self.workspace, self.store)
         try:
-            said = await self.adviser.ask(_SYSTEM, report, origin=self.name)
+            said = view.advice_since_answer(self.name) or await self.adviser.ask(
+                _SYSTEM, report, origin=self.name
+            )
         except ProviderError:
             # Who cannot be asked has nothing against it.
             return Pass()

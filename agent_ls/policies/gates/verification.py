@@ -120,7 +120,7 @@ class Verification:
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, 1))
         report = await work_report(view, answer.text, self.workspace, self.store)
         try:
-            said = await self.adviser.ask(
+            said = view.advice_since_answer(self.name) or await self.adviser.ask(
                 _SYSTEM, f"# Criteria\n{numbered}\n\n{report}", origin=self.name
             )
         except ProviderError:

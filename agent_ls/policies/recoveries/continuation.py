@@ -27,6 +27,8 @@ class ContinuationOptions(Record):
 
     0: a cut answer is taken as it is.
     """
+    compact_share: float = Field(default=0.5, ge=0, le=1)
+    """Part of the window from which shortening the conversation may make room for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Continuation:
         # A compaction begins another step, so what counts is the time since the last answer.
         if view.recoveries_since_answer(self.name) < self.options.max_continuations:
             return Continue(_GO_ON)
-        if not view.has_compacted_since_answer:
+        if not view.has_compacted_since_answer and self._may_room_help(view):
             return Compact("The answer is longer than it can be continued.", carry_on=_GO_ON)
         return AcceptAsPartial(
             "The answer was cut off by the output limit again and again; what there is of it "
