@@ -33,29 +33,34 @@ _FULL = (
 async def compact(turn: Turn) -> Move:
     """Ask the compactors, cheapest first, until the target is met or none can help."""
     if turn.state.recovers:
-        await _ask(turn, turn.kit.budget_compactors, (0,))
+        await _ask(turn, turn.kit.budget_compactors, 0)
         return Move(Phase.CHECK)
     options = turn.kit.options
     is_forced = _is_forced(turn)
     if is_forced and _in_a_row(turn) > options.max_compactions:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
-    window, before = turn.facts.window_tokens, turn.view.estimated_tokens
-    # A provider that refuses what is sent knows its window better than any table does.
-    room = min(window or before, before) if _is_refused(turn) else window or before
-    target = int(room * options.compact_to_share)
-    # What only drops is for when it must fit; a window that nobody knows is never full.
-    must_fit = int(window * options.compact_hard_share) or before
-    await _ask(turn, turn.kit.compactors, (target, target if is_forced else must_fit))
+    before = turn.view.estimated_tokens
+    await _ask(turn, turn.kit.compactors, _target(turn))
     if is_forced and turn.view.estimated_tokens >= before:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
     return Move(Phase.CHECK)
 
 
-async def _ask(turn: Turn, compactors: tuple[Compactor, ...], targets: tuple[int, ...]) -> None:
+def _target(turn: Turn) -> int:
+    """Return the size to aim at, in estimated tokens."""
+    view, share = turn.view, turn.kit.options.compact_to_share
+    window, size = turn.facts.window_tokens, view.estimated_tokens
+    # A provider that refuses what is sent knows its window better than any table does.
+    room = min(window or size, size) if _is_refused(turn) else window or size
+    # What the provider counted is true; an estimate that is too low would promise room.
+    return int(room * share * size / max(view.context_tokens, size, 1))
+
+
+async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> None:
     """Let each compactor that is needed shorten what the one before it left."""
     for number, one in enumerate(compactors):
-        view, target = turn.view, targets[min(number, len(targets) - 1)]
-        if view.estimated_tokens <= target:
+        view = turn.view
+        if view.estimated_tokens <= target or (number and not _must_fit(turn)):
             continue
         verdict = await one.compact(view, target)
         match verdict:
@@ -65,6 +70,12 @@ async def _ask(turn: Turn, compactors: tuple[Compactor, ...], targets: tuple[int
                 await _shorten(turn, one.name, verdict)
             case _:
                 assert_never(verdict)
+
+
+def _must_fit(turn: Turn) -> bool:
+    """Say whether even what only drops messages has to be asked."""
+    limit = turn.facts.window_tokens * turn.kit.options.compact_hard_share
+    return _is_forced(turn) or (limit > 0 and turn.view.context_tokens >= limit)
 
 
 async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
