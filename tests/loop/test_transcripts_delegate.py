@@ -240,7 +240,7 @@ async def test_what_a_stopped_sub_agent_runs_is_ended_with_it(
 async def test_a_sub_agent_finishes_when_its_parent_is_asked_to(
     folder: Path, model_host: Provider, model_port: int
 ) -> None:
-    slow = LOOKS.replace("usage", "delay_ms = 600\nusage")
+    slow = LOOKS.replace("usage", "delay_ms = 1200\nusage")
     report = """
 [[answer]]
 when.first = "Look at"
@@ -276,7 +276,7 @@ async def test_a_sub_agent_follows_when_its_parents_mode_becomes_stricter(
 async def test_a_sub_agent_out_of_time_reports_within_its_grace_period(
     folder: Path, model_host: Provider, model_port: int
 ) -> None:
-    slow = LOOKS.replace("usage", "delay_ms = 600\nusage")
+    slow = LOOKS.replace("usage", "delay_ms = 2600\nusage")
     report = """
 [[answer]]
 when.first = "Look at"
@@ -289,7 +289,7 @@ text = '{"findings": ["a.txt says one"], "remaining": ["the rest"]}'
         model_host,
         model_port,
         DELEGATES + slow + report + ENDS,
-        settings="tools.delegate = { timeout_s = 0.3, grace_s = 30 }",
+        settings="tools.delegate = { timeout_s = 2, grace_s = 30 }",
     )
     [ended] = told.ends()
     assert ended.report.findings == ("a.txt says one",)
@@ -306,7 +306,7 @@ async def test_a_sub_agent_that_does_not_even_report_is_stopped(
         model_host,
         model_port,
         DELEGATES + HANGS + ENDS.replace("text", 'expect.last_contains = ["timeout"]\ntext'),
-        settings="tools.delegate = { timeout_s = 0.2, grace_s = 0.3 }",
+        settings="tools.delegate = { timeout_s = 2, grace_s = 0.3 }",
     )
     [ended] = told.ends()
     assert ended.stop is StopReason.TIMEOUT
