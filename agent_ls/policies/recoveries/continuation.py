@@ -61,3 +61,8 @@ class Continuation:
             "The answer was cut off by the output limit again and again; what there is of it "
             "stands. Ask for less at once, or raise loop.max_output_tokens."
         )
+
+    def _may_room_help(self, view: TurnView) -> bool:
+        """Say whether the conversation, and not only the output limit, can be in the way."""
+        window = view.facts.window_tokens
+        return window <= 0 or view.context_tokens >= window * self.options.compact_share
