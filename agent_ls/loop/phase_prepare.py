@@ -104,7 +104,7 @@ async def _set_prefix(turn: Turn) -> None:
     await turn.emit(
         PrefixSet(
             system=await system_prompt(turn, rules.text),
-            tools=tuple(spec.name for spec in turn.kit.specs),
+            tools=tuple(spec.name for spec in turn.specs),
             made_of=made_from(turn, rules.text),
             nested_rules=rules.nested,
             reason="first" if before is None else "rules, mode, model, folders or tools changed",
