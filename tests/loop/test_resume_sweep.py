@@ -81,7 +81,10 @@ def _is_answered(event: e.Event) -> bool:
     if isinstance(event, e.RecoveryChosen):
         # Of the others nothing is kept but the move that follows.
         return event.action in ("retry", "reask", "continue", "promote")
-    return isinstance(event, e.Answered | e.AdviceGiven | e.Compacted | e.Moved)
+    if isinstance(event, e.AdviceGiven):
+        # What other policies were told counts with what they then do.
+        return event.origin == "confidence"
+    return isinstance(event, e.Answered | e.Compacted | e.GoalChecked | e.Moved)
 
 
 @dataclass(frozen=True)
