@@ -31,6 +31,7 @@ from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
 from agent_ls.workspace.ignore import walk
+from agent_ls.workspace.read_cache import ReadCache
 from agent_ls.workspace.tree import tree_of
 
 T = TypeVar("T")
@@ -44,11 +45,12 @@ _TREE_S = 300.0
 class DiskWorkspace:
     """Files on disk, and nothing else."""
 
-    def __init__(self, roots: Sequence[Root]) -> None:
+    def __init__(self, roots: Sequence[Root], cache: ReadCache | None = None) -> None:
         """Take the folders; their paths must be absolute and without links."""
         self._roots = tuple(roots)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
         self._writing = threading.Lock()
+        self._cache = cache or ReadCache()
         self._tree: tuple[float, str] | None = None
 
     @property
@@ -70,8 +72,15 @@ class DiskWorkspace:
         return await self._do(lambda: self._read(path))
 
     def _read(self, path: str) -> TextFile:
-        data = disk_files.read_bytes(paths.locate_file(path, self._roots), path)
-        return TextFile(path=path, text=decoded(data, path), version=disk_files.digest(data))
+        place = paths.locate_file(path, self._roots)
+        before = disk_files.signature(place, path)
+        if (known := self._cache.get(place.absolute, before)) is not None:
+            return known.model_copy(update={"path": path})
+        data = disk_files.read_bytes(place, path)
+        file = TextFile(path=path, text=decoded(data, path), version=disk_files.digest(data))
+        if disk_files.signature(place, path) == before:
+            self._cache.put(place.absolute, before, file)
+        return file
 
     async def snapshot(self, path: str) -> bytes | None:
         """Return the exact bytes; None when nothing is there."""

@@ -20,6 +20,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.ports import DirEntry
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 from agent_ls.safety.paths import Place
+from agent_ls.workspace.read_cache import Signature
 
 MAX_BYTES = 2 * 2**20
 _NEW_MODE = 0o666
@@ -58,6 +59,16 @@ def read_bytes(place: Place, shown: str, *, limit: int | None = MAX_BYTES) -> by
             parts.append(part)
             left -= len(part)
         return b"".join(parts)
+
+
+def signature(place: Place, shown: str) -> Signature:
+    """Return what tells a changed file from the same one; ``WorkspaceError`` if it is no file."""
+    with _in_words(shown), _opened(place) as descriptor:
+        _regular_size(descriptor, shown)
+        facts = os.fstat(descriptor)
+        return Signature(
+            facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+        )
 
 
 def entries(place: Place, shown: str) -> list[DirEntry]:
