@@ -9,7 +9,7 @@ import logging
 from typing import assert_never
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import AdvisoryRaised
+from agent_ls.domain.events import AdvisoryRaised, Moved
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.verdicts import (
     CheckVerdict,
@@ -51,7 +51,9 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
             await turn.emit(AdvisoryRaised(origin=one.name, text=text, priority=priority))
             return None
         case TextOnly(why=why):
-            await turn.emit(AdvisoryRaised(origin=one.name, text=why, priority=0))
+            # After a restart it may have been said already.
+            if not any(one.name == said.origin for said in _said_since_move(turn)):
+                await turn.emit(AdvisoryRaised(origin=one.name, text=why, priority=0))
             return None
         case Compact(why=why):
             return Move(Phase.COMPACT, why=why)
@@ -65,6 +67,10 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
             return await escalate(turn, one.name, verdict)
         case _:
             assert_never(verdict)
+
+
+def _said_since_move(turn: Turn) -> list[AdvisoryRaised]:
+    return turn.view.each_since(AdvisoryRaised, Moved)
 
 
 async def _checked(one: Check, turn: Turn) -> CheckVerdict:

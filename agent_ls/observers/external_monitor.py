@@ -105,6 +105,8 @@ class Watch:
                 return f"{path} {version}"
             case {"exit_code": 0} if event.effect is Effect.EXECUTE:
                 return f"passed {self._made.get(event.result.call_id, '')}"
+            case _ if event.effect is Effect.DELEGATE:
+                return f"reported {self._made.get(event.result.call_id, '')}"
             case _:
                 return ""
 

@@ -17,6 +17,9 @@ from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.ports import Clock, Provider
 from agent_ls.loop.recorder import Recorder
 
+_THINKING_TOKENS = 4_000
+"""Models that always think spend them before the first word of their answer."""
+
 
 class SideModel:
     """The ``Adviser`` of one session."""
@@ -45,7 +48,8 @@ class SideModel:
             model=model,
             system=system,
             messages=(UserMessage(text=text),),
-            max_output_tokens=max_tokens,
+            # How long the text may be is said in words; this must not cut a thought.
+            max_output_tokens=max_tokens + _THINKING_TOKENS,
         )
         started_s = self._clock.monotonic_s()
         said, usage, error = await self._streamed(request)

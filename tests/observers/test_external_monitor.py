@@ -113,6 +113,10 @@ TABLE = [
         [*greps(*WORDS[:4]), PromptQueued(text="x", kind="steer"), *greps(*WORDS[4:])], None,
         id="new-words-of-the-user",
     ),
+    pytest.param(
+        [*greps(*WORDS[:4]), *step("delegate", effect=Effect.DELEGATE), *greps(*WORDS[4:])],
+        None, id="a-sub-agents-report",
+    ),
     pytest.param([*greps(*WORDS), ALERT, *greps(*WORDS[:7])], None, id="anew-after-alerts"),
     pytest.param([*greps(*WORDS), ALERT, *greps(*WORDS)], "no_progress", id="and-alerts-again"),
 ]  # fmt: skip
