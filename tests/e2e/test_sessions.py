@@ -13,10 +13,13 @@ import pytest
 from agent_ls.lsp.demo_client import ServerError
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.store.sql_store import open_store
+from tests.store.conftest import postgres
 from tests.support.archive import Archive
 from tests.support.client_editors import ClientEditor
 from tests.support.markers import Story
 from tests.support.storyteller import Storyteller
+
+__all__ = ["postgres"]
 
 pytestmark = pytest.mark.e2e
 
@@ -29,11 +32,12 @@ text = "Too late."
 
 @asynccontextmanager
 async def server(
-    folder: Path, model: ScriptedModel, *, editor: str = "panel"
+    folder: Path, model: ScriptedModel, *, place: str = ""
 ) -> AsyncGenerator[ClientEditor]:
-    """Start one more server over the same folder and store."""
+    """Start one more server over the same folder and store; by default the store is a file."""
     archive = Archive("", {"file a.py": "x = 1\n", "steps": ""})
-    teller = Storyteller(Story("sessions", archive, (), {}), editor, folder, model)
+    client = {"env": {"AGENT_LS_STORE_URL": place}} if place else {}
+    teller = Storyteller(Story("sessions", archive, (), client), "panel", folder, model)
     if not teller.root.exists():
         teller.prepare()
     await teller.start()
@@ -45,9 +49,9 @@ async def server(
             await teller.editor.stop()
 
 
-async def check(folder: Path, sessions: int) -> list[str]:
+async def check(folder: Path, sessions: int, *, place: str = "") -> list[str]:
     """Return the ids of the stored sessions, of which there must be so many, none of them held."""
-    store = open_store(folder / "data/agent-ls/store.db")
+    store = open_store(place or folder / "data/agent-ls/store.db")
     try:
         found = [one.session_id for one in await store.sessions()]
         assert len(found) == sessions
@@ -92,11 +96,17 @@ async def test_a_turn_that_runs_at_shutdown_is_ended_and_its_session_given_back(
     assert session.status == "cancelled"
 
 
-async def test_of_two_servers_on_one_store_only_one_writes_a_session(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+async def test_of_two_servers_on_one_store_only_one_writes_a_session(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    place = ""
+    if kind == "postgresql":
+        place = request.getfixturevalue("postgres").new_database()
     async with (
         ScriptedModel(SLOW) as model,
-        server(tmp_path, model) as first,
-        server(tmp_path, model) as second,
+        server(tmp_path, model, place=place) as first,
+        server(tmp_path, model, place=place) as second,
     ):
         await first.open("a.py")
         begun = await first.execute("agent-ls.prompt", "Think long")
@@ -122,7 +132,7 @@ async def test_of_two_servers_on_one_store_only_one_writes_a_session(tmp_path: P
             30,
             "the end of the resumed turn",
         )
-    await check(tmp_path, sessions=1)
+    await check(tmp_path, sessions=1, place=place)
 
 
 async def test_a_branch_becomes_the_current_session(tmp_path: Path) -> None:
