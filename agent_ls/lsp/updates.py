@@ -36,6 +36,9 @@ CHOICE_NAMES: Mapping[ApprovalChoice, str] = {
 }
 """What buttons and code actions say."""
 
+_MAX_ADVICE_CHARS = 400
+"""What a side model says is shown up to this length."""
+
 
 class Translation:
     """Turns one session's events, fed in order, into updates."""
@@ -218,6 +221,9 @@ class Translation:
         updates: list[wire.Update] = []
         if event.failure is not None:
             updates.append(_notice("warning", "model", event.message or event.failure))
+        if isinstance(event, e.AdviceGiven) and 0 < len(event.text) <= _MAX_ADVICE_CHARS:
+            # A judgement is for the person too; a summary is not.
+            updates.append(_notice("info", event.origin, event.text))
         if event.usage != Usage():
             is_step = isinstance(event, e.AttemptFinished)
             updates.append(self._usage(event.usage if is_step else self._last))

@@ -221,6 +221,10 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         [{"sessionUpdate": "usage_update", "used": 0}],
     ),
     (
+        e.AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="m", text="0.8\nGoing well."),
+        [{"sessionUpdate": "notice", "origin": "confidence", "text": "0.8\nGoing well."}],
+    ),
+    (
         e.WrapUpRequested(by="panel"),
         [{"sessionUpdate": "notice", "level": "info", "origin": "wrap_up"}],
     ),

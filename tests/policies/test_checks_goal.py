@@ -15,6 +15,7 @@ from agent_ls.domain.events import (
     Event,
     GoalChecked,
     MonitorAlerted,
+    PromptQueued,
     QuestionAsked,
     QuestionResolved,
 )
@@ -109,6 +110,10 @@ def asked(by: str = "test", origin: str = "confidence") -> tuple[Event, Event]:
     return QuestionAsked(question=question), QuestionResolved(question_id="qst_1", answer=answer)
 
 
+def steer(text: str) -> Event:
+    return PromptQueued(text=text, kind="steer")
+
+
 def doubt(text: str) -> list[Event]:
     return [*steps(2), prepared(3), said(text, number=3)]
 
@@ -132,6 +137,8 @@ CONFIDENCE = [
     ),
     pytest.param([*steps(5), *asked("nobody")], "0.1", {}, ASKS, 1, id="a-question-taken-back-is"),
     pytest.param([], "0.1", {}, GOES_ON, 0, id="nothing-happened-yet"),
+    pytest.param([*steps(2), steer("How sure are you?")], "0.1", {}, ASKS, 1, id="on-request"),
+    pytest.param([*steps(2), steer("Mind the tabs.")], "0.1", {}, GOES_ON, 0, id="other-words"),
 ]
 
 

@@ -36,6 +36,9 @@ _DOUBT = re.compile(
     r"i have no idea|low confidence|out of ideas)\b",
     re.IGNORECASE,
 )
+_REQUEST = re.compile(
+    r"\b(?:how|are you) (?:sure|certain|confident)\b|\bconfidence\b", re.IGNORECASE
+)
 _NUMBER = re.compile(r"(?<![\d.\-])(?:0?\.\d+|[01](?:\.\d+)?)(?![\d%]|\.\d)")
 _MAX_CHARS = 300
 
@@ -59,6 +62,7 @@ class ConfidenceOptions(Record):
 class Confidence:
     """Asks the person when a cheap model does not believe in how a goal turn goes on.
 
+    It is asked every few steps, when the model doubts, and when the person asks how sure it is.
     Without a number in its answer the confidence is 0. Source: seed 004, confidence evaluation.
     """
 
@@ -89,7 +93,8 @@ class Confidence:
             return False
         newest = answers[-1].message
         is_unsure = _DOUBT.search(f"{newest.text}\n{newest.reasoning}".replace("’", "'"))
-        if self.options.on_doubt and is_unsure:
+        asked = [one.text for one in view.session.queue if one.kind == "steer"]
+        if (self.options.on_doubt and is_unsure) or any(map(_REQUEST.search, asked)):
             return True
         return bool(self.options.every_steps) and view.steps % self.options.every_steps == 0
 
