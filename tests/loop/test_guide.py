@@ -78,6 +78,12 @@ def checkout(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
+@pytest.fixture(scope="module")
+def tests_of_the_page(page: str, checkout: Path) -> list[str]:
+    """The tests that somebody who has followed the page has in the checkout."""
+    return check(page, checkout)
+
+
 def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     return subprocess.run(
@@ -91,10 +97,11 @@ def test_the_page_has_an_example_of_every_kind(page: str) -> None:
     assert len(blocks(page)) == 3 * len(_KINDS)
 
 
-def test_who_follows_the_page_gets_parts_that_work(page: str, checkout: Path) -> None:
-    tests = check(page, checkout)
-    assert len(tests) == len(_KINDS)
-    ran = run(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
+def test_who_follows_the_page_gets_parts_that_work(
+    tests_of_the_page: list[str], checkout: Path
+) -> None:
+    assert len(tests_of_the_page) == len(_KINDS)
+    ran = run(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests_of_the_page)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     # Of the copy, not of the package beside this test.
     asked = "import agent_ls.policies.checks.many_files as m; print(m.__file__)"
@@ -116,6 +123,7 @@ def test_who_follows_the_page_gets_parts_that_work(page: str, checkout: Path) ->
     assert tidy.returncode == 0, tidy.stdout
 
 
+@pytest.mark.usefixtures("tests_of_the_page")
 def test_the_pages_code_is_formatted_and_clean(page: str, checkout: Path) -> None:
     names = [block.path for block in blocks(page) if block.kind == "python"]
     for command in (("format", "--check"), ("check",)):
