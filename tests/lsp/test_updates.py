@@ -221,7 +221,9 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         [{"sessionUpdate": "usage_update", "used": 0}],
     ),
     (
-        e.AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="m", text="0.8\nGoing well."),
+        e.AdviceGiven(
+            origin="confidence", role=ModelRole.CHEAP, model="m", text="0.8\nGoing well."
+        ),
         [{"sessionUpdate": "notice", "origin": "confidence", "text": "0.8\nGoing well."}],
     ),
     (
