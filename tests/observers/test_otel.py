@@ -14,12 +14,25 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from agent_ls.domain import events as ev
+from agent_ls.domain.approvals import Question, QuestionAnswer
+from agent_ls.domain.calls import Effect
 from agent_ls.domain.model_io import ModelRole
+from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.otel import TelemetryOptions, open_telemetry
 from agent_ls.observers.spans import Spans, provider_of
-from tests.observers.stories import SESSION, START_MS, Journal, asked, begun, eventful
+from tests.observers.stories import (
+    SESSION,
+    START_MS,
+    Journal,
+    asked,
+    begun,
+    call,
+    ended,
+    eventful,
+    started,
+)
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -146,6 +159,41 @@ def test_a_failed_turn_is_an_error() -> None:
     (turn,) = check(journal)["invoke_agent agent-ls"]
     assert facts(turn)["error.type"] == "error"
     assert facts(turn)["gen_ai.usage.input_tokens"] == 1_007
+
+
+def test_questions_sub_agents_side_models_and_compactions_are_seen_too() -> None:
+    journal = begun()
+    delegate = call(9, "delegate", kind="explore", task="Look")
+    asked(journal, 1, delegate)
+    question = Question(id="qst_1", turn_id="trn_1", origin="ask_user", text="Which?")
+    journal.add(
+        5,
+        ev.ModelChanged(model="azure/y"),
+        ev.QuestionAsked(question=question),
+        started(delegate, Effect.DELEGATE),
+        ev.ChildStarted(
+            call_id="cal_9", child_id="ses_9", kind="explore", task="Look", mode=Mode.PLAN
+        ),
+    )
+    journal.add(
+        1_000,
+        ev.QuestionResolved(question_id="qst_1", answer=QuestionAnswer(text="2", by="panel")),
+        ev.AdviceGiven(origin="confidence", role=ModelRole.CHEAP, model="small", duration_ms=9,
+                       failure="overloaded", message="busy"),
+        ev.Compacted(origin="window", why="full", drop_before=1, summary="All.",
+                     before_tokens=9, after_tokens=4),
+    )  # fmt: skip
+    ended(journal)
+    spans = check(journal)
+    (waited,) = spans["question ask_user"]
+    assert facts(waited) == {"agent_ls.answer": "", "agent_ls.answered_by": "panel"}
+    (delegated,) = spans["execute_tool delegate"]
+    assert facts(delegated)["agent_ls.child.conversation.id"] == "ses_9"
+    (advised,) = spans["chat azure/y"]
+    assert facts(advised)["agent_ls.origin"] == "confidence"
+    assert facts(advised)["gen_ai.provider.name"] == "azure.ai.openai"
+    assert facts(advised)["error.type"] == "overloaded"
+    assert [one.name for one in spans["step 1"][0].events] == ["compaction"]
 
 
 def test_no_text_of_anybody_is_in_a_span_unless_it_is_wanted() -> None:
