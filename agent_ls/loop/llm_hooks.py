@@ -36,13 +36,14 @@ class _Front:
 
 async def ask_before_llm_call(turn: Turn) -> None:
     """Let the hooks look at the front of the next request; announce it when it is another one."""
-    prefix = turn.session.prefix
-    if prefix is None:
+    prefix, hooks = turn.session.prefix, turn.kit.hooks.of(_BEFORE)
+    offered = tuple(spec.name for spec in turn.specs)
+    if prefix is None or (not hooks and prefix.unhooked is None and prefix.tools == offered):
         return
     plain = prefix.system if prefix.unhooked is None else prefix.unhooked
-    front = start = _Front(plain, tuple(spec.name for spec in turn.specs))
+    front = start = _Front(plain, offered)
     changed_by: list[str] = []
-    for hook in turn.kit.hooks.of(_BEFORE):
+    for hook in hooks:
         said = await turn.kit.hooks.ask(_BEFORE, hook, _told(turn, front))
         outcome = said.outcome
         if outcome is HookOutcome.BLOCKED:
