@@ -66,8 +66,10 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 await _decided(planned, turn, "deny", origin, reason)
                 return await denied(planned, reason, turn)
             case Defer(reason=reason):
-                await _decided(planned, turn, "defer", origin, reason)
-                return await propose(planned, reason, turn)
+                # One after the other, so that the plan's steps are in the order of the calls.
+                async with turn.asking:
+                    await _decided(planned, turn, "defer", origin, reason)
+                    return await propose(planned, reason, turn)
             case Ask():
                 await _decided(planned, turn, "ask", origin, verdict.reason)
                 outcome = await ask(planned, verdict, turn)
