@@ -316,6 +316,14 @@ TRANSPORT = {
         sends(head(extra=["Content-Encoding: gzip"]) + said("x") + end()),
         retried("broken_stream"),
     ),
+    "silence-after-the-end-mark": (hangs(head() + said("Whole.") + end()), accepted("Whole.")),
+    "an-interim-answer-first": (
+        sends(b"HTTP/1.1 103 Early Hints\r\n\r\n" + head() + said("Whole.") + end()),
+        accepted("Whole."),
+    ),
+}
+
+SILENCES = {
     "slow-headers": (hangs(), retried("timeout")),
     "silence-after-the-headers": (hangs(head()), retried("timeout")),
     "silence-in-the-text": (hangs(head() + said("I wi")), retried("timeout")),
@@ -324,11 +332,6 @@ TRANSPORT = {
     "silence-before-the-end-mark": (
         hangs(head() + said("Whole.") + data(chunk({}, "stop"))),
         retried("timeout"),
-    ),
-    "silence-after-the-end-mark": (hangs(head() + said("Whole.") + end()), accepted("Whole.")),
-    "an-interim-answer-first": (
-        sends(b"HTTP/1.1 103 Early Hints\r\n\r\n" + head() + said("Whole.") + end()),
-        accepted("Whole."),
     ),
 }
 
@@ -500,17 +503,17 @@ CALLS = {
 
 
 @pytest.fixture(scope="module")
-def port() -> int:
+def impatient_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def impatient(port: int) -> AsyncIterator[ModelHost]:
+async def impatient(impatient_port: int) -> AsyncIterator[ModelHost]:
     """A model host that does not wait long."""
     options = ModelHostOptions(
-        api_base=f"http://127.0.0.1:{port}/v1", connect_s=5.0, first_chunk_s=2.0, idle_s=2.0
+        api_base=f"http://127.0.0.1:{impatient_port}/v1", first_chunk_s=3.0, idle_s=3.0
     )
     host = ModelHost(options, env={})
     await host.ready()
@@ -522,14 +525,24 @@ ROWS = {**STATUSES, **BODIES, **CUTS, **TRANSPORT, **EVENTS, **CALLS}
 
 
 def test_there_are_at_least_sixty_faults() -> None:
-    assert len(ROWS) >= 60
+    assert len(ROWS) + len(SILENCES) >= 60
 
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("play, ends", ROWS.values(), ids=ROWS.keys())
 async def test_a_fault_ends_in_a_defined_state_and_runs_nothing_broken(
-    play: Play, ends: Ends, tmp_path: Path, impatient: ModelHost, port: int
+    play: Play, ends: Ends, tmp_path: Path, model_host: ModelHost, model_port: int
 ) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    await check(play, ends, folder, impatient, port)
+    await check(play, ends, folder, model_host, model_port)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("play, ends", SILENCES.values(), ids=SILENCES.keys())
+async def test_an_endpoint_that_falls_silent_is_left_and_asked_again(
+    play: Play, ends: Ends, tmp_path: Path, impatient: ModelHost, impatient_port: int
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    await check(play, ends, folder, impatient, impatient_port)
