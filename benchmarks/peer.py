@@ -92,7 +92,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("prompt")
     parser.add_argument("--endpoint", required=True, help="base URL, /v1 included")
-    parser.add_argument("--model", default="openai/measured", help="a litellm model name")
+    # One whose window is known: without it, a long conversation is shortened by its length alone.
+    parser.add_argument("--model", default="openai/scripted", help="a litellm model name")
     parser.add_argument("--key", default="none")
     parser.add_argument("--mode", default="auto")
     parser.add_argument("--workspace", type=Path, default=Path())
