@@ -183,7 +183,8 @@ def _merge(
     data = settings.model_dump(mode="json")
     place = data
     for part in keys[:-1]:
-        inner = place.get(part)
+        # Tables by name, of models or providers, begin empty; an unknown name is found below.
+        inner = place.setdefault(part, {})
         if not isinstance(inner, dict):
             problems.append(f"{source.name}: {key} is not a setting.")
             return settings

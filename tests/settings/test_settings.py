@@ -44,6 +44,21 @@ def check(
     )
 
 
+def test_tables_by_name_begin_empty_and_take_what_is_written(tmp_path: Path) -> None:
+    loaded = check(
+        tmp_path,
+        user=(
+            "[policies.transport.providers.anthropic]\ntries = 3\nfirst_wait_s = 1\n"
+            '[provider.models."openai/own"]\nwindow_tokens = 9000\n'
+        ),
+        command_line={"policies": {"transport": {"providers": {"anthropic": {"tries": 7}}}}},
+    )
+    assert loaded.problems == ()
+    patience = loaded.settings.policies.model_dump()["transport"]["providers"]["anthropic"]
+    assert (patience["tries"], patience["first_wait_s"]) == (7, 1.0)
+    assert loaded.settings.provider.models["openai/own"].window_tokens == 9000
+
+
 def test_later_sources_win(tmp_path: Path) -> None:
     loaded = check(
         tmp_path,
