@@ -116,5 +116,5 @@ def _refusal_words(answer: ApprovalAnswer) -> str:
             "This needs a person's permission and nobody is there to give it. "
             "Go on without it, or say what you would need."
         )
-    words = f" The user says: {answer.note}" if answer.note else ""
+    words = f" The user says: “{answer.note}”." if answer.note else ""
     return f"The user rejected this call.{words} Do not repeat it; do it another way, or ask."

@@ -26,7 +26,7 @@ _YES = frozenset({ALL, "yes", "y", "ok"})
 _NO = frozenset({NONE, "no", "n", ""})
 _NUMBERS = re.compile(r"\d+(?:\s*-\s*\d+)?(?:[\s,;]+\d+(?:\s*-\s*\d+)?)*")
 _RANGE = re.compile(r"(\d+)(?:\s*-\s*(\d+))?")
-_SHOWN_CHARS = 1_500
+_SHOWN_CHARS = 4_000
 
 
 def digest(planned: PlannedCall, preview: Preview) -> str:
@@ -75,14 +75,19 @@ def chosen(words: str, calls: Sequence[ProposedCall]) -> tuple[str, ...] | None:
     return tuple(one.call.id for number, one in enumerate(calls, 1) if number in wanted)
 
 
+def is_shown_wholly(step: ProposedCall) -> bool:
+    """Say whether the question shows all that a step would do, so that a yes covers it."""
+    return len(step.payload.rstrip()) <= _SHOWN_CHARS
+
+
 def as_question(calls: Sequence[ProposedCall]) -> str:
     """Return the plan as the person reads it before deciding."""
     many = "1 step" if len(calls) == 1 else f"{len(calls)} steps"
     parts = [f"The proposed plan has {many}. Which of them may run?"]
     for number, one in enumerate(calls, 1):
         payload = one.payload.rstrip()
-        if len(payload) > _SHOWN_CHARS:
-            payload = payload[:_SHOWN_CHARS] + "\n… (cut; “one by one” shows all of it)"
+        if not is_shown_wholly(one):
+            payload = payload[:_SHOWN_CHARS] + "\n… (too long; it is asked about by itself)"
         lines = "".join(f"\n   {line}" for line in payload.splitlines())
         parts.append(f"{number}. {one.title}{lines}")
     return "\n".join(parts)

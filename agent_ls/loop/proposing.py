@@ -13,7 +13,7 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import ProposedCall
 from agent_ls.loop.arguments import plan_call
-from agent_ls.loop.plans import EACH, OPTIONS, as_question, chosen, digest
+from agent_ls.loop.plans import EACH, OPTIONS, as_question, chosen, digest, is_shown_wholly
 from agent_ls.loop.references import expressions_in
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Move, Turn
@@ -100,12 +100,14 @@ async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
         await turn.emit(PlanResolved(plan_id=plan_id, each=every))
         return
     approved = chosen(answer.text, steps) if answer.is_answered else ()
-    shown = {one.call.id: one for one in steps}
+    chosen_steps = [one for one in steps if one.call.id in (approved or ())]
+    seen = [one for one in chosen_steps if is_shown_wholly(one)]
     await turn.emit(
         PlanResolved(
             plan_id=plan_id,
-            approved=approved or (),
-            digests=tuple(shown[one].digest for one in approved or ()),
+            approved=tuple(one.call.id for one in seen),
+            digests=tuple(one.digest for one in seen),
+            each=tuple(one.call.id for one in chosen_steps if one not in seen),
         )
     )
     if approved is None:
