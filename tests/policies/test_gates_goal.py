@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.events import (
     Event,
@@ -13,6 +15,8 @@ from agent_ls.domain.events import (
     PlanUpdated,
     PolicySilenced,
     PromptQueued,
+    ToolCallFinished,
+    ToolCallStarted,
     TurnStarted,
 )
 from agent_ls.domain.goals import Criterion, Goal, Proof
@@ -23,6 +27,7 @@ from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Nudge, Pass
 from agent_ls.loop.ports import Store
+from agent_ls.loop.work_report import work_report
 from agent_ls.policies.gates.open_tasks import OpenTasks
 from agent_ls.policies.gates.self_evaluation import (
     Evaluation,
@@ -33,6 +38,7 @@ from agent_ls.policies.gates.self_evaluation import (
 from agent_ls.policies.gates.verification import Verification, VerificationOptions
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
+from tests.policies.happened import Happened
 from tests.policies.views import view_of
 
 
@@ -194,6 +200,38 @@ def test_an_evaluation_is_read_and_what_cannot_be_read_has_failed(
 ) -> None:
     assert evaluation_in(text) == expected
     assert expected.passes(0.8) == passes
+
+
+async def test_a_judge_is_shown_task_plan_commands_changes_and_answer(happened: Happened) -> None:
+    await happened.write("a.py", "x = 2\n")
+    await happened.write("big.txt", "y" * 1_100_000)
+    await happened.delete("b.py")
+    ran = json.dumps({"command": "pytest -q"})
+    view = view_of(
+        *happened.events,
+        ToolCallStarted(call_id="r", tool="run_command", effect=Effect.EXECUTE, arguments_json=ran),
+        ToolCallFinished(result=ToolResult(call_id="r", text="", data={"exit_code": 1})),
+        ToolCallStarted(call_id="s", tool="x", effect=Effect.EXECUTE, arguments_json="[1]"),
+        ToolCallFinished(result=ToolResult(call_id="s", text="", data={"exit_code": 0})),
+        PlanUpdated(items=(PlanItem(text="Test it"),)),
+        PromptQueued(text="Mind the tabs.", kind="steer"),
+        prompt="p" * 5_000,
+    )
+    report = await work_report(view, "Done.", happened.workspace, happened.store)
+    for piece in (
+        "# Task\nppp",
+        "… (cut)",
+        "- Test it (pending)",
+        "- pytest -q: exit code 1\n- : exit code 0",
+        "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2",
+        "big.txt (too large to show)",
+        "-x = 1\n",
+        "# Answer\nDone.",
+    ):
+        assert piece in report, piece
+    assert "No file was changed." in await work_report(
+        view_of(), "", happened.workspace, happened.store
+    )
 
 
 @pytest.mark.parametrize("level", ["off", "basic", "full"])
