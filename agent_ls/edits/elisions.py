@@ -31,7 +31,6 @@ _PLAIN = re.compile(
     re.I,
 )
 _MIN_ALIKE = 60.0
-_MIN_AHEAD = 15.0
 
 
 def is_marker(line: str) -> bool:
@@ -76,23 +75,40 @@ def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int
 def _is_statement(new: Sequence[str], number: int, lost: int) -> bool:
     before = next((stripped(line) for line in reversed(new[:number]) if stripped(line)), "")
     is_body = before.endswith((":", '"""', "'''", "= (", "[", ","))
-    return stripped(new[number]) == "..." and is_body and lost <= 2
+    is_all = not any(stripped(line) for at, line in enumerate(new) if at != number)
+    return stripped(new[number]) == "..." and (is_body or is_all) and lost <= 2
 
 
 def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> list[str] | Refused:
     """Return the new lines with each mark replaced by the old lines that it stands for."""
     bounds = [-1, *marks, len(new)]
-    parts = [new[low + 1 : high] for low, high in pairwise(bounds)]
-    result: list[str] = list(parts[0])
+    parts = [list(new[low + 1 : high]) for low, high in pairwise(bounds)]
+    result = parts[0]
     at = 0
     for above, below in pairwise(parts):
-        start = _after(old, above, at)
-        stop = _before(old, below, start) if start is not None else None
-        if start is None or stop is None or not any(stripped(line) for line in old[start:stop]):
+        start = _end_of(old, above, at)
+        stop = None if start is None else _begin_of(old, below, start)
+        if start is None or stop is None:
             return unclear_marker()
-        result += [*old[start:stop], *below]
+        middle = _without_doubled_blanks(list(old[start:stop]), above, below)
+        if not any(stripped(line) for line in middle):
+            return unclear_marker()
+        result += [*middle, *below]
         at = stop
     return result
+
+
+def _without_doubled_blanks(middle: list[str], above: list[str], below: list[str]) -> list[str]:
+    """Return the middle without the blank lines at its ends that the new text has itself."""
+    for line in reversed(above):
+        if stripped(line) or not middle or stripped(middle[0]):
+            break
+        middle = middle[1:]
+    for line in below:
+        if stripped(line) or not middle or stripped(middle[-1]):
+            break
+        middle = middle[:-1]
+    return middle
 
 
 def unclear_marker() -> Refused:
@@ -105,39 +121,52 @@ def unclear_marker() -> Refused:
     )
 
 
-def _after(old: Sequence[str], above: Sequence[str], at: int) -> int | None:
+def _end_of(old: Sequence[str], above: list[str], at: int) -> int | None:
     """Return where in ``old`` the part above a mark ends."""
-    solid = [line for line in above if stripped(line)]
-    if not solid:
+    part = _solid(above)
+    if not part:
         return at
-    return _known(old, solid[-1], at, len(solid), from_top=True)
+    if part == _solid(old[at:])[: len(part)]:
+        return _numbers(old, at)[len(part) - 1] + 1
+    found = _only(_numbers(old, at), old, part[::-1], backwards=True)
+    if found is None and len(part) == 1 and _is_change_of(_solid(old[at:])[:1], part[0]):
+        found = _numbers(old, at)[0]
+    return None if found is None else found + 1
 
 
-def _before(old: Sequence[str], below: Sequence[str], at: int) -> int | None:
+def _begin_of(old: Sequence[str], below: list[str], at: int) -> int | None:
     """Return where in ``old`` the part below a mark begins."""
-    solid = [line for line in below if stripped(line)]
-    if not solid:
+    part, numbers = _solid(below), _numbers(old, at)
+    if not part:
         return len(old)
-    past = _known(old, solid[0], at, len(solid), from_top=False)
-    return None if past is None else past - 1
+    if part == _solid(old[at:])[-len(part) :]:
+        return numbers[-len(part)]
+    found = _only(numbers, old, part, backwards=False)
+    if found is None and len(part) == 1 and _is_change_of(_solid(old[at:])[-1:], part[0]):
+        found = numbers[-1]
+    return found
 
 
-def _known(old: Sequence[str], line: str, at: int, reach: int, *, from_top: bool) -> int | None:
-    """Return the number after the one old line that this line is, or is a change of."""
-    same = [number for number in range(at, len(old)) if old[number] == line]
-    if same:
-        return same[0] + 1 if len(same) == 1 else None
-    near = (
-        range(at, min(len(old), at + reach + 1))
-        if from_top
-        else range(max(at, len(old) - reach - 1), len(old))
-    )
-    scored = sorted(
-        ((fuzz.ratio(stripped(old[number]), stripped(line)), number) for number in near),
-        reverse=True,
-    )
-    if not scored or scored[0][0] < _MIN_ALIKE:
-        return None
-    if len(scored) > 1 and scored[0][0] - scored[1][0] < _MIN_AHEAD:
-        return None
-    return scored[0][1] + 1
+def _solid(lines: Sequence[str]) -> list[str]:
+    return [line for line in lines if stripped(line)]
+
+
+def _numbers(old: Sequence[str], at: int) -> list[int]:
+    return [number for number in range(at, len(old)) if stripped(old[number])]
+
+
+def _only(numbers: list[int], old: Sequence[str], run: list[str], *, backwards: bool) -> int | None:
+    """Return the one line where the run begins, as far as it takes to be the only one."""
+    rows = numbers[::-1] if backwards else numbers
+    known = [row for row in range(len(rows)) if old[rows[row]] == run[0]]
+    for size in range(1, len(run)):
+        if len(known) < 2:
+            break
+        known = [
+            row for row in known if row + size < len(rows) and old[rows[row + size]] == run[size]
+        ]
+    return rows[known[0]] if len(known) == 1 else None
+
+
+def _is_change_of(old: list[str], line: str) -> bool:
+    return bool(old) and fuzz.ratio(stripped(old[0]), stripped(line)) >= _MIN_ALIKE

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
@@ -39,7 +40,7 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
     ground = Ground(flat.text)
     spans: list[Span] = []
     searches: list[_Search] = []
-    for number, hunk in enumerate(hunks, 1):
+    for number, hunk in enumerate(_split(ground, hunks), 1):
         if not any(stripped(line) for line in hunk.old):
             bare = _without_old(ground, hunk, number)
             if isinstance(bare, Refused):
@@ -59,6 +60,28 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
     return joined(flat, spans)
 
 
+def _split(ground: Ground, hunks: Sequence[Hunk]) -> list[Hunk]:
+    """Return the hunks, those cut in two whose context says that lines are left out."""
+    result: list[Hunk] = []
+    for hunk in hunks:
+        cuts = [
+            number
+            for number, line in enumerate(hunk.lines)
+            if line.sign == " " and elisions.is_marker(line.text)
+        ]
+        if not cuts or places(ground, hunk.old):
+            result.append(hunk)
+            continue
+        bounds = [-1, *cuts, len(hunk.lines)]
+        parts = [hunk.lines[low + 1 : high] for low, high in pairwise(bounds)]
+        result += [
+            replace(hunk, lines=part, line=hunk.line if number == 0 else None)
+            for number, part in enumerate(parts)
+            if any(line.sign != " " for line in part)
+        ]
+    return result
+
+
 def _numbered(refused: Refused, number: int, count: int) -> Refused:
     which = f"Hunk {number} of {count}: " if count > 1 else ""
     return replace(refused, reason=which + refused.reason)
@@ -68,7 +91,8 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
     """Return the hunk, read so that its old lines are found, and all its places."""
     changed = [line.text for line in hunk.lines if line.sign == "+"]
     known = [line.text for line in hunk.lines if line.sign != "+"]
-    if elisions.added_markers(known, changed, ground.file.flat):
+    marks = elisions.added_markers(known, changed, ground.file.flat)
+    if any(elisions.is_sure_marker(changed[mark]) for mark in marks):
         return elisions.unclear_marker()
     if hunk.old == hunk.new:
         return Refused("The hunk removes and adds the same lines: nothing to change.", "equal")

@@ -124,8 +124,9 @@ def _unit(lines: Sequence[str]) -> str:
     solid = [line for line in lines if line.strip()]
     for one, other in pairwise(solid):
         lead, deeper = indent_of(one), indent_of(other)
-        if stripped(one).endswith((":", "{")) and deeper.startswith(lead) and deeper != lead:
-            steps[deeper.removeprefix(lead)] += 1
+        step = deeper.removeprefix(lead) if deeper.startswith(lead) else ""
+        if stripped(one).endswith((":", "{")) and (step == "\t" or len(step) > 1):
+            steps[step] += 1
     return min(steps, key=lambda one: (-steps[one], len(one))) if steps else ""
 
 
@@ -152,14 +153,10 @@ def _scale(table: dict[str, str], model_lines: Sequence[str], style: Style) -> I
         return None
 
     def scaled(indent: str) -> str | None:
-        levels, rest = divmod((width(indent) - base) * size, step)
-        if rest:
-            # Lines aligned to something above keep their distance from the level they hang on.
-            deep, odd = divmod(width(indent) - base, step)
-            total = goal + deep * size
-            return None if total < 0 else _built(total, odd, to_tabs=to_tabs)
-        total = goal + levels
-        return None if total < 0 else _built(total, 0, to_tabs=to_tabs)
+        # Lines aligned to something above keep their distance from the level they hang on.
+        deep, odd = divmod(width(indent) - base, step)
+        total = goal + deep * size
+        return None if total < 0 else _built(total, odd, to_tabs=to_tabs)
 
     return scaled
 

@@ -7,21 +7,21 @@ nothing, each found in the text as it was, so their order does not matter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
-from agent_ls.edits.indents import indent_of, restyled
-from agent_ls.edits.keys import stripped
+from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.lines import BOM, FlatText, flattened
-from agent_ls.edits.locate import MAX_PLACES, Ground, Place, places
-from agent_ls.edits.minimal import blocks
+from agent_ls.edits.locate import MAX_PLACES, Ground, places
 from agent_ls.edits.placing import applied_at, find, is_applied_there, nearest_to, put
 from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous, applied, not_found
-from agent_ls.edits.requests import Hunk, HunkLine, Refused, Wish
+from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.stale import stale_place
+from agent_ls.edits.texts import Texts, hunk_of, lines_of
+from agent_ls.edits.whole_lines import is_glued, is_there, is_torn, past_whole_lines, restyle
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
 _BLANK = Refused(
@@ -48,35 +48,13 @@ def place(text: str, wishes: Sequence[Wish]) -> tuple[Replacement, ...] | Refuse
     return joined(flat, spans)
 
 
-def hunk_of(old: Sequence[str], new: Sequence[str], line: int | None = None) -> Hunk:
-    """Return the hunk that makes the new lines of the old ones."""
-    lines: list[HunkLine] = []
-    for kind, low, high, new_low, new_high in blocks(old, new):
-        if kind == "equal":
-            lines += [HunkLine(" ", one) for one in old[low:high]]
-            continue
-        lines += [HunkLine("-", one) for one in old[low:high]]
-        lines += [HunkLine("+", one) for one in new[new_low:new_high]]
-    return Hunk(tuple(lines), line)
-
-
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """A wish as it is read, with LF alone."""
-
-    old: str
-    new: str
-    line: int | None
-    replace_all: bool
-
-
-def _read(wish: Wish) -> _Texts:
+def _read(wish: Wish) -> Texts:
     old = flattened(wish.old).removeprefix(BOM)
     new = flattened(wish.new, alone="\r" in wish.old).removeprefix(BOM)
-    return _Texts(old, new, wish.line, wish.replace_all)
+    return Texts(old, new, wish.line, wish.replace_all)
 
 
-def _spans(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused:
+def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     if wish.old == wish.new:
         return _EQUAL
     if not wish.old.strip():
@@ -96,11 +74,11 @@ def _spans(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused:
     if found is not None:
         return found
     if any(elisions.is_marker(line) for line in whole.old.split("\n")):
-        return _around_marks(ground, whole, number)
+        return around_marks(ground, whole, number)
     return _in_changed_context(ground, whole, number)
 
 
-def _with_middle(ground: Ground, wish: _Texts) -> _Texts | Refused:
+def _with_middle(ground: Ground, wish: Texts) -> Texts | Refused:
     """Return the wish with marks that only the new text has replaced by what they stand for."""
     old, new = wish.old.split("\n"), wish.new.split("\n")
     marks = elisions.added_markers(old, new, ground.file.flat)
@@ -112,7 +90,7 @@ def _with_middle(ground: Ground, wish: _Texts) -> _Texts | Refused:
     return whole if isinstance(whole, Refused) else replace(wish, new="\n".join(whole))
 
 
-def _exactly(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused | None:
+def _exactly(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
     """Return where the old text stands character by character; None when it does not."""
     flat, old = ground.file.flat, wish.old
     found = _offsets(flat, old, apart=wish.replace_all)
@@ -124,7 +102,7 @@ def _exactly(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused 
         return None
     if wish.replace_all:
         return [
-            Span(at, _past_whole_lines(flat, wish, at, at + len(old)), wish.new, number)
+            Span(at, past_whole_lines(flat, wish, at, at + len(old)), wish.new, number)
             for at in found
         ]
     if len(found) > 1:
@@ -147,12 +125,12 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
     return found
 
 
-def _at(ground: Ground, wish: _Texts, at: int, number: int) -> list[Span] | Refused | None:
+def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refused | None:
     """Return the wish carried out at one exact place."""
     flat, end = ground.file.flat, at + len(wish.old)
-    if _is_there(flat, wish, at):
+    if is_there(flat, wish, at):
         return applied(ground.file.number_at(at))
-    if _is_torn(flat, wish, at, end):
+    if is_torn(flat, wish, at, end):
         return Refused(
             f"The old text ends or begins inside a longer word in line "
             f"{ground.file.number_at(at) + 1}: the line differs from it. Someone changed it, or "
@@ -167,81 +145,15 @@ def _at(ground: Ground, wish: _Texts, at: int, number: int) -> list[Span] | Refu
         # It begins inside the indentation, so new lines may have lost theirs as well.
         return _by_lines(ground, replace(wish, line=ground.file.number_at(at) + 1), number)
     new = wish.new
-    if _is_glued(flat, wish, end):
+    if is_glued(flat, wish, end):
         new += "\n"
-    into = _restyle(ground, wish) if not lead else None
-    return [Span(at, _past_whole_lines(flat, wish, at, end), into or new, number)]
+    into = restyle(ground, wish) if not lead else None
+    return [Span(at, past_whole_lines(flat, wish, at, end), into or new, number)]
 
 
-def _past_whole_lines(flat: str, wish: _Texts, at: int, end: int) -> int:
-    """Return where the replaced text ends, with what belongs to its last line.
-
-    A deleted line takes its end along, and a changed one the blanks that trail it.
-    """
-    if (at > 0 and flat[at - 1] != "\n") or wish.old.endswith("\n"):
-        return end
-    past = end
-    while past < len(flat) and flat[past] in " \t":
-        past += 1
-    if past < len(flat) and flat[past] != "\n":
-        return end
-    if not wish.new:
-        return min(past + 1, len(flat))
-    is_changed = wish.old.rpartition("\n")[2] != wish.new.rpartition("\n")[2]
-    return past if is_changed and wish.new.strip() else end
-
-
-def _restyle(ground: Ground, wish: _Texts) -> str | None:
-    """Return the new text in the file's indentation when the old text shows none; else None."""
-    if "\n" not in wish.new.strip("\n") or any(
-        line[:1] in (" ", "\t") for line in wish.old.split("\n")
-    ):
-        return None
-    lines = wish.new.split("\n")
-    into = restyled(lines, ground.style)
-    if into is None:
-        return None
-    return "\n".join((into(indent_of(line)) or "") + line[len(indent_of(line)) :] for line in lines)
-
-
-def _is_there(flat: str, wish: _Texts, at: int) -> bool:
-    """Tell whether an addition is in the text already, around this place."""
-    more = len(wish.new) - len(wish.old)
-    if more <= 0 or sum(char.isalnum() for char in wish.new) - sum(
-        char.isalnum() for char in wish.old
-    ) < 6:  # fmt: skip
-        return False
-    start = wish.new.find(wish.old)
-    while start >= 0:
-        if flat.startswith(wish.new, at - start) and at >= start:
-            return True
-        start = wish.new.find(wish.old, start + 1)
-    return False
-
-
-def _is_torn(flat: str, wish: _Texts, at: int, end: int) -> bool:
-    """Tell whether whole lines or expressions were meant, and a word goes on beyond them."""
-    if wish.old.replace("_", "").isalnum():
-        return False
-    left = at > 0 and _in_word(flat[at - 1]) and _in_word(flat[at])
-    right = end < len(flat) and _in_word(flat[end - 1]) and _in_word(flat[end])
-    return left or right
-
-
-def _in_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
-def _is_glued(flat: str, wish: _Texts, end: int) -> bool:
-    """Tell whether the new text lacks only the line end that the old one has."""
-    if not wish.old.endswith("\n") or wish.new.endswith("\n") or not wish.new.strip():
-        return False
-    return end >= len(flat) or flat[end] != "\n"
-
-
-def _by_lines(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused | None:
+def _by_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
     """Return the wish carried out where its lines stand in another dress; None when nowhere."""
-    old, new = _lines_of(wish)
+    old, new = lines_of(wish)
     known = places(ground, old)
     if not known:
         return None
@@ -266,19 +178,7 @@ def _by_lines(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused
     return found if isinstance(found, Refused) else of_blocks(ground, found, number)
 
 
-def _lines_of(wish: _Texts) -> tuple[list[str], list[str]]:
-    """Return the lines of both texts; a last line end counts only when nothing else differs."""
-    old, new = wish.old.split("\n"), wish.new.split("\n")
-    if old[-1] == "" and new[-1] == "":
-        return old[:-1], new[:-1]
-    if old[-1] == "" and old[:-1] != new:
-        return old[:-1], new
-    if new[-1] == "" and new[:-1] != old:
-        return old, new[:-1] if wish.new.strip() else []
-    return old, new if wish.new else []
-
-
-def _otherwise_read(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused | None:
+def _otherwise_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
     """Return the wish read without what does not belong into it; None when no reading fits."""
     results: list[list[Span] | Refused] = []
     group = -1
@@ -287,7 +187,7 @@ def _otherwise_read(ground: Ground, wish: _Texts, number: int) -> list[Span] | R
             break
         group = reading.group
         line = wish.line if wish.line is not None else reading.line
-        meant = _Texts(reading.old, reading.new, line, wish.replace_all)
+        meant = Texts(reading.old, reading.new, line, wish.replace_all)
         if meant.old == meant.new or not meant.old.strip():
             continue
         found = _exactly(ground, meant, number)
@@ -305,65 +205,9 @@ def _otherwise_read(ground: Ground, wish: _Texts, number: int) -> list[Span] | R
     return results[0] if results else None
 
 
-def _around_marks(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused:
-    """Return the wish whose old text leaves lines out, carried out around them."""
-    old, new = _lines_of(wish)
-    olds, news = _parts(old), _parts(new)
-    if len(olds) != len(news):
-        return elisions.unclear_marker()
-    spans: list[Span] = []
-    low = 0
-    for at, (one, other) in enumerate(zip(olds, news, strict=True)):
-        if not any(stripped(line) for line in one):
-            if one != other:
-                return elisions.unclear_marker()
-            continue
-        known = [place for place in places(ground, one) if place.first >= low]
-        if not known:
-            return not_found(ground, "\n".join(one))
-        hunk = hunk_of(one, other, wish.line if at == 0 else None)
-        if one == other:
-            low = known[0].past if len(known) == 1 or low else low
-            continue
-        if low and len(known) > 1:
-            known = _in_block(ground, known, low) or known
-        spot = find(ground, hunk, known)
-        if isinstance(spot, Refused):
-            return spot
-        found = put(ground, hunk, spot)
-        if isinstance(found, Refused):
-            return found
-        spans += of_blocks(ground, found, number)
-        low = spot.past
-    return spans or _EQUAL
-
-
-def _in_block(ground: Ground, known: list[Place], low: int) -> list[Place]:
-    """Return the places before the block that was begun above ends."""
-    lines = ground.file.lines
-    top = len(lines[low - 1]) - len(lines[low - 1].lstrip())
-    end = low
-    while end < len(lines) and (
-        end in ground.blanks or len(lines[end]) - len(lines[end].lstrip()) > top
-    ):
-        end += 1
-    return [one for one in known if one.first <= end]
-
-
-def _parts(lines: list[str]) -> list[list[str]]:
-    """Return the runs of lines between marks."""
-    parts: list[list[str]] = [[]]
-    for line in lines:
-        if elisions.is_marker(line):
-            parts.append([])
-        else:
-            parts[-1].append(line)
-    return parts
-
-
-def _in_changed_context(ground: Ground, wish: _Texts, number: int) -> list[Span] | Refused:
+def _in_changed_context(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     """Return the wish where only lines that stay differ from the file, or why not."""
-    old, new = _lines_of(wish)
+    old, new = lines_of(wish)
     hunk = hunk_of(old, new, wish.line)
     done = applied_at(ground, hunk)
     if done is not None:

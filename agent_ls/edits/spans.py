@@ -42,8 +42,20 @@ def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | R
                 else f"Parts of edit {one.number} overlap"
             )
             return Refused(f"{who} at line {line}. Join them into one edit.", "overlap")
+    found = replacements_of(flat, ordered)
+    if not found:
+        return Refused(
+            "The file has exactly the new text already: the edit seems to be applied already. "
+            "Read the file before going on.",
+            "applied",
+        )
+    return found
+
+
+def replacements_of(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...]:
+    """Return what differs in spans that are apart from each other."""
     return tuple(
         in_source(flat, *change)
-        for span in ordered
+        for span in sorted(spans, key=lambda span: (span.start, span.end))
         for change in changes(flat.text[span.start : span.end], span.text, span.start)
     )

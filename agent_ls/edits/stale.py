@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Indel
 
+from agent_ls.edits.changes import changes_of
 from agent_ls.edits.keys import folded, stripped
 from agent_ls.edits.locate import Ground, Keyed, Place, aligned
 from agent_ls.edits.requests import Hunk
@@ -25,6 +26,8 @@ _MAX_DIAGONALS = 8
 _MAX_LINES = 2_000
 _MIN_CONTEXT = 2
 """So much of the lines that stay has to be there, in lines that say something."""
+_MUCH_CONTEXT = 4
+"""From here on a line at the edge, or beside an addition, may be another."""
 _MAX_ALIEN = 3
 """More lines than this between neighbours, and they are none any more."""
 _SLACK = 8
@@ -36,6 +39,7 @@ _HEADER = re.compile(
     r"(?:def|class|function\*?|func|fn|struct|interface|enum|trait|impl|module|namespace|type|"
     r"describe|it|test|section|case)\b"
 )
+_CALLED = re.compile(r"([\w$]{2,})\s*\(")
 _NAME = re.compile(r"[\w$]{2,}")
 _KEYWORDS = frozenset(
     [
@@ -97,16 +101,28 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
     if not matches:
         return None
     best, *others = sorted(matches, key=lambda one: (-one.total, -one.context))
-    if not core <= best.lines.keys() or best.context < _MIN_CONTEXT:
+    is_told = _is_told(hunk, best)
+    if not core <= best.lines.keys() or best.context < (1 if is_told else _MIN_CONTEXT):
         return None
     if any(_rivals(one, best) for one in others):
         return None
     missing = [number for number in solid if number not in best.lines]
     if len(missing) > max(1, (len(solid) - len(core)) // 4) or not _is_close(best):
         return None
-    if not _is_held(hunk, best) or not _keeps_names(ground, old, solid, best, missing):
+    if not _is_held(hunk, best):
+        return None
+    edges = {solid[0], solid[-1]}
+    if not is_told and best.context < _MUCH_CONTEXT and edges & set(missing):
+        return None
+    if not is_told and not _keeps_names(ground, old, solid, best, missing):
         return None
     return aligned(ground, len(old), dict(sorted(best.lines.items())))
+
+
+def _is_told(hunk: Hunk, best: _Match) -> bool:
+    """Tell whether the hunk's line number says the same."""
+    number, there = next(iter(sorted(best.lines.items())))
+    return hunk.line is not None and there - number == hunk.line - 1
 
 
 def _core(hunk: Hunk) -> set[int]:
@@ -174,27 +190,38 @@ def _is_close(best: _Match) -> bool:
 
 
 def _is_held(hunk: Hunk, best: _Match) -> bool:
-    """Tell whether each change has a line beside it, or in it, that is where it should be."""
-    signs = [line.sign for line in hunk.lines if stripped(line.text) or line.sign == "+"]
-    numbers: list[int] = []
-    at = 0
-    for line in hunk.lines:
-        if stripped(line.text) or line.sign == "+":
-            numbers.append(at)
-        at += line.sign != "+"
-    row = 0
-    while row < len(signs):
-        if signs[row] == " ":
-            row += 1
-            continue
-        start = row
-        while row < len(signs) and signs[row] != " ":
-            row += 1
-        above = start > 0 and numbers[start - 1] in best.lines
-        below = row < len(signs) and numbers[row] in best.lines
-        if not above and not below:
+    """Tell whether each change has the lines beside it that it needs.
+
+    Lines that are replaced hold themselves and need one neighbour; an addition needs both, or
+    one and much else.
+    """
+    old = hunk.old
+    solid = [number for number, line in enumerate(old) if stripped(line)]
+    for change in changes_of(hunk):
+        above = next((n for n in reversed(solid) if n < change.low), -1)
+        below = next((n for n in solid if n >= change.high), -1)
+        inner = [n for n in solid if change.low <= n < change.high]
+        sides = [number for number in (above, below) if number >= 0]
+        if not inner:
+            there = sum(number in best.lines for number in sides)
+            if there < len(sides) and (not there or best.context < _MUCH_CONTEXT):
+                return False
+            if len(sides) == 2 and _alien(hunk, best, above, below):
+                return False
+        elif not any(number in best.lines for number in sides) or any(
+            _alien(hunk, best, *pair) for pair in ((above, inner[0]), (inner[-1], below))
+        ):
             return False
     return True
+
+
+def _alien(hunk: Hunk, best: _Match, above: int, below: int) -> bool:
+    """Tell whether the file has lines between two that are neighbours in the old text."""
+    if above not in best.lines or below not in best.lines:
+        return False
+    old = hunk.old
+    blanks = sum(not stripped(line) for line in old[above + 1 : below])
+    return best.lines[below] - best.lines[above] - 1 > blanks + 1
 
 
 def _keeps_names(
@@ -202,9 +229,13 @@ def _keeps_names(
 ) -> bool:
     """Tell whether lines that name something are still about the same thing."""
     for number in missing:
-        if not _HEADER.match(stripped(old[number])):
+        line = stripped(old[number])
+        called = _CALLED.search(line)
+        if not _HEADER.match(line) and not (called and line.endswith("{")):
             continue
         names = [name for name in _NAME.findall(old[number]) if name not in _KEYWORDS]
+        if called and called.group(1) not in _KEYWORDS:
+            names = [called.group(1)]
         row = solid.index(number)
         above = max((best.lines[one] for one in solid[:row] if one in best.lines), default=-1)
         first = above + 1 if above >= 0 else max(0, min(best.lines.values()) - _SLACK)

@@ -157,9 +157,7 @@ def _end_of_hunk(lines: Sequence[str], at: int) -> int:
 
 def _hunk(header: str, body: Sequence[str]) -> Hunk | Refused:
     match = _NUMBERS.match(header)
-    section = match.group(5).strip() if match else header.lstrip("@").rstrip("@ ").strip()
-    if section in ("...", "…"):
-        section = ""
+    section = match.group(5).strip() if match else _section(header)
     lines: list[HunkLine] = []
     ends: dict[str, bool] = {}
     body = list(body)
@@ -182,6 +180,13 @@ def _hunk(header: str, body: Sequence[str]) -> Hunk | Refused:
         is_diff=True,
         final_end=_final_end(lines, ends),
     )
+
+
+def _section(header: str) -> str:
+    """Return the line that a header without numbers names."""
+    parts = [part.strip() for part in header.split("@@")]
+    named = [part for part in parts if part and not set(part) <= set(".…+-, 0123456789")]
+    return named[-1] if named else ""
 
 
 def _line(raw: str) -> HunkLine:

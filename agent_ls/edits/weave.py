@@ -6,16 +6,14 @@ Owns how new lines are indented and which characters they take; never where the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rapidfuzz import fuzz, process
-
+from agent_ls.edits.changes import Change, changes_of
+from agent_ls.edits.characters import in_the_files_characters
 from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled, roughness, width
-from agent_ls.edits.keys import carried, conversions, converted, stripped
+from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place
 from agent_ls.edits.requests import Hunk, Refused
-
-_MIN_ALIKE = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,68 +25,27 @@ class Block:
     new: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """One run of removed and added lines, by numbers of old lines."""
-
-    low: int
-    high: int
-    new: list[str]
-    starts_new: bool
-    """The first added line is the first line of the new text."""
-
-
-def changes_of(hunk: Hunk) -> list[_Change]:
-    """Return the runs of the hunk that change something, in order."""
-    found: list[_Change] = []
-    at = low = 0
-    new: list[str] = []
-    is_open = has_new = starts = False
-    for line in hunk.lines:
-        if line.sign == " ":
-            if is_open:
-                found.append(_Change(low, at, new, starts))
-            at, is_open, has_new = at + 1, False, True
-            continue
-        if not is_open:
-            low, new, is_open, starts = at, [], True, not has_new
-        if line.sign == "-":
-            at += 1
-        else:
-            new.append(line.text)
-    if is_open:
-        found.append(_Change(low, at, new, starts))
-    return found
-
-
 def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     """Return the blocks that carry out the hunk, in order, or why it is not certain how."""
     old = hunk.old
     changes = changes_of(hunk)
-    ranges: list[tuple[int, int]] = []
-    for change in changes:
-        span = _range(ground, old, place, change)
-        if isinstance(span, Refused):
-            return span
-        ranges.append(span)
+    ranges = _ranges(ground, old, place, changes)
+    if isinstance(ranges, Refused):
+        return ranges
     pairs = [
         (line, ground.file.lines[number])
         for line, number in zip(old, place.at, strict=True)
         if number is not None and stripped(line)
     ]
-    bodies = _in_the_files_characters(ground, old, place, changes, pairs)
+    if any(one != one.rstrip(" \t") and other == other.rstrip(" \t") for one, other in pairs):
+        # The model wrote blanks at the ends of lines that have none, and so in new lines too.
+        changes = [
+            replace(change, new=[line.rstrip(" \t") for line in change.new]) for change in changes
+        ]
+    bodies = in_the_files_characters(ground, old, place, changes, pairs)
     if isinstance(bodies, Refused):
         return bodies
-    ways = list(_ways(ground, hunk, pairs, bodies))
-    results: list[list[Block]] = []
-    for way in ways:
-        news = [_indented(way, change, body) for change, body in zip(changes, bodies, strict=True)]
-        if all(new is not None for new in news):
-            blocks = [
-                Block(*span, new) for span, new in zip(ranges, news, strict=True) if new is not None
-            ]
-            if blocks not in results:
-                results.append(blocks)
+    results = _results(ground, hunk, pairs, changes, bodies, ranges)
     if not results:
         by_line = _line_for_line(ground, old, place, changes, bodies, ranges)
         return by_line if by_line is not None else _unclear(ground, place)
@@ -98,6 +55,39 @@ def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     if scored[0][0] == scored[1][0]:
         return _unclear(ground, place)
     return results[scored[0][1]]
+
+
+def _ranges(
+    ground: Ground, old: list[str], place: Place, changes: list[Change]
+) -> list[tuple[int, int]] | Refused:
+    ranges: list[tuple[int, int]] = []
+    for change in changes:
+        span = _range(ground, old, place, change)
+        if isinstance(span, Refused):
+            return span
+        ranges.append(span)
+    return ranges
+
+
+def _results(
+    ground: Ground,
+    hunk: Hunk,
+    pairs: list[tuple[str, str]],
+    changes: list[Change],
+    bodies: list[list[str]],
+    ranges: list[tuple[int, int]],
+) -> list[list[Block]]:
+    """Return what the readings of the indentation make of the hunk; equal ones once."""
+    results: list[list[Block]] = []
+    for way in _ways(ground, hunk, pairs, bodies):
+        news = [_indented(way, change, body) for change, body in zip(changes, bodies, strict=True)]
+        if all(new is not None for new in news):
+            blocks = [
+                Block(*span, new) for span, new in zip(ranges, news, strict=True) if new is not None
+            ]
+            if blocks not in results:
+                results.append(blocks)
+    return results
 
 
 def _unclear(ground: Ground, place: Place) -> Refused:
@@ -110,7 +100,7 @@ def _unclear(ground: Ground, place: Place) -> Refused:
 
 
 def _range(
-    ground: Ground, old: list[str], place: Place, change: _Change
+    ground: Ground, old: list[str], place: Place, change: Change
 ) -> tuple[int, int] | Refused:
     """Return the file lines that a change replaces; equal bounds for an insertion."""
     numbers = [place.at[number] for number in range(change.low, change.high)]
@@ -127,9 +117,7 @@ def _range(
     return _gap(ground, old, place, change)
 
 
-def _gap(
-    ground: Ground, old: list[str], place: Place, change: _Change
-) -> tuple[int, int] | Refused:
+def _gap(ground: Ground, old: list[str], place: Place, change: Change) -> tuple[int, int] | Refused:
     """Return where an insertion goes."""
     before = next((one for one in reversed(place.at[: change.low]) if one is not None), None)
     after = next((one for one in place.at[change.high :] if one is not None), None)
@@ -162,48 +150,6 @@ def _changed(place: Place, line: str) -> Refused:
         "again and give the edit for the text as it is now.",
         "conflict",
     )
-
-
-def _in_the_files_characters(
-    ground: Ground,
-    old: list[str],
-    place: Place,
-    changes: list[_Change],
-    pairs: list[tuple[str, str]],
-) -> list[list[str]] | Refused:
-    """Return the added lines of each change with the file's characters where these differ."""
-    if all(stripped(one) == stripped(other) for one, other in pairs):
-        return [change.new for change in changes]
-    table = conversions([(stripped(one), stripped(other)) for one, other in pairs])
-    literal = {piece for piece in table if piece in ground.file.flat}
-    table = {piece: there for piece, there in table.items() if piece not in literal}
-    found: list[list[str]] = []
-    for change in changes:
-        there = {
-            stripped(old[number]): stripped(ground.file.lines[line])
-            for number in range(change.low, change.high)
-            if (line := place.at[number]) is not None
-        }
-        new = [_carried(line, there, table) for line in change.new]
-        for was, line in zip(change.new, new, strict=True):
-            if literal and was == line and any(piece in line for piece in literal):
-                return Refused(
-                    "The old text is in the file only with other quotes or dashes, which the new "
-                    "text has too and which the file also uses elsewhere, so it is not certain "
-                    "which are meant. Copy the file's characters exactly.",
-                    "not-found",
-                )
-        found.append(new)
-    return found
-
-
-def _carried(line: str, there: dict[str, str], table: dict[str, str]) -> str:
-    lead = indent_of(line)
-    body = line[len(lead) :]
-    best = process.extractOne(body, list(there), scorer=fuzz.ratio, score_cutoff=_MIN_ALIKE)
-    if best is None:
-        return lead + converted(body, table)
-    return lead + carried(best[0], body, there[best[0]], table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +190,7 @@ def _ways(
     has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
     if not has_kept and n0 == f0:
         yield _Way(kept)
-    if len(pairs) == 1 and o0 != f0:
+    if len(pairs) == 1 and o0 != f0 and f0.endswith(o0):
         # Only the first line may have lost its blanks, the others being as in the file.
         yield _Way(kept, _first(o0, f0))
 
@@ -260,6 +206,12 @@ def _first(ours: str, theirs: str) -> Indent:
 
 def _speaks_as_the_file(hunk: Hunk, pairs: list[tuple[str, str]]) -> bool:
     """Tell whether only the old text lost its indentation and the new text has the file's."""
+    if [stripped(line) for line in hunk.old] == [stripped(line) for line in hunk.new]:
+        # Indentation is all that changes, so both texts have to be read the same way.
+        return False
+    first = next((indent_of(line) for line in hunk.new if stripped(line)), "")
+    if first != indent_of(pairs[0][1]):
+        return False
     theirs = {stripped(one): (indent_of(one), indent_of(other)) for one, other in pairs}
     votes = [0, 0]
     for line in hunk.lines:
@@ -272,7 +224,7 @@ def _speaks_as_the_file(hunk: Hunk, pairs: list[tuple[str, str]]) -> bool:
     return votes[1] > 0 and votes[0] == 0
 
 
-def _indented(way: _Way, change: _Change, body: list[str]) -> list[str] | None:
+def _indented(way: _Way, change: Change, body: list[str]) -> list[str] | None:
     lines: list[str] = []
     for number, line in enumerate(body):
         lead = indent_of(line)
@@ -291,7 +243,7 @@ def _line_for_line(
     ground: Ground,
     old: list[str],
     place: Place,
-    changes: list[_Change],
+    changes: list[Change],
     bodies: list[list[str]],
     ranges: list[tuple[int, int]],
 ) -> list[Block] | None:

@@ -1,0 +1,56 @@
+"""New lines in the file's characters, where the old text has others that mean the same."""
+
+from __future__ import annotations
+
+from rapidfuzz import fuzz, process
+
+from agent_ls.edits.changes import Change
+from agent_ls.edits.indents import indent_of
+from agent_ls.edits.keys import carried, conversions, converted, stripped
+from agent_ls.edits.locate import Ground, Place
+from agent_ls.edits.requests import Refused
+
+_MIN_ALIKE = 50.0
+
+
+def in_the_files_characters(
+    ground: Ground,
+    old: list[str],
+    place: Place,
+    changes: list[Change],
+    pairs: list[tuple[str, str]],
+) -> list[list[str]] | Refused:
+    """Return the added lines of each change with the file's characters where these differ."""
+    if all(stripped(one) == stripped(other) for one, other in pairs):
+        return [change.new for change in changes]
+    table = conversions([(stripped(one), stripped(other)) for one, other in pairs])
+    literal = {piece for piece in table if piece in ground.file.flat}
+    table = {piece: there for piece, there in table.items() if piece not in literal}
+    here = "\n".join(other for _, other in pairs)
+    found: list[list[str]] = []
+    for change in changes:
+        there = {
+            stripped(old[number]): stripped(ground.file.lines[line])
+            for number in range(change.low, change.high)
+            if (line := place.at[number]) is not None
+        }
+        new = [_carried(line, there, table) for line in change.new]
+        for line in new:
+            if any(piece in line and piece not in here for piece in literal):
+                return Refused(
+                    "The old text is in the file only with other quotes or dashes, which the new "
+                    "text has too and which the file also uses elsewhere, so it is not certain "
+                    "which are meant. Copy the file's characters exactly.",
+                    "not-found",
+                )
+        found.append(new)
+    return found
+
+
+def _carried(line: str, there: dict[str, str], table: dict[str, str]) -> str:
+    lead = indent_of(line)
+    body = line[len(lead) :]
+    best = process.extractOne(body, list(there), scorer=fuzz.ratio, score_cutoff=_MIN_ALIKE)
+    if best is None:
+        return lead + converted(body, table)
+    return lead + carried(best[0], body, there[best[0]], table)

@@ -1,0 +1,159 @@
+"""Two changes of one text brought together, or the places where they contradict each other.
+
+Owns the three-way merge by lines, and the rebase of an edit onto a newer text, which is one.
+Lines side by side may change on both sides; the same lines may not, unless both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_ls.domain.edits import Replacement, apply_replacements
+from agent_ls.edits.lines import FlatText, flattened
+from agent_ls.edits.locate import Ground
+from agent_ls.edits.minimal import blocks
+from agent_ls.edits.requests import Candidate, Refused
+from agent_ls.edits.spans import Span, of_blocks, replacements_of
+from agent_ls.edits.weave import Block
+
+_MAX_LINES = 6_000
+"""A stretch of more changed lines than this is one change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Lines that both sides changed, each in its own way."""
+
+    line: int
+    """1-based, in ours."""
+    base: list[str]
+    ours: list[str]
+    theirs: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What has to change in ours; with conflicts, only what is free of them."""
+
+    replacements: tuple[Replacement, ...]
+    conflicts: tuple[Conflict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Lines ``low:high`` of the base become ``first:past`` of a side."""
+
+    low: int
+    high: int
+    first: int
+    past: int
+
+
+def merge(base: str, ours: str, theirs: str) -> Merged:
+    """Return what makes ours of theirs' changes too, as replacements in ours.
+
+    Shape: what both changed in the same way is there already; line ends stay as ours has them.
+    """
+    flat = FlatText(ours)
+    sides = [Ground(flattened(text)).file for text in (base, ours, theirs)]
+    base_lines, our_lines, their_lines = (side.lines for side in sides)
+    mine, others = _changes(base_lines, our_lines), _changes(base_lines, their_lines)
+    found: list[Block] = []
+    conflicts: list[Conflict] = []
+    for change in others:
+        new = their_lines[change.first : change.past]
+        touched = [one for one in mine if _meet(one, change)]
+        low = min([change.low, *(one.low for one in touched)])
+        high = max([change.high, *(one.high for one in touched)])
+        first, past = _in_ours(mine, low, high)
+        if not touched:
+            found.append(Block(first, past, new))
+            continue
+        whole = [*base_lines[low : change.low], *new, *base_lines[change.high : high]]
+        if our_lines[first:past] != whole:
+            conflicts.append(
+                Conflict(first + 1, base_lines[low:high], our_lines[first:past], whole)
+            )
+    ground = Ground(flat.text)
+    spans = of_blocks(ground, found, 1)
+    ends = _final_end(sides[0].has_final_end, sides[2].has_final_end, flat.text, spans)
+    return Merged(replacements_of(flat, [*spans, *ends]), tuple(conflicts))
+
+
+def rebase(
+    base: str, replacements: Sequence[Replacement], now: str
+) -> tuple[Replacement, ...] | Refused:
+    """Return the replacements, made for ``base``, as ones of the newer text.
+
+    Errors: refused when the newer text changed what they replace, and when it has them already.
+    """
+    if base == now:
+        return tuple(replacements)
+    merged = merge(base, now, apply_replacements(base, tuple(replacements)))
+    if merged.conflicts:
+        one = merged.conflicts[0]
+        shown = "\n".join(one.ours[:12])
+        return Refused(
+            f"The file changed meanwhile in lines that the edit replaces, at line {one.line}:\n"
+            f"{shown}\nRead the file again and give the edit for the text as it is now.",
+            "conflict",
+            "\n".join(one.base),
+            tuple(Candidate(each.line, each.ours, 100.0) for each in merged.conflicts),
+        )
+    if not merged.replacements:
+        return Refused("The newer text has the edit already. Nothing is left to do.", "applied")
+    return merged.replacements
+
+
+def _changes(base: list[str], side: list[str]) -> list[_Change]:
+    """Return what a side changed, in order."""
+    start = 0
+    most = min(len(base), len(side))
+    while start < most and base[start] == side[start]:
+        start += 1
+    end = 0
+    while end < most - start and base[-1 - end] == side[-1 - end]:
+        end += 1
+    old, new = base[start : len(base) - end], side[start : len(side) - end]
+    if not old and not new:
+        return []
+    if max(len(old), len(new)) > _MAX_LINES:
+        return [_Change(start, start + len(old), start, start + len(new))]
+    return [
+        _Change(start + low, start + high, start + first, start + past)
+        for kind, low, high, first, past in blocks(old, new)
+        if kind != "equal"
+    ]
+
+
+def _meet(one: _Change, other: _Change) -> bool:
+    """Tell whether two changes of the base are about the same lines or the same gap."""
+    if one.low == one.high or other.low == other.high:
+        return one.low <= other.high and other.low <= one.high
+    return one.low < other.high and other.low < one.high
+
+
+def _in_ours(mine: Sequence[_Change], low: int, high: int) -> tuple[int, int]:
+    """Return where lines of the base are in ours; changes lie wholly inside or outside."""
+    shift = sum(
+        (one.past - one.first) - (one.high - one.low)
+        for one in mine
+        if one.high <= low and one.low < low
+    )
+    inner = sum(
+        (one.past - one.first) - (one.high - one.low)
+        for one in mine
+        if low <= one.low and one.high <= high
+    )
+    return low + shift, high + shift + inner
+
+
+def _final_end(base: bool, theirs: bool, flat: str, spans: Sequence[Span]) -> list[Span]:
+    """Return the span that gives ours the last line end that theirs gained or lost."""
+    end = len(flat)
+    if base == theirs or not flat or flat.endswith("\n") == theirs:
+        return []
+    if any(span.end >= end - 1 for span in spans):
+        return []
+    return [Span(end, end, "\n", 1)] if theirs else [Span(end - 1, end, "", 1)]

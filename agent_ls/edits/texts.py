@@ -1,0 +1,43 @@
+"""The two texts of a wish, as they are read: with LF alone, and as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_ls.edits.minimal import blocks
+from agent_ls.edits.requests import Hunk, HunkLine
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A wish as it is read, with LF alone."""
+
+    old: str
+    new: str
+    line: int | None
+    replace_all: bool
+
+
+def lines_of(wish: Texts) -> tuple[list[str], list[str]]:
+    """Return the lines of both texts; a last line end counts only when nothing else differs."""
+    old, new = wish.old.split("\n"), wish.new.split("\n")
+    if old[-1] == "" and new[-1] == "":
+        return old[:-1], new[:-1]
+    if old[-1] == "" and old[:-1] != new:
+        return old[:-1], new
+    if new[-1] == "" and new[:-1] != old:
+        return old, new[:-1] if wish.new.strip() else []
+    return old, new if wish.new else []
+
+
+def hunk_of(old: Sequence[str], new: Sequence[str], line: int | None = None) -> Hunk:
+    """Return the hunk that makes the new lines of the old ones."""
+    lines: list[HunkLine] = []
+    for kind, low, high, new_low, new_high in blocks(old, new):
+        if kind == "equal":
+            lines += [HunkLine(" ", one) for one in old[low:high]]
+            continue
+        lines += [HunkLine("-", one) for one in old[low:high]]
+        lines += [HunkLine("+", one) for one in new[new_low:new_high]]
+    return Hunk(tuple(lines), line)

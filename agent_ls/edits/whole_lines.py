@@ -1,0 +1,73 @@
+"""What an exact place says about whole lines: torn words, lost line ends, new indentation."""
+
+from __future__ import annotations
+
+from agent_ls.edits.indents import indent_of, restyled
+from agent_ls.edits.locate import Ground
+from agent_ls.edits.texts import Texts
+
+
+def past_whole_lines(flat: str, wish: Texts, at: int, end: int) -> int:
+    """Return where the replaced text ends, with what belongs to its last line.
+
+    A deleted line takes its end along, and a changed one the blanks that trail it.
+    """
+    if (at > 0 and flat[at - 1] != "\n") or wish.old.endswith("\n"):
+        return end
+    past = end
+    while past < len(flat) and flat[past] in " \t":
+        past += 1
+    if past < len(flat) and flat[past] != "\n":
+        return end
+    if not wish.new:
+        return min(past + 1, len(flat))
+    is_changed = wish.old.rpartition("\n")[2] != wish.new.rpartition("\n")[2]
+    return past if is_changed and wish.new.strip() else end
+
+
+def restyle(ground: Ground, wish: Texts) -> str | None:
+    """Return the new text in the file's indentation when the old text shows none; else None."""
+    if "\n" not in wish.new.strip("\n") or any(
+        line[:1] in (" ", "\t") for line in wish.old.split("\n")
+    ):
+        return None
+    lines = wish.new.split("\n")
+    into = restyled(lines, ground.style)
+    if into is None:
+        return None
+    return "\n".join((into(indent_of(line)) or "") + line[len(indent_of(line)) :] for line in lines)
+
+
+def is_there(flat: str, wish: Texts, at: int) -> bool:
+    """Tell whether an addition is in the text already, around this place."""
+    more = len(wish.new) - len(wish.old)
+    if more <= 0 or sum(char.isalnum() for char in wish.new) - sum(
+        char.isalnum() for char in wish.old
+    ) < 6:  # fmt: skip
+        return False
+    start = wish.new.find(wish.old)
+    while start >= 0:
+        if flat.startswith(wish.new, at - start) and at >= start:
+            return True
+        start = wish.new.find(wish.old, start + 1)
+    return False
+
+
+def is_torn(flat: str, wish: Texts, at: int, end: int) -> bool:
+    """Tell whether whole lines or expressions were meant, and a word goes on beyond them."""
+    if wish.old.replace("_", "").isalnum():
+        return False
+    left = at > 0 and _in_word(flat[at - 1]) and _in_word(flat[at])
+    right = end < len(flat) and _in_word(flat[end - 1]) and _in_word(flat[end])
+    return left or right
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def is_glued(flat: str, wish: Texts, end: int) -> bool:
+    """Tell whether the new text lacks only the line end that the old one has."""
+    if not wish.old.endswith("\n") or wish.new.endswith("\n") or not wish.new.strip():
+        return False
+    return end >= len(flat) or flat[end] != "\n"

@@ -1,0 +1,116 @@
+"""What a model gets wrong without meaning anything else is bridged, and nothing beyond it."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.edits.requests import Refused, Why, Wish
+from agent_ls.edits.search_replace import place
+
+_PY = (
+    "class A:\n    def f(self):\n        x = 1\n        return x\n\n"
+    "    def g(self):\n        pass\n"
+)
+_GO = "func f() {\n\tx := 1\n\treturn x\n}\n"
+
+
+def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> None:
+    """Assert the text afterwards, or the kind of refusal and words of it."""
+    placed = place(text, [Wish(old, new)])
+    if isinstance(expected, tuple):
+        assert isinstance(placed, Refused), placed
+        assert placed.why == expected[0], placed.reason
+        assert expected[1] in placed.reason
+        return
+    assert not isinstance(placed, Refused), placed.reason
+    assert apply_replacements(text, placed) == expected
+
+
+@pytest.mark.parametrize(
+    "text, old, new, expected",
+    [
+        pytest.param(_PY, "x = 1\nreturn x", "x = 2\nif x:\n    x = 3\nreturn x",
+                     _PY.replace("x = 1\n", "x = 2\n        if x:\n            x = 3\n"),
+                     id="dedented"),
+        pytest.param(_PY, "x = 1\n        return x", "x = 2\n        return x",
+                     _PY.replace("x = 1", "x = 2"), id="first-line-stripped"),
+        pytest.param(_PY, "x = 1", "if self:\n    x = 1",
+                     _PY.replace("        x = 1", "        if self:\n            x = 1"),
+                     id="one-stripped-line-becomes-a-block"),
+        pytest.param(_PY, "x = 1", "x = 1\n        y = 2",
+                     _PY.replace("x = 1\n", "x = 1\n        y = 2\n"),
+                     id="only-the-first-line-was-stripped"),
+        pytest.param(_GO, "    x := 1\n    return x",
+                     "    if y {\n        x := 1\n    }\n    return x",
+                     _GO.replace("\tx := 1\n", "\tif y {\n\t\tx := 1\n\t}\n"),
+                     id="spaces-for-tabs"),
+        pytest.param(_GO, "func f() {", "func f() {\n    y := 0",
+                     _GO.replace("{\n", "{\n\ty := 0\n"), id="no-evidence-takes-the-files-style"),
+        pytest.param("a  \nb\nc\n", "a\nb\nc", "a\nX\nc", "a  \nX\nc\n", id="trailing-blanks-stay"),
+        pytest.param("a\n\n\nb\nc\n", "a\nb\nc", "a\nb\nX", "a\n\n\nb\nX\n", id="blank-lines-stay"),
+        pytest.param("\ufeffa\r\nb\r\n", "a\nb\n", "a\nX\n", "\ufeffa\r\nX\r\n", id="bom-and-crlf"),
+        pytest.param("a\nb", "a\nb\n", "a\nX\n", "a\nX", id="no-final-end-stays-so"),
+        pytest.param('s = "a"\n', "s = “a”", "s = “b”", 's = "b"\n', id="curly-quotes"),
+        pytest.param("s = “a” # x\nt\n", 's = "a" # x\nt', 's = "a" # y\nt', "s = “a” # y\nt\n",
+                     id="the-files-quotes-stay"),
+        pytest.param("cafe\u0301 = 1\n", "café = 1", "café = 2", "cafe\u0301 = 2\n",
+                     id="normal-form-stays"),
+        pytest.param("if a < b && c:\n", "if a &lt; b &amp;&amp; c:", "if a &gt; b:",
+                     "if a > b:\n", id="entities"),
+        pytest.param('p("a")\nq\n', 'p(\\"a\\")\nq', 'p(\\"b\\")\nq', 'p("b")\nq\n', id="escaped"),
+        pytest.param('p("a")\nq\n', 'p(\\"a\\")\\nq', 'p(\\"b\\")\\nr', 'p("b")\nr\n',
+                     id="escaped-line-ends"),
+        pytest.param(_PY, "    3\t        x = 1\n    4\t        return x",
+                     "    3\t        x = 2\n    4\t        return x",
+                     _PY.replace("x = 1", "x = 2"), id="numbered"),
+        pytest.param(_PY, "    def f(self):\n        # ... existing code ...\n        return x\n",
+                     "    def f(self, y):\n        # ... existing code ...\n        return y\n",
+                     _PY.replace("(self):\n        x", "(self, y):\n        x")
+                     .replace("return x", "return y"), id="elided-in-both"),
+        pytest.param(_PY, "    def f(self):\n        x = 1\n        return x\n",
+                     "    def f(self, y):\n        # ... existing code ...\n        return x\n",
+                     _PY.replace("f(self)", "f(self, y)"), id="elided-in-new"),
+        pytest.param("def f():\n    pass\n", "    pass", "    ...", "def f():\n    ...\n",
+                     id="an-ellipsis-that-is-code"),
+        pytest.param("def f():\n    one_a()\n    two_b()  # new\n    three_c()\n    four_d()\n",
+                     "def f():\n    one_a()\n    two_b()\n    three_c()\n    four_d()",
+                     "def f():\n    one_a()\n    two_b()\n    three_c()\n    five_e()",
+                     "def f():\n    one_a()\n    two_b()  # new\n    three_c()\n    five_e()\n",
+                     id="changed-context-keeps-the-files-version"),
+        pytest.param("a = 1\nb = 2\n", "a = 1", "", "b = 2\n", id="a-deleted-line-goes-whole"),
+        pytest.param("a = 1\nb = 2\n", "a = 1\n", "a = 3", "a = 3\nb = 2\n", id="no-lines-glued"),
+    ],
+)  # fmt: skip
+def test_drift_without_meaning_is_bridged(text: str, old: str, new: str, expected: str) -> None:
+    check(text, old, new, expected)
+
+
+@pytest.mark.parametrize(
+    "text, old, new, expected",
+    [
+        pytest.param("a()\nb(2)\nc()\n", "a()\nb(1)\nc()", "a()\nb(3)\nc()",
+                     ("not-found", "b(2)"), id="a-replaced-line-was-changed"),
+        pytest.param("timeout = 30\n", "timeout = 3", "timeout = 5", ("conflict", "line 1"),
+                     id="the-line-goes-on"),
+        pytest.param("  x = 1\n\n    x = 1\n", "x = 1\n", "x = 2\n", ("ambiguous", "2 times"),
+                     id="twice-in-other-indentation"),
+        pytest.param("a &lt; b\nif c < d:\n", "if c &lt; d:", "if c &lt; e:", ("not-found", ""),
+                     id="entities-that-the-file-has-too"),
+        pytest.param("a = “q”\ns = \"x\"\n", "s = “x”", "s = “x” + “y”", ("not-found", "quotes"),
+                     id="quotes-that-the-file-has-too"),
+        pytest.param("one = 1\ntwo = 2\n", "one = 1\ntwo = 2", "# ... existing code ...\nz()",
+                     ("marker", "Write the new text in full"), id="a-mark-that-is-not-certain"),
+        pytest.param("import a\nimport b_long_name\n", "import a", "import a\nimport b_long_name",
+                     ("applied", "line 1"), id="an-addition-that-is-there"),
+        pytest.param("\tif a:\n\t\tb\n", "if a:\nb\n", "if a:\nc\nd\n",
+                     ("indentation", "own indentation"), id="indentation-without-a-rule"),
+        pytest.param("def f():\n    one()\n    two()\n", "def g():\n    one()\n    two()",
+                     "def g():\n    one()\n    three()", ("not-found", "def f"),
+                     id="another-function"),
+    ],
+)  # fmt: skip
+def test_what_could_mean_something_else_is_refused(
+    text: str, old: str, new: str, expected: tuple[Why, str]
+) -> None:
+    check(text, old, new, expected)
