@@ -1,6 +1,7 @@
 """What a policy may see: one consistent picture of the session, and the questions policies share.
 
-Every count is a count of events, so that a restart changes none.
+Every count is a count of events, so that a restart changes none; a tally is kept with the events
+it was made from (``event_log``), and a restart makes it anew.
 """
 
 from __future__ import annotations

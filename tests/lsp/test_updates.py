@@ -24,7 +24,7 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
-from agent_ls.domain.plans import PlanItem
+from agent_ls.domain.plans import PlanItem, ProposedCall
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.lsp.updates import Translation, call_title, of_ephemeral
@@ -260,6 +260,43 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         ],
     ),
     (e.HookRan(point=HookPoint.AFTER_LLM_CALL, name="h", outcome=HookOutcome.PASSED), []),
+    (e.OutputStored(call_id="cal_1", path=("file", "a"), value=1), []),
+    (
+        e.PlanProposed(
+            plan_id="pln_1",
+            origin="plan_mode",
+            calls=(
+                ProposedCall(
+                    call=ToolCall(
+                        id="cal_1", tool="edit_file", arguments_json="{}", provider_id=""
+                    ),
+                    title="Change a.py",
+                ),
+            ),
+        ),
+        [
+            {
+                "sessionUpdate": "notice",
+                "origin": "plan_mode",
+                "text": "Added to the proposed plan:\n- Change a.py",
+            }
+        ],
+    ),
+    (e.PlanResolved(plan_id="pln_1", approved=("cal_1",)), []),
+    (e.FinalOutputGiven(call_id="cal_1", value={"a": 1}), []),
+    (
+        e.GrantsRevoked(grants=("run:make test",), why="Makefile was edited."),
+        [
+            {
+                "sessionUpdate": "notice",
+                "text": "No longer allowed unasked: run:make test. Makefile was edited.",
+            }
+        ],
+    ),
+    (
+        e.EffectSimulated(what="change a.py"),
+        [{"sessionUpdate": "notice", "text": "Dry run, not done: change a.py"}],
+    ),
     (e.CancelRequested(by="panel"), [{"sessionUpdate": "cancel_requested", "by": "panel"}]),
     (
         e.TurnEnded(
