@@ -13,7 +13,7 @@ from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import FlatText
-from agent_ls.edits.locate import Ground, Place, places
+from agent_ls.edits.locate import Ground, Place, most_places, places
 from agent_ls.edits.placing import find, missing, nearest_to, put
 from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous
@@ -168,6 +168,8 @@ def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Pla
     known = search.places
     if len(known) > 1:
         known = _in_order(search, searches)
+    if len(search.places) >= most_places(search.hunk.old):
+        return ambiguous(ground, search.hunk.old, [one.first for one in known], None)
     if len(known) < 2 or search.hunk.at_end:
         return find(ground, search.hunk, known or search.places)
     lines = [one.first + 1 for one in known]

@@ -151,6 +151,10 @@ def _scale(table: dict[str, str], model_lines: Sequence[str], style: Style) -> I
             step = base * size // goal
     if not step or not size:
         return None
+    unit = _TAB if to_tabs else len(style.unit)
+    if unit and size % unit == 0 and step % (size // unit) == 0:
+        # Two levels seen together are still two levels.
+        step, size = step // (size // unit), unit
 
     def scaled(indent: str) -> str | None:
         # Lines aligned to something above keep their distance from the level they hang on.

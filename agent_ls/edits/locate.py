@@ -14,6 +14,7 @@ from agent_ls.edits.keys import Key, folded, stripped, trimmed
 from agent_ls.edits.lines import FileLines
 
 MAX_PLACES = 1_000
+_MAX_ALIGNED = 20_000
 _LEVELS: tuple[Key, ...] = (trimmed, stripped, folded)
 
 
@@ -87,13 +88,24 @@ class Ground:
         return style_of(self.file.lines)
 
 
-def places(ground: Ground, old: list[str]) -> list[Place]:
-    """Return all places of the strictest reading that finds any; none for blank lines."""
+def most_places(old: list[str]) -> int:
+    """Return how many places are looked at; with so many none can be told from the others."""
+    return max(50, min(MAX_PLACES, _MAX_ALIGNED // max(1, len(old))))
+
+
+def places(ground: Ground, old: list[str], most: int = 0) -> list[Place]:
+    """Return the places of the strictest reading that finds any; none for blank lines.
+
+    Shape: at most ``most``, which stands for ``most_places`` when it is 0.
+    """
+    most = most or most_places(old)
     solid = [number for number, line in enumerate(old) if stripped(line)]
     if not solid:
         return []
     for key in _LEVELS:
-        found = _at_level(ground, old, solid, key)
+        found = _at_level(ground, old, solid, key, most)
+        if len(found) >= most:
+            return found
         if len(found) > 1:
             found = [one for one in found if one.is_same_layout] or found
         if len(found) > 1 and key is not trimmed:
@@ -103,44 +115,46 @@ def places(ground: Ground, old: list[str]) -> list[Place]:
     return []
 
 
-def _at_level(ground: Ground, old: list[str], solid: list[int], key: Key) -> list[Place]:
+def _at_level(ground: Ground, old: list[str], solid: list[int], key: Key, most: int) -> list[Place]:
     keyed = ground.keyed(key)
     wanted = keyed.encoded([key(old[number]) for number in solid])
     if wanted is None:
         return []
     found: list[Place] = []
     at = keyed.text.find(wanted)
-    while at >= 0 and len(found) < MAX_PLACES:
+    while at >= 0 and len(found) < most:
         numbers = keyed.numbers[at : at + len(wanted)]
-        found.append(aligned(ground, len(old), dict(zip(solid, numbers, strict=True))))
+        found.append(aligned(ground, old, dict(zip(solid, numbers, strict=True))))
         at = keyed.text.find(wanted, at + 1)
     return found
 
 
-def aligned(ground: Ground, count: int, solid: dict[int, int]) -> Place:
+def aligned(ground: Ground, old: list[str], solid: dict[int, int]) -> Place:
     """Return the place with blank lines paired too, as far as both sides have them.
 
     Shape: ``solid`` maps numbers of old lines to numbers of file lines, in order.
     """
+    count = len(old)
     at: list[int | None] = [solid.get(number) for number in range(count)]
     known = list(solid.items())
     is_same = True
     for (one, here), (other, there) in pairwise(known):
-        # Between neighbours that match there are only blank lines on both sides, or stale ones.
         free = [line for line in range(here + 1, there) if line in ground.blanks]
-        wanted = other - one - 1
-        is_same = is_same and len(free) == wanted
-        for step, line in zip(range(wanted), free, strict=False):
-            at[one + 1 + step] = line
+        slots = [number for number in range(one + 1, other) if not stripped(old[number])]
+        is_same = is_same and len(free) == other - one - 1
+        if len(slots) == other - one - 1 or len(free) == len(slots):
+            # With context between that changed, blank lines pair only when all of them can.
+            for number, line in zip(slots, free, strict=False):
+                at[number] = line
     head, top = known[0]
     for step in range(1, head + 1):
         is_same = is_same and top - step in ground.blanks
-        if top - step not in ground.blanks:
+        if top - step not in ground.blanks or stripped(old[head - step]):
             break
         at[head - step] = top - step
     tail, bottom = known[-1]
     for step in range(1, count - tail):
-        if bottom + step not in ground.blanks:
+        if bottom + step not in ground.blanks or stripped(old[tail + step]):
             is_same = is_same and bottom + step == len(ground.file.lines)
             break
         at[tail + step] = bottom + step

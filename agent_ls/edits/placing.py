@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_ls.edits.keys import stripped
-from agent_ls.edits.locate import Ground, Place, places
+from agent_ls.edits.locate import Ground, Place, most_places, places
 from agent_ls.edits.refusing import ambiguous, applied, not_found
 from agent_ls.edits.requests import Hunk, Refused
 from agent_ls.edits.stale import stale_place
@@ -30,7 +30,8 @@ def find(ground: Ground, hunk: Hunk, found: Sequence[Place] | None = None) -> Pl
         known = [one for one in known if _is_last(ground, one, last)] or known
     if len(known) == 1:
         return known[0]
-    number = nearest_to([one.first + 1 for one in known], hunk.line)
+    is_all = len(known) < most_places(old)
+    number = nearest_to([one.first + 1 for one in known], hunk.line) if is_all else None
     if number is None:
         return ambiguous(ground, old, [one.first for one in known], hunk.line)
     return known[number]

@@ -107,7 +107,8 @@ def _exactly(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused |
         ]
     if len(found) > 1:
         lines = [ground.file.number_at(at) for at in found]
-        chosen = nearest_to([line + 1 for line in lines], wish.line)
+        is_all = len(found) < MAX_PLACES
+        chosen = nearest_to([line + 1 for line in lines], wish.line) if is_all else None
         if chosen is None:
             return ambiguous(ground, old.split("\n"), lines, wish.line)
         found = [found[chosen]]
@@ -154,7 +155,7 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
 def _by_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
     """Return the wish carried out where its lines stand in another dress; None when nowhere."""
     old, new = lines_of(wish)
-    known = places(ground, old)
+    known = places(ground, old, len(ground.file.lines) + 1 if wish.replace_all else 0)
     if not known:
         return None
     hunk = hunk_of(old, new, wish.line)

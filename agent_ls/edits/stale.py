@@ -116,7 +116,7 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
         return None
     if not is_told and not _keeps_names(ground, old, solid, best, missing):
         return None
-    return aligned(ground, len(old), dict(sorted(best.lines.items())))
+    return aligned(ground, old, dict(sorted(best.lines.items())))
 
 
 def _is_told(hunk: Hunk, best: _Match) -> bool:

@@ -178,7 +178,8 @@ def _ways(
     o0, f0 = leads[0]
     rest = leads[1:]
     n0 = next((indent_of(line) for line in hunk.new if stripped(line)), "")
-    if o0 != f0 and rest and all(ours == theirs for ours, theirs in rest):
+    is_lost = not o0 and bool(f0)
+    if is_lost and rest and all(ours == theirs for ours, theirs in rest):
         yield _Way(kept, kept if n0 == f0 and n0 != o0 else _first(o0, f0))
         return
     into = learned(leads, [*hunk.old, *hunk.new], ground.style)
@@ -190,7 +191,7 @@ def _ways(
     has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
     if not has_kept and n0 == f0:
         yield _Way(kept)
-    if len(pairs) == 1 and o0 != f0 and f0.endswith(o0):
+    if len(pairs) == 1 and is_lost:
         # Only the first line may have lost its blanks, the others being as in the file.
         yield _Way(kept, _first(o0, f0))
 
