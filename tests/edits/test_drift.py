@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from bisect import bisect_right
 
-from agent_ls.domain.edits import apply_replacements
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.requests import Refused, Why, Wish
 from agent_ls.edits.search_replace import place
 
@@ -114,3 +119,42 @@ def test_what_could_mean_something_else_is_refused(
     text: str, old: str, new: str, expected: tuple[Why, str]
 ) -> None:
     check(text, old, new, expected)
+
+
+def _by_a_strict_client(text: str, placed: tuple[Replacement, ...]) -> str:
+    """Return the text as a client makes it that knows lines and UTF-16 columns alone."""
+    units = text.encode("utf-16-le")
+    starts = [0, *(match.end() for match in re.finditer("\r\n|\n|\r", text))]
+
+    def offset(at: int) -> int:
+        line = bisect_right(starts, at) - 1
+        # A client clips a column to its line, so a place inside a CRLF would move.
+        end = re.search("\r|\n|$", text[starts[line] :])
+        assert end is not None
+        assert at <= starts[line] + end.start()
+        return len(text[:at].encode("utf-16-le"))
+
+    for one in reversed(placed):
+        units = units[: offset(one.start)] + one.text.encode("utf-16-le") + units[offset(one.end) :]
+    return units.decode("utf-16-le")
+
+
+_LINES = st.lists(st.sampled_from(["a", "  b", "\tc", "é😀", "x ", "", "q\x0cr"]), max_size=8)
+
+
+@given(_LINES, _LINES, _LINES, _LINES, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
+def test_a_strict_client_gets_the_same_and_the_rest_keeps_its_bytes(
+    head: list[str], old: list[str], new: list[str], tail: list[str], end: str, has_bom: bool
+) -> None:
+    head, tail = ["head_line", *head, "above"], ["below", *tail]
+    text = ("\ufeff" if has_bom else "") + end.join([*head, *old, *tail])
+    placed = place(
+        text, [Wish("\n".join(["above", *old, "below"]), "\n".join(["above", *new, "below"]))]
+    )
+    if isinstance(placed, Refused):
+        return
+    after = apply_replacements(text, placed)
+    assert _by_a_strict_client(text, placed) == after
+    assert after.startswith(text[: text.index("above")])
+    assert after.endswith(text[text.rindex("below") :])
+    assert all(text[one.start : one.end] != one.text for one in placed)
