@@ -14,6 +14,7 @@ from agent_ls.domain.events import (
     Answered,
     AttemptDiscarded,
     AttemptFinished,
+    Moved,
     RecoveryChosen,
     RequestPrepared,
 )
@@ -47,6 +48,10 @@ async def call(turn: Turn) -> Move:
     if turn.view.each_since(Answered, RequestPrepared):
         # The process died between the answer and the move: the answer counts.
         return _after_answer(turn)
+    chosen = turn.view.each_since(RecoveryChosen, Moved)
+    if chosen and chosen[-1].action == "compact":
+        # It died between that decision and the move; asking again would only fail again.
+        return Move(Phase.COMPACT, why=chosen[-1].text)
     limit_s = turn.kit.options.step_timeout_s
     try:
         async with asyncio.timeout(limit_s):

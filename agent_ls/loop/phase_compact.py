@@ -32,6 +32,9 @@ _FULL = (
 
 async def compact(turn: Turn) -> Move:
     """Ask the compactors, cheapest first, until the target is met or none can help."""
+    if turn.view.each_since(Compacted, Moved):
+        # The process died between the compaction and the move: it is done.
+        return Move(Phase.CHECK)
     if turn.state.recovers:
         await _ask(turn, turn.kit.budget_compactors, 0)
         return Move(Phase.CHECK)
