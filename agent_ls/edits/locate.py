@@ -106,7 +106,7 @@ def places(ground: Ground, old: list[str], most: int = 0) -> list[Place]:
         found = _at_level(ground, old, solid, key, most)
         if len(found) >= most:
             return found
-        if len(found) > 1:
+        if len(found) > 1 and key is trimmed:
             found = [one for one in found if one.is_same_layout] or found
         if len(found) > 1 and key is not trimmed:
             found = [one for one in found if _is_regular(ground, old, one)] or found
