@@ -34,7 +34,8 @@ _SAYS_WHAT = frozenset({StopReason.UNVERIFIED})
 async def judge(turn: Turn) -> Move:
     """Ask the gates; a nudge goes back to CHECK until the gate's cap."""
     answer = turn.state.answer
-    is_nudged = bool(turn.view.each_since(NudgeAdded, Moved))
+    # With calls of a decided plan due, it was the plan's word, and those are still to be run.
+    is_nudged = bool(turn.view.each_since(NudgeAdded, Moved)) and not turn.state.due_calls
     if answer is None or is_nudged or turn.view.has_new_steer:
         return Move(Phase.CHECK)
     for gate in turn.kit.gates:
