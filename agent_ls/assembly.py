@@ -84,13 +84,14 @@ async def open_sessions(
     await get_ready()
     # Off the loop, and before the first turn has to wait for it.
     await asyncio.to_thread(_make_schemas)
+    # Before the host is started, which nobody would end if this failed.
+    telemetry = open_telemetry(settings.telemetry)
     host = provider or catalogue.PROVIDER(settings.provider)
     await host.start()
     runner, hooks = ShellRunner(), settings.hooks
     if settings.dry_run:
         # The person's hooks are commands too, and written for what really happens.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
-    telemetry = open_telemetry(settings.telemetry)
     ports: dict[str, object] = {
         "clock": clock,
         "ids": ids,

@@ -148,9 +148,9 @@ GUARDS: tuple[type[Any], ...] = (
 """Before every call; deny before ask before allow."""
 
 FOLLOW_UPS: tuple[type[Any], ...] = (
+    RevokeGrants,
     PostEdit,
     DryRun,
-    RevokeGrants,
     PostEditHooks,
     AfterToolHooks,
     MaskSecrets,

@@ -14,18 +14,20 @@ from agent_ls.safety.text import visible_line
 
 def rules(arguments: argparse.Namespace) -> int:
     """List the rules, or forget one; returns the exit code."""
-    saved = SavedRules(rules_file())
+    try:
+        return _rules(SavedRules(rules_file()), arguments)
+    except SettingsError as error:
+        sys.stderr.write(f"agent-ls: {error}\n")
+        return EXIT_CONFIGURATION
+
+
+def _rules(saved: SavedRules, arguments: argparse.Namespace) -> int:
     found = saved.all()
     if arguments.forget is not None:
         number = int(arguments.forget)
         if not 1 <= number <= len(found):
-            sys.stderr.write(f"agent-ls: there is no rule {number}; see agent-ls rules\n")
-            return EXIT_CONFIGURATION
-        try:
-            saved.forget(found[number - 1])
-        except SettingsError as error:
-            sys.stderr.write(f"agent-ls: {error}\n")
-            return EXIT_CONFIGURATION
+            raise SettingsError(f"there is no rule {number}; see agent-ls rules")
+        saved.forget(found[number - 1])
         found = saved.all()
     if arguments.json:
         sys.stdout.write(json.dumps([one.model_dump() for one in found], indent=2) + "\n")

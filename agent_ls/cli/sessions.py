@@ -16,17 +16,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.assembly import SystemClock
-from agent_ls.cli.options import command_line_settings
-from agent_ls.cli.stored import find_session
+from agent_ls.cli.stored import find_session, open_named_store
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.loop.ports import SearchHit, SessionSummary, Store
-from agent_ls.safety.text import visible
+from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.sessions import is_dead
-from agent_ls.settings import load_settings, store_place
-from agent_ls.store.sql_store import open_store
 
 _DECLINED = 1
 
@@ -43,8 +40,7 @@ def sessions(arguments: argparse.Namespace) -> int:
 
 @asynccontextmanager
 async def _opened(arguments: argparse.Namespace) -> AsyncGenerator[Store]:
-    loaded = load_settings(command_line=command_line_settings(arguments))
-    store = open_store(store_place(loaded.settings))
+    store = open_named_store(arguments)
     try:
         yield store
     finally:
@@ -147,8 +143,11 @@ def _when(at_ms: int) -> str:
 def _line(one: SessionSummary) -> str:
     turns = "turn" if one.turns == 1 else "turns"
     if one.parent_id:
-        return f"  └ {one.session_id}  {one.agent}  {one.status}  ${one.cost_usd:.4f}  {one.title}"
+        return (
+            f"  └ {one.session_id}  {visible_line(one.agent)}  {one.status}  "
+            f"${one.cost_usd:.4f}  {visible_line(one.title)}"
+        )
     return (
         f"{one.session_id}  {_when(one.updated_ms)}  {one.status:<9}  {one.turns} {turns}  "
-        f"${one.cost_usd:.4f}  {one.title}"
+        f"${one.cost_usd:.4f}  {visible_line(one.title)}"
     )

@@ -8,11 +8,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.cli.options import command_line_settings
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain.errors import SettingsError, StoreError
 from agent_ls.domain.events import StoredEvent
 from agent_ls.loop.ports import Store
 from agent_ls.settings import load_settings, store_place
 from agent_ls.store.sql_store import open_store
+
+_MIN_NAMED_CHARS = 4
+"""Less may be an empty variable of a script."""
 
 
 @asynccontextmanager
@@ -23,8 +26,7 @@ async def open_stored(
 
     Errors: ``StoreError`` when there is none.
     """
-    loaded = load_settings(command_line=command_line_settings(arguments))
-    store = open_store(store_place(loaded.settings))
+    store = open_named_store(arguments)
     try:
         yield (
             store,
@@ -32,6 +34,18 @@ async def open_stored(
         )
     finally:
         await store.close()
+
+
+def open_named_store(arguments: argparse.Namespace) -> Store:
+    """Return the store that settings and command line name.
+
+    Errors: ``SettingsError`` for a mistake in them: another store than the one that was meant must
+    not be taken.
+    """
+    loaded = load_settings(command_line=command_line_settings(arguments))
+    if loaded.own_problems:
+        raise SettingsError("\nagent-ls: ".join(loaded.own_problems))
+    return open_store(store_place(loaded.settings))
 
 
 async def find_session(store: Store, named: str | None, folder_uri: str) -> str:
@@ -46,6 +60,8 @@ async def find_session(store: Store, named: str | None, folder_uri: str) -> str:
                 f"no session of {folder_uri} is stored; name one, or give --workspace its folder"
             )
         return found[0].session_id
+    if len(named) < _MIN_NAMED_CHARS:
+        raise StoreError(f"{named!r} is too short: give at least {_MIN_NAMED_CHARS} characters")
     found = [one for one in await store.sessions(parent_id=None) if one.session_id.endswith(named)]
     if len(found) != 1:
         raise StoreError(

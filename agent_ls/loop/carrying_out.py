@@ -64,7 +64,9 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 return planned
             case Deny(reason=reason):
                 await _decided(planned, turn, "deny", origin, reason)
-                return await denied(planned, reason, turn)
+                # It may ask the person: one question at a time, counted with those before it.
+                async with turn.asking:
+                    return await denied(planned, reason, turn)
             case Defer(reason=reason):
                 # One after the other, so that the plan's steps are in the order of the calls.
                 async with turn.asking:

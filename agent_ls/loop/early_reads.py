@@ -39,12 +39,13 @@ class EarlyReads:
         off = not (options.early_reads and options.parallel)
         if off or self._is_blocked or self._turn.session.mode is Mode.ASK_ALL:
             return
+        tool = self._turn.kit.tools.get(call.tool)
+        if tool is not None and expressions_in(call):
+            # What it touches is not known yet; a read would not hold up another read.
+            self._is_blocked = tool.effect is not Effect.READ
+            return
         planned = plan_call(call, self._turn.kit.tools, ())
         if isinstance(planned, ToolResult):
-            return
-        if expressions_in(call):
-            # What it touches is not known yet; a read would not hold up another read.
-            self._is_blocked = planned.effect is not Effect.READ
             return
         if planned.effect in (Effect.EXECUTE, Effect.DELEGATE):
             self._is_blocked = True

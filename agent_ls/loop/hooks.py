@@ -19,6 +19,7 @@ from pydantic import JsonValue, ValidationError
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
 from agent_ls.loop.ports import HookRun, HookRunner, Workspace
+from agent_ls.loop.spelling import canonical
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +74,9 @@ class Hooks:
         enabled = tuple(one for one in hooks if one.enabled)
         if point not in _TOOL_POINTS:
             return enabled
-        return tuple(one for one in enabled if _wants(one, tool, paths))
+        # However the model spelled a path, a hook that watches the file is asked.
+        names = (*paths, *(canonical(path, self.workspace) for path in paths))
+        return tuple(one for one in enabled if _wants(one, tool, names))
 
     async def ask(
         self, point: HookPoint, hook: Hook, told: Mapping[str, JsonValue], path: str = ""
@@ -95,7 +98,8 @@ class Hooks:
         name = absolute.relative_to(root.path).as_posix()
         env = {"AGENT_LS_HOOK": HookPoint.POST_EDIT.value, "AGENT_LS_FILE": name}
         env["AGENT_LS_EDITED_FILE"] = name
-        command = hook.command.replace("{file}", shlex.quote(name))
+        # A name that begins with a dash must not become an option of the command.
+        command = hook.command.replace("{file}", shlex.quote(f"./{name}"))
         run = await self._run(hook, command, "", root.path, limit_s, env)
         return _checked(run, limit_s) if isinstance(run, HookRun) else run
 

@@ -7,7 +7,7 @@ comes before and after. Source: seed 000 phase 5, seed 001 inner loop.
 from __future__ import annotations
 
 from agent_ls.domain.calls import ToolResult
-from agent_ls.domain.events import ToolCallFinished
+from agent_ls.domain.events import Answered, ToolCallFinished
 from agent_ls.domain.phases import Phase
 from agent_ls.loop.arguments import plan_call, structural
 from agent_ls.loop.crew import Crew, Referring
@@ -30,7 +30,10 @@ async def act(turn: Turn) -> Move:
 async def _waiting(turn: Turn) -> list[PlannedCall | Referring]:
     """Return the calls that can run or wait; the others get their structural result now."""
     limit = turn.kit.options.max_calls_per_answer
-    allowed = {one.call.id for one in turn.state.calls[:limit]}
+    answers = turn.state.events.of(Answered)
+    # What a person approved of a plan may be more than fits into one answer.
+    is_plan = bool(answers) and answers[-1].origin == "plan"
+    allowed = {one.call.id for one in turn.state.calls[: None if is_plan else limit]}
     waiting: list[PlannedCall | Referring] = []
     for state in turn.state.open_calls:
         call, tool = state.call, turn.kit.tools.get(state.call.tool)

@@ -60,6 +60,9 @@ async def call(turn: Turn) -> Move:
                 move = await _attempt_once(turn)
             return move
     except TimeoutError:
+        if turn.view.each_since(Answered, RequestPrepared):
+            # It came just in time: what is in the conversation goes on to its results.
+            return _after_answer(turn)
         turn.discard_early()
         why = f"The model did not answer within {limit_s:g} s (setting loop.step_timeout_s)."
         return Move(Phase.CLOSE, StopReason.TIMEOUT, why)

@@ -29,7 +29,7 @@ async def propose(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
     for number, one in enumerate(queued, 1):
         if (one.call.tool, one.call.arguments_json) == (call.tool, call.arguments_json):
             return ToolResult(call_id=call.id, text=f"This is step {number} of the plan already.")
-    later = call.model_copy(update={"id": f"{call.id}-p", "provider_id": f"{call.id}-p"})
+    later = call.model_copy(update={"id": f"{call.id}-p", "provider_id": f"{call.provider_id}-p"})
     step = await _shown(planned, later, queued)
     if isinstance(step, ToolResult):
         return step

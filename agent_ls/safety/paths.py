@@ -79,7 +79,7 @@ def _without_links(root: Root, parts: tuple[str, ...]) -> Path | None:
     for part in ("", *parts):
         if part in (".", ".."):
             return None
-        place = f"{place}/{part}" if part else place
+        place = f"{place.rstrip('/')}/{part}" if part else place
         try:
             if stat.S_ISLNK(os.lstat(place).st_mode):
                 return None

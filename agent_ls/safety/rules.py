@@ -47,12 +47,25 @@ class SavedRules:
     file: Path
 
     def all(self) -> tuple[Rule, ...]:
-        """Return the rules, oldest first; none when the file is missing or cannot be read."""
+        """Return the rules, oldest first; none when the file is missing.
+
+        Errors: ``SettingsError`` when it cannot be read: what was rejected must not be forgotten.
+        """
         try:
             return _RULES.validate_json(self.file.read_bytes())
-        except (OSError, ValidationError):
-            # Not to know is not to allow.
+        except (FileNotFoundError, NotADirectoryError):
             return ()
+        except OSError as error:
+            raise SettingsError(
+                f"The rules in {self.file} could not be read: {error.strerror}."
+            ) from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise SettingsError(
+                f"The rules in {self.file} are not understood ({place or 'JSON'}: {first['msg']}). "
+                "Correct the file, or remove it to begin without rules."
+            ) from error
 
     def decision(self, grant: str, folders: Sequence[Path]) -> Literal["allow", "reject"] | None:
         """Return what holds for a grant when exactly these folders are open; None: nothing."""

@@ -102,7 +102,8 @@ def test_a_branch_is_a_session_of_its_own(check: Command, place: Path) -> None:
     [
         (("fork", ONE, "--at", "2"), "no turn 2"),
         (("fork", "ses_nowhere"), "no sessions end in ses_nowhere"),
-        (("fork", "ses"), "no sessions end in ses"),
+        (("fork", "000A0"), "no sessions end in 000A0"),
+        (("delete", "", "--yes"), "'' is too short"),
         (("delete", "ses_nowhere", "--yes"), "no sessions end in"),
         (("delete", ONE), "add --yes"),
         (("search", " "), "at least one word"),

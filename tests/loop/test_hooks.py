@@ -139,6 +139,20 @@ def test_a_hook_is_asked_about_the_calls_it_names(
     assert [one.name for one in found] == names
 
 
+def test_a_hook_that_watches_a_file_is_asked_however_its_path_is_spelled(tmp_path: Path) -> None:
+    watching = Hook(name="x", command="true", paths=("a.md",))
+    hooks = _hooks(tmp_path, HookOptions(before_tool=(watching,)))
+    for spelled in ("a.md", "./a.md", "b/../a.md", str(tmp_path / "a.md")):
+        assert hooks.of(HookPoint.BEFORE_TOOL, "edit_file", (spelled,)), spelled
+    assert not hooks.of(HookPoint.BEFORE_TOOL, "edit_file", ("b/a.md",))
+
+
+async def test_a_file_name_is_no_option_of_a_check(tmp_path: Path) -> None:
+    (tmp_path / "-x.py").write_text("")
+    hook = Hook(name="x", command="printf %s {file}; exit 1")
+    assert (await _hooks(tmp_path, HookOptions()).check_file(hook, "-x.py")).text == "./-x.py"
+
+
 @pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "not-trusted"])
 def test_hooks_never_come_from_a_folder_or_an_editor(
     is_trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -398,29 +398,28 @@ async def test_what_the_user_said_for_good_holds(
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "error", "expected"),
+    ("tool", "path", "status", "expected"),
     [
-        (
-            "write_file",
-            {"path": "Makefile", "content": ""},
-            None,
-            ("run_command:a", "run_command:b"),
-        ),
-        ("write_file", {"path": "notes.txt", "content": ""}, None, ()),
-        ("write_file", {"path": "Makefile", "content": ""}, ErrorKind.RUNTIME, ()),
-        ("read_file", {"path": "Makefile"}, None, ()),
+        ("write_file", "Makefile", "applied", ("run_command:a", "run_command:b")),
+        ("write_file", "Makefile", "unconfirmed", ("run_command:a", "run_command:b")),
+        ("write_file", "notes.txt", "applied", ()),
+        ("write_file", "Makefile", "refused", ()),
+        ("read_file", "Makefile", None, ()),
     ],
-    ids=["what-commands-run", "another-file", "a-change-that-failed", "a-read"],
+    ids=["applied", "perhaps-applied", "another-file", "not-applied", "a-read"],
 )
 async def test_a_change_to_what_commands_run_revokes_the_yes_to_them(
-    tmp_path, root, workspace, tool, arguments, error, expected
+    tmp_path, root, workspace, tool, path, status, expected
 ) -> None:
     rules = SavedRules(tmp_path / "rules.json")
     rules.add("run_command:b", [root], "allow")
-    view = view_of(granted("run_command:a"), granted("edit"))
-    result = ToolResult(call_id="cal_9", text="", error=error)
-    outcome = await RevokeGrants(workspace, rules).follow(
-        plan(workspace, tool, **arguments), result, view
-    )
+    given = {"path": path} if tool == "read_file" else {"path": path, "content": ""}
+    planned = plan(workspace, tool, **given)
+    edits = [EditApplied(call_id=planned.call.id, path=path, status=status)] if status else []
+    view = view_of(granted("run_command:a"), granted("edit"), *edits)
+    # Whether the call counts as failed does not matter: the file may be another now.
+    error = ErrorKind.RUNTIME if status == "unconfirmed" else None
+    result = ToolResult(call_id=planned.call.id, text="", error=error)
+    outcome = await RevokeGrants(workspace, rules).follow(planned, result, view)
     revoked = [one.grants for one in outcome.events if isinstance(one, GrantsRevoked)]
     assert revoked == ([expected] if expected else [])

@@ -163,6 +163,15 @@ def test_an_absolute_path_inside_is_taken(tree: Path) -> None:
     check(f"{tree}/proj/src/a.py", _roots(tree, "proj"), tree / "proj/src/a.py")
 
 
+def test_the_root_of_the_file_system_can_be_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("")
+    roots = (Root("root", Path("/"), True),)
+    name = (tmp_path / "a.txt").relative_to("/").as_posix()
+    check(name, roots, tmp_path / "a.txt")
+    check(f"/{name}", roots, tmp_path / "a.txt")
+    check(".", roots, Path("/"))
+
+
 def test_an_absolute_path_through_a_linked_folder_is_taken(tree: Path) -> None:
     (tree / "alias").symlink_to(tree / "proj")
     check(f"{tree}/alias/src/a.py", _roots(tree, "proj"), tree / "proj/src/a.py")

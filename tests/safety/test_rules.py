@@ -44,10 +44,17 @@ def test_the_newest_rule_for_a_grant_holds_and_can_be_taken_back(tmp_path: Path)
 
 
 @pytest.mark.parametrize("text", ["", "{", '[{"grant": "edit"}]', '{"grant": 1}', "[1]"])
-def test_a_damaged_file_allows_nothing(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "rules.json"
-    file.write_text(text)
-    check(SavedRules(file), "edit", [tmp_path], None)
+def test_a_damaged_file_is_told_and_never_taken_for_an_empty_one(tmp_path: Path, text: str) -> None:
+    rules = SavedRules(tmp_path / "rules.json")
+    rules.file.write_text(text)
+    for use in (
+        lambda: rules.decision("edit", [tmp_path]),
+        lambda: rules.granted([tmp_path]),
+        lambda: rules.add("edit", [tmp_path], "allow"),
+    ):
+        with pytest.raises(SettingsError, match=r"rules.json"):
+            use()
+    assert rules.file.read_text() == text
 
 
 def test_only_the_user_may_read_the_rules(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from agent_ls.domain.events import (
     AdviceGiven,
     AdvisoryRaised,
     AttemptFinished,
+    ChildEnded,
     Compacted,
     Event,
     Moved,
@@ -135,7 +136,7 @@ class _Recovery:
 
     def see(self, event: Event) -> None:
         match event:
-            case AttemptFinished(usage=usage) | AdviceGiven(usage=usage):
+            case AttemptFinished(usage=usage) | AdviceGiven(usage=usage) | ChildEnded(usage=usage):
                 self._used += usage
             case Moved(to=to, recovers=recovers):
                 self._is_saving = recovers and to is Phase.COMPACT

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.events import GrantsRevoked
+from agent_ls.domain.events import EditApplied, GrantsRevoked
 from agent_ls.loop.ports import Rules, Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
@@ -31,10 +31,17 @@ class RevokeGrants:
     async def follow(
         self, planned: PlannedCall, result: ToolResult, view: TurnView
     ) -> FollowUpOutcome:
-        """Answer from the files that a successful change named."""
-        if planned.effect is not Effect.WRITE or result.error is not None:
+        """Answer from the files that the call changed, or may have changed."""
+        if planned.effect is not Effect.WRITE:
             return FollowUpOutcome(result)
-        changed = [path for path in planned.paths if await asyncio.to_thread(self._steers, path)]
+        touched = [
+            one.path
+            for one in view.each(EditApplied)
+            if one.call_id == planned.call.id and one.status in ("applied", "unconfirmed")
+        ]
+        # What a move makes is among the paths that the call names.
+        named = dict.fromkeys((*planned.paths, *touched)) if touched else ()
+        changed = [path for path in named if await asyncio.to_thread(self._steers, path)]
         held = await asyncio.to_thread(self._held, view) if changed else ()
         if not held:
             return FollowUpOutcome(result)

@@ -72,7 +72,8 @@ class Verification:
         if wants_no_action(view.user_words[1:]):
             return Pass()
         missing = unproven(view)
-        proofs = [await self._run(command) for command in goal.commands if command in missing]
+        ran = [await self._run(command) for command in goal.commands if command in missing]
+        proofs = [proof for proof in ran if proof is not None]
         failed = [one for one in proofs if not one.is_met]
         if not failed and self.options.judge:
             open_criteria = [text for text in goal.judged if text in missing]
@@ -94,8 +95,8 @@ class Verification:
         end = proof.evidence[-self.options.max_output_chars :] if proof.evidence else ""
         return f"- `{proof.of}` fails:\n{end}".rstrip()
 
-    async def _run(self, command: str) -> Proof:
-        """Run one command in the first folder, over what the editor shows."""
+    async def _run(self, command: str) -> Proof | None:
+        """Run one command in the first folder, over what the editor shows; None in a dry run."""
         unsaved = await self.workspace.save_dirty()
         try:
             outcome = await self.runner.run(
@@ -103,6 +104,8 @@ class Verification:
             )
         except OSError as error:
             return Proof(of=command, is_met=False, by="command", evidence=str(error))
+        if outcome.end == "simulated":
+            return None  # It proves nothing, and the model cannot change that.
         words = outcome.output.strip() or f"exit code {outcome.exit_code}, no output"
         if outcome.end == "timed_out":
             words += f"\n(killed after {self.options.timeout_s:g} s)"
