@@ -73,11 +73,12 @@ $(CLIENT_MODULES): vscode-client/package-lock.json
 	cd vscode-client && npm ci --silent
 	@touch $@
 
-# What needs neither an editor nor a server process, on each newer interpreter this machine has.
+# What needs no editor, no server process and few others, on each newer interpreter this machine has.
 test-newer: setup
-	scripts/test_newer.sh -n 2 --dist worksteal
+	scripts/test_newer.sh "not long and not editor and not e2e and not heavy" -n 2 --dist worksteal
 
-test-all: setup node-tools editors test-client test-newer
+test-all: setup node-tools editors test-client
+	scripts/test_newer.sh "not long and not editor and not e2e" -n 2 --dist worksteal
 	$(PYTEST) -m "long or not long" --timeout 3600
 
 demo: setup

@@ -17,6 +17,8 @@ from agent_ls.domain.findings import CheckReport, Severity
 from agent_ls.loop.ports import Root
 from tests.checkers.projects import BufferWorkspace, Texts, listing, told, workspace, write
 
+pytestmark = pytest.mark.heavy
+
 STRICT: dict[str, object] = {
     "compilerOptions": {"strict": True, "target": "es2022", "module": "nodenext"},
     "include": ["src"],

@@ -94,7 +94,8 @@ def test_without_an_id_it_is_the_folders_newest(check: Command, tmp_path: Path) 
     ("words", "message"),
     [
         (("ses_nothing",), "no sessions end in ses_nothing"),
-        (("",), "2 sessions end in"),
+        (("A0000",), "no sessions end in A0000"),
+        (("",), "is too short"),
         (("--workspace", "/nowhere"), "no session of file:///nowhere is stored"),
     ],
 )

@@ -12,6 +12,8 @@ import pytest
 
 from agent_ls.providers.scripted import ScriptedModel
 
+pytestmark = pytest.mark.heavy
+
 _LIMIT_S = 60.0
 SCENARIO = """
 [[answer]]

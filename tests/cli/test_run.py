@@ -20,6 +20,8 @@ from agent_ls.cli.main import main
 from agent_ls.providers.scripted import ScriptedModel
 from tests.support.scripted import scripted
 
+pytestmark = pytest.mark.heavy
+
 _LIMIT_S = 120.0
 _FINE = '[[answer]]\ntext = "Fine."\nusage = { input = 100, output = 20 }'
 

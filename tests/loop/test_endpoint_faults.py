@@ -35,6 +35,8 @@ from tests.support.faulty import (
 )
 from tests.support.turns import open_test_sessions, run_turn_of
 
+pytestmark = pytest.mark.heavy
+
 _SETTINGS = """
 mode = "auto"
 policies.transport.tries = 3

@@ -7,6 +7,7 @@ run a turn of their own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from pathlib import Path
@@ -33,6 +34,8 @@ from tests.support.scripted import scripted
 from tests.support.stories import opened_story, tell, write_files
 from tests.support.trace import trace_of
 from tests.support.turns import open_test_sessions, run_turn_of
+
+pytestmark = pytest.mark.heavy
 
 STORIES = Path(__file__).parents[1] / "transcripts"
 GOAL = Goal.model_validate({"text": "answer.txt holds 42.", "tests": ["grep -q 42 answer.txt"]})
@@ -161,7 +164,7 @@ async def test_state_management_history_tracking(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
     await check("goal_is_missed", tmp_path, model_host, model_port)
-    with sqlite3.connect(tmp_path / "project-store.db") as store:
+    with contextlib.closing(sqlite3.connect(tmp_path / "project-store.db")) as store:
         store.row_factory = sqlite3.Row
         (execution,) = store.execute("select * from executions").fetchall()
         steps = store.execute("select * from steps order by step_number").fetchall()

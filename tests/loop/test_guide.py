@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.heavy
+
 _BLOCK = re.compile(r"^```(python|diff) file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _KINDS = ("check", "guard", "gate", "tool", "checker")
 

@@ -8,6 +8,7 @@ it differs, with the world right before the next one, which is what a lost outco
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import sqlite3
 from collections import Counter
@@ -30,6 +31,8 @@ from agent_ls.store.sql_store import open_store
 from tests.support.archive import Archive, read_archive
 from tests.support.stories import all_stories, opened_story, tell, write_files
 from tests.support.turns import TURN_LIMIT_S
+
+pytestmark = pytest.mark.heavy
 
 Files = Mapping[str, bytes]
 
@@ -431,7 +434,7 @@ def _store_of(folder: Path) -> Path:
 
 def _empty_store(folder: Path, template: Path) -> None:
     """Make a store with the story's texts and none of its sessions."""
-    with sqlite3.connect(_store_of(folder)) as connection:
+    with contextlib.closing(sqlite3.connect(_store_of(folder))) as connection, connection:
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("DELETE FROM sessions")
         connection.execute("DELETE FROM leases")

@@ -15,6 +15,8 @@ from tests.support.archive import Archive, read_archive
 from tests.support.stories import all_stories, opened_story, tell, write_files
 from tests.support.trace import trace_of
 
+pytestmark = pytest.mark.heavy
+
 UPDATES = os.environ.get("UPDATE_GOLDEN") == "1"
 
 
