@@ -18,6 +18,7 @@ import asyncio
 import contextlib
 import itertools
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -59,6 +60,8 @@ class Tally:
     left_behind: list[str] = field(default_factory=list[str])
     """Processes of a killed server that outlived it."""
     duration_s: float = 0.0
+    kept: Path | None = None
+    """The stores, logs and files of the servers, when something went wrong."""
 
     @property
     def wrong(self) -> list[str]:
@@ -112,6 +115,14 @@ class Editor(DemoClient):
                 await self.execute("agent-ls.approval.resolve", "allow_once")
             # The diagnostic goes a moment after the answer.
             await asyncio.sleep(0.01)
+
+    def person_state(self) -> str:
+        """Say whether the person still answers, and whether something waits for them."""
+        waits = "something waits" if self._is_asked() else "nothing waits"
+        person = self._person
+        if person is None or not person.done():
+            return f"{waits} for the person"
+        return f"{waits} for the person, who left: {person.exception()!r}"
 
     def _is_asked(self) -> bool:
         many = self.shown.diagnostics.values()
@@ -288,7 +299,8 @@ class Chain:
         try:
             await editor.until(editor.ended, _TURN_LIMIT_S, "the end of the turn")
         except TimeoutError as error:
-            self._tally.unresumable.append(f"{session_id}: {error}")
+            state = f"; {editor.person_state()}"
+            self._tally.unresumable.append(f"{session_id}: {error}{state}")
 
     async def _judge(
         self, round_: Round, session_id: str, before: Sequence[Before], editor: Editor
@@ -325,21 +337,26 @@ class Chain:
                 child.kill()
 
 
+def _new_place() -> Path:
+    return Path(tempfile.mkdtemp(prefix="agent-ls-kills-")).resolve()
+
+
 async def kill(kills: int, *, seed: int = 1, chains: int = 3) -> Tally:
     """Kill so many servers, in several workspaces at once; return what was seen."""
     tally = Tally()
     began_s = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="agent-ls-kills-") as name:
-        root = await asyncio.to_thread(Path(name).resolve)
-        async with RoundModel() as model:
+    root = _new_place()
+    async with RoundModel() as model:
 
-            async def run(chain: int) -> None:
-                chance = random.Random(f"{seed}/{chain}")
-                await Chain(root / str(chain), model, chance, tally).run(
-                    1 + chain * 1_000_000, kills
-                )
+        async def run(chain: int) -> None:
+            chance = random.Random(f"{seed}/{chain}")
+            await Chain(root / str(chain), model, chance, tally).run(1 + chain * 1_000_000, kills)
 
-            await asyncio.gather(*map(run, range(chains)))
+        await asyncio.gather(*map(run, range(chains)))
+    if tally.wrong:
+        tally.kept = root
+    else:
+        shutil.rmtree(root)
     tally.duration_s = time.monotonic() - began_s
     return tally
 
@@ -354,6 +371,8 @@ def main() -> int:
     tally = asyncio.run(kill(options.kills, seed=options.seed, chains=options.chains))
     for words in tally.wrong:
         sys.stderr.write(words + "\n")
+    if tally.kept is not None:
+        sys.stderr.write(f"the stores, logs and files are kept in {tally.kept}\n")
     return finish("kills", tally.figures(), as_json=options.json)
 
 
