@@ -29,7 +29,8 @@ _ASKING_EDIT_S = 300.0
 _PENDING_EDIT_S = 3600.0
 """An edit that waits as a code action."""
 _SAVE_S = 15.0
-_PROGRESS_S = 2.0
+_PROGRESS_S = 30.0
+"""Long, because nothing waits for it: a busy editor shows the turn late rather than not at all."""
 _AFTER_COMMAND_S = 1.5
 """Some editors take edits only for 2 s after a command; the way there takes time too."""
 
