@@ -123,6 +123,7 @@ async def open_sessions(
         mode=settings.mode,
         model=settings.model,
         is_attended=is_attended,
+        is_dry_run=settings.dry_run,
         on_close=close,
     )
 

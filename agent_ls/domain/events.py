@@ -56,6 +56,8 @@ class SessionCreated(_Event):
     """The session it branched off from; empty for one that began by itself."""
     forked_at: int = 0
     """The last event of that session that it shares."""
+    dry_run: bool = False
+    """Nothing of it was really done: its changes and commands were only made up."""
 
 
 class SessionResumed(_Event):
@@ -389,6 +391,8 @@ class ChildEnded(_Event):
     steps: int = 0
     usage: Usage = Usage()
     files: tuple[ChildFile, ...] = ()
+    simulated: tuple[str, ...] = ()
+    """What a dry run left out, in order; of its own sub-agents too."""
 
 
 OutputMethod = Literal["set", "merge", "assign", "push", "concat"]

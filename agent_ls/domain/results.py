@@ -25,6 +25,6 @@ class TurnResult(Record):
     cost_usd: float
     duration_s: float
     files: tuple[str, ...]
-    """Files whose text the turn changed, sorted."""
+    """Files whose text the turn changed, sorted; none in a dry run."""
     simulated: tuple[str, ...] = ()
     """What a dry run left out, in order."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from agent_ls.domain.errors import bug
-from agent_ls.domain.events import Answered, EffectSimulated, ToolCallFinished
+from agent_ls.domain.events import Answered, ChildEnded, EffectSimulated, ToolCallFinished
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import TurnStatus
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state import SessionState, TurnState
 
 
 def result_of(session: SessionState) -> TurnResult:
@@ -32,6 +32,20 @@ def result_of(session: SessionState) -> TurnResult:
         usage=turn.usage,
         cost_usd=turn.usage.cost_usd,
         duration_s=(turn.events[-1].at_ms - turn.events[0].at_ms) / 1000,
-        files=tuple(sorted(changed)),
-        simulated=tuple(one.what for one in events if isinstance(one, EffectSimulated)),
+        files=() if session.is_dry_run else tuple(sorted(changed)),
+        simulated=simulated_in(turn),
     )
+
+
+def simulated_in(turn: TurnState) -> tuple[str, ...]:
+    """Return what a dry run left out, in order, and its sub-agents with it."""
+    found: list[str] = []
+    for stored in turn.events:
+        match stored.event:
+            case EffectSimulated(what=what):
+                found.append(what)
+            case ChildEnded(simulated=simulated):
+                found += simulated
+            case _:
+                pass
+    return tuple(found)

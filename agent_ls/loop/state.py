@@ -121,6 +121,8 @@ class SessionState:
     model: str = ""
     is_child: bool = False
     """Whether another agent gave it its task."""
+    is_dry_run: bool = False
+    """Whether its changes and commands are only made up."""
     agent: str = ""
     """The kind of sub-agent whose session it is; empty for a person's."""
     seq: int = 0
@@ -195,6 +197,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
                 mode=event.mode,
                 model=event.model,
                 is_child=bool(event.parent_id),
+                is_dry_run=event.dry_run,
                 agent=event.agent,
                 grants=frozenset(event.grants),
                 revoked=frozenset(event.revoked),

@@ -15,6 +15,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.ports import Clock, Store, Workspace
 from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.results import simulated_in
 from agent_ls.loop.state import SessionState
 from agent_ls.session.repair import repair
 
@@ -43,6 +44,7 @@ def ended_of(state: SessionState, call_id: str, child_id: str, kind: str) -> Chi
             for path, file in sorted(turn.touched.items())
             if file.before_blob != file.after_blob
         ),
+        simulated=simulated_in(turn),
     )
 
 

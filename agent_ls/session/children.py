@@ -183,6 +183,7 @@ class Children:
                 parent_call_id=child.call_id,
                 grants=tuple(sorted(state.grants)),
                 revoked=tuple(sorted(state.revoked)),
+                dry_run=state.is_dry_run,
             ),
             *(PolicySilenced(origin=origin) for origin in sorted(state.silenced)),
             TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=child.task + self._board()),

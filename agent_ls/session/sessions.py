@@ -6,16 +6,17 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import psutil
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import SessionCreated
+from agent_ls.domain.events import SessionCreated, StoredEvent
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports import Clock, SessionSummary, Store, Workspace
 from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state import fold_all
 from agent_ls.session.child_ends import settle_children
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.repair import repair
@@ -41,9 +42,11 @@ class Sessions:
         mode: Mode,
         model: str,
         is_attended: bool,
+        is_dry_run: bool = False,
         on_close: Callable[[], Awaitable[None]],
     ) -> None:
         """Take the parts and the defaults of new sessions; ``on_close`` ends what they use."""
+        self._is_dry_run = is_dry_run
         self._store = store
         self._on_close = on_close
         self._workspace = workspace
@@ -74,6 +77,7 @@ class Sessions:
                 roots=self.root_uris,
                 mode=mode or self._mode,
                 model=model or self._model,
+                dry_run=self._is_dry_run,
             )
         )
         return self._opened(recorder)
@@ -102,7 +106,8 @@ class Sessions:
     async def open(self, session_id: str) -> Session:
         """Load a session and settle what a dead process left open; its turn does not go on.
 
-        Errors: ``StoreError`` when it is unknown or another process writes it.
+        Errors: ``StoreError`` when it is unknown, another process writes it, or one of the two
+        is a dry run and the other is not.
         """
         async with self._opening:
             if (known := self._open.pop(session_id, None)) is not None:
@@ -115,6 +120,7 @@ class Sessions:
                     raise StoreError(
                         f"there is no session {session_id}; list them to see which are"
                     )
+                self._refuse_other_kind(journal)
                 recorder = Recorder(session_id, self._store, self._clock, journal)
                 if recorder.state.is_child and recorder.state.is_running:
                     raise StoreError(
@@ -143,7 +149,8 @@ class Sessions:
         for one in await self.list():
             if one.status in ("running", "waiting") and one.session_id not in self._open:
                 holder = await self._store.lease_owner(one.session_id)
-                if holder is None or is_dead(holder):
+                is_free = holder is None or is_dead(holder)
+                if is_free and await self._is_my_kind(one.session_id):
                     found.append(one)
         return found
 
@@ -151,12 +158,14 @@ class Sessions:
         """Begin a session that knows what another one knew after a turn: its id, or number from 1.
 
         By default after the newest turn that is over. The files are not taken back.
-        Errors: ``StoreError`` when there is no such session or turn, or the turn still runs.
+        Errors: ``StoreError`` when there is no such session or turn, the turn still runs, or one
+        is a dry run and the other is not.
         """
         known = self._open.get(session_id)
         journal = await (known.journal() if known else self._store.load(session_id))
         if not journal:
             raise StoreError(f"there is no session {session_id}; list them to see which are")
+        self._refuse_other_kind(journal)
         new_id = self._ids.new("ses")
         events = forked(journal, new_id, place_of_turn(journal, turn), self._clock.now_ms())
         await self._store.append(events, durable=True)
@@ -185,6 +194,24 @@ class Sessions:
                 _log.error("a session did not close in order", exc_info=failure)
         self._open.clear()
         await self._on_close()
+
+    async def _is_my_kind(self, session_id: str) -> bool:
+        journal = await self._store.load(session_id)
+        return fold_all(journal[:1]).is_dry_run is self._is_dry_run
+
+    def _refuse_other_kind(self, journal: Sequence[StoredEvent]) -> None:
+        """Keep what was made up apart from what was done: the model takes both for real."""
+        state = fold_all(journal[:1])
+        if state.is_dry_run and not self._is_dry_run:
+            raise StoreError(
+                f"session {state.session_id} is a dry run: nothing of it was done, so it cannot go "
+                "on for real; begin a new session, or go on with dry_run"
+            )
+        if self._is_dry_run and not state.is_dry_run:
+            raise StoreError(
+                f"session {state.session_id} is no dry run, so it cannot go on as one; "
+                "begin a new session, or go on without dry_run"
+            )
 
     def _opened(self, recorder: Recorder) -> Session:
         session = Session(recorder, self._build_kit, is_attended=self._is_attended)

@@ -23,6 +23,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports import Provider
+from agent_ls.loop.results import result_of
 from agent_ls.loop.state import SessionState, fold_all
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.session.session import Session
@@ -375,3 +376,33 @@ def _until(journal: Sequence[e.StoredEvent], kind: type[object]) -> list[e.Store
     """Return a journal up to its first event of a kind."""
     end = next(at for at, one in enumerate(journal) if isinstance(one.event, kind))
     return list(journal[: end + 1])
+
+
+async def test_what_a_sub_agent_makes_up_in_a_dry_run_is_told_with_the_rest(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    model = """
+[[answer]]
+when.first = "Begin."
+[[answer.call]]
+tool = "delegate"
+arguments = { kind = "implement", task = "Look at a.txt." }
+[[answer]]
+when.first = "Look at"
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "b.txt", content = "two\\n" }
+[[answer]]
+when.first = "Look at"
+text = "It is written."
+[[answer]]
+when.first = "Begin."
+text = "That is all."
+"""
+    settings = 'mode = "auto"\ndry_run = true'
+    told = await check(folder, model_host, model_port, model, settings=settings)
+    [created] = [one for one in told.children[0] if isinstance(one, e.SessionCreated)]
+    assert created.dry_run
+    result = result_of(told.state)
+    assert (result.simulated, result.files) == (("write_file b.txt",), ())
+    assert not (folder / "b.txt").exists()
