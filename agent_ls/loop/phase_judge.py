@@ -33,9 +33,11 @@ _SAYS_WHAT = frozenset({StopReason.UNVERIFIED})
 
 async def judge(turn: Turn) -> Move:
     """Ask the gates; a nudge goes back to CHECK until the gate's cap."""
+    if turn.state.due_calls:
+        # The process died right after the decision on a plan.
+        return Move(Phase.ACT)
     answer = turn.state.answer
-    # With calls of a decided plan due, it was the plan's word, and those are still to be run.
-    is_nudged = bool(turn.view.each_since(NudgeAdded, Moved)) and not turn.state.due_calls
+    is_nudged = bool(turn.view.each_since(NudgeAdded, Moved))
     if answer is None or is_nudged or turn.view.has_new_steer:
         return Move(Phase.CHECK)
     for gate in turn.kit.gates:
@@ -49,12 +51,12 @@ async def judge(turn: Turn) -> Move:
             continue
         if (move := await _after(turn, gate, verdict)) is not None:
             return move
-    move = await decide_on_plan(turn)
-    # The person may have said something while the gates ran, or instead of a decision.
+    if (move := await decide_on_plan(turn)) is not None:
+        # What the person allowed runs, whatever else they said meanwhile.
+        return move
+    # They may have said something while the gates ran, or instead of a decision.
     if turn.view.has_new_steer:
         return Move(Phase.CHECK)
-    if move is not None:
-        return move
     if turn.state.final_output is not None:
         return Move(Phase.DONE, StopReason.FINAL_OUTPUT)
     return Move(Phase.DONE, turn.state.stop or StopReason.COMPLETED)
