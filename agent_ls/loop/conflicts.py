@@ -7,9 +7,13 @@ EXECUTE and DELEGATE alone. Source: seed 000 batches, seed 001 reactive scheduli
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 from typing import Protocol
 
 from agent_ls.domain.calls import Effect
+
+Name = Callable[[str], str]
+"""Gives one file one name, however a call spells it."""
 
 _ALONE = frozenset({Effect.EXECUTE, Effect.DELEGATE})
 
@@ -28,7 +32,7 @@ class Claimant(Protocol):
         ...
 
 
-def conflicts(later: Claimant, earlier: Claimant) -> bool:
+def conflicts(later: Claimant, earlier: Claimant, name: Name) -> bool:
     """Say whether ``later`` must wait until ``earlier``, written before it, is finished."""
     effects = {later.effect, earlier.effect}
     if effects == {Effect.READ}:
@@ -37,7 +41,7 @@ def conflicts(later: Claimant, earlier: Claimant) -> bool:
         return True
     if effects & _ALONE:
         return False
-    mine, others = _places(later), _places(earlier)
+    mine, others = _places(later, name), _places(earlier, name)
     # A call that names no file looks at, or changes, everything.
     return not mine or not others or any(_overlap(a, b) for a in mine for b in others)
 
@@ -48,8 +52,8 @@ def _is_apart(planned: Claimant) -> bool:
     return planned.effect not in _ALONE or getattr(arguments, "independent", False) is True
 
 
-def _places(planned: Claimant) -> list[str]:
-    return [posixpath.normpath(path.replace("\\", "/")) for path in planned.paths]
+def _places(planned: Claimant, name: Name) -> list[str]:
+    return [posixpath.normpath(name(path).replace("\\", "/")) for path in planned.paths]
 
 
 def _overlap(one: str, other: str) -> bool:

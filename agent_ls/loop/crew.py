@@ -146,7 +146,7 @@ class Crew:
         is_needed = bool(referring) and one.call.id in self._results().producers(referring)
         passes = past_referring or is_needed
         return any(
-            conflicts(one, other)
+            conflicts(one, other, self._turn.name)
             for other in earlier
             if isinstance(other, PlannedCall) or not passes
         )

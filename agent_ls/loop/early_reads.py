@@ -54,7 +54,7 @@ class EarlyReads:
             # A hook may block or change it: it waits for its turn.
             self._seen.append(planned)
             return
-        is_free = not any(conflicts(planned, earlier) for earlier in self._seen)
+        is_free = not any(conflicts(planned, earlier, self._turn.name) for earlier in self._seen)
         self._seen.append(planned)
         within = len(self._seen) <= options.max_calls_per_answer
         # A question to the person or a new plan must not come from an answer that then breaks.

@@ -15,6 +15,7 @@ from agent_ls.loop.offering import offered
 from agent_ls.loop.ports import ModelFacts
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import Ran
+from agent_ls.loop.spelling import canonical
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.view import TurnView
 
@@ -76,6 +77,10 @@ class Turn:
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return the tools that this turn's requests offer, in order."""
         return offered(self.kit, self.view)
+
+    def name(self, path: str) -> str:
+        """Return the workspace's own name of a file, however a call spells it."""
+        return canonical(path, self.kit.workspace)
 
     def discard_early(self) -> None:
         """Forget what was read early; what still runs is cancelled."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.loop.conflicts import conflicts
+from agent_ls.loop.ports import Root
 from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.spelling import canonical
 from agent_ls.tools.edit_file import Edit, EditFile, EditFileArguments
 from agent_ls.tools.move_file import MoveFile, MoveFileArguments
 from agent_ls.tools.read_file import ReadFile, ReadFileArguments
@@ -38,7 +42,7 @@ def run(command: str) -> PlannedCall:
 
 
 def check(later: PlannedCall, earlier: PlannedCall, expected: bool) -> None:
-    assert conflicts(later, earlier) is expected
+    assert conflicts(later, earlier, lambda path: path) is expected
 
 
 @pytest.mark.parametrize(
@@ -62,3 +66,14 @@ def check(later: PlannedCall, earlier: PlannedCall, expected: bool) -> None:
 )
 def test_calls_conflict(later: PlannedCall, earlier: PlannedCall, expected: bool) -> None:
     check(later, earlier, expected)
+
+
+@pytest.mark.parametrize("spelling", ["link/a.txt", "{root}/real/a.txt", "real/../link/./a.txt"])
+def test_one_file_is_one_file_however_it_is_reached(tmp_path: Path, spelling: str) -> None:
+    root = tmp_path.resolve()
+    (root / "real").mkdir()
+    (root / "real/a.txt").write_text("one\n")
+    (root / "link").symlink_to("real")
+    workspace = DiskWorkspace([Root(name="proj", path=root, is_trusted=True)])
+    later, earlier = edit(spelling.format(root=root)), edit("real/a.txt")
+    assert conflicts(later, earlier, lambda path: canonical(path, workspace))
