@@ -84,6 +84,8 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             | ev.AdvisoryRaised()
             | ev.NudgeAdded()
             | ev.EditIntended()
+            | ev.ReviewDecided()
+            | ev.ReviewApplied()
             | ev.OutputStored()
             | ev.PlanProposed()
             | ev.PlanResolved()

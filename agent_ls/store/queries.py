@@ -50,8 +50,14 @@ def sessions(
 def put_blob(connection: sa.Connection, data: bytes) -> str:
     """Store bytes and return their SHA-256 digest; storing twice is harmless."""
     digest = hashlib.sha256(data).hexdigest()
-    insert = _INSERT[connection.dialect.name](blobs).values(digest=digest, data=data)
-    connection.execute(insert.on_conflict_do_nothing(index_elements=["digest"]))
+    insert = _INSERT[connection.dialect.name](blobs).values(
+        digest=digest, data=data, stored_ms=now_ms(connection)
+    )
+    connection.execute(
+        insert.on_conflict_do_update(
+            index_elements=["digest"], set_={"stored_ms": insert.excluded.stored_ms}
+        )
+    )
     return digest
 
 
@@ -71,13 +77,18 @@ def get_blob(connection: sa.Connection, digest: str) -> bytes | None:
     return bytes(data)
 
 
+def now_ms(connection: sa.Connection) -> int:
+    """Return the time by the database's clock, in milliseconds since 1970."""
+    return int(connection.execute(_NOW_MS[connection.dialect.name]).scalar_one())
+
+
 def take_lease(connection: sa.Connection, session_id: str, owner: str, ttl_s: float) -> bool:
     """Take or renew a session for ``owner``; False when another owner's time still runs."""
-    now_ms = connection.execute(_NOW_MS[connection.dialect.name]).scalar_one()
+    now = now_ms(connection)
     insert = _INSERT[connection.dialect.name](leases).values(
-        session_id=session_id, owner=owner, expires_ms=now_ms + round(ttl_s * 1000)
+        session_id=session_id, owner=owner, expires_ms=now + round(ttl_s * 1000)
     )
-    free = sa.or_(leases.c.owner == owner, leases.c.expires_ms <= now_ms)
+    free = sa.or_(leases.c.owner == owner, leases.c.expires_ms <= now)
     taken = connection.execute(
         insert.on_conflict_do_update(
             index_elements=["session_id"],
@@ -90,8 +101,7 @@ def take_lease(connection: sa.Connection, session_id: str, owner: str, ttl_s: fl
 
 def lease_owner(connection: sa.Connection, session_id: str) -> str | None:
     """Return who holds a session now; None when nobody does."""
-    now_ms = connection.execute(_NOW_MS[connection.dialect.name]).scalar_one()
-    held = (leases.c.session_id == session_id, leases.c.expires_ms > now_ms)
+    held = (leases.c.session_id == session_id, leases.c.expires_ms > now_ms(connection))
     return connection.scalar(sa.select(leases.c.owner).where(*held))
 
 

@@ -188,6 +188,8 @@ blobs = sa.Table(
     # SHA-256 of the bytes, as hexadecimal digits.
     sa.Column("digest", sa.String, primary_key=True),
     sa.Column("data", sa.LargeBinary, nullable=False),
+    # When it was stored last, by the database's clock: the event that needs it may be on its way.
+    _count("stored_ms"),
 )
 
 leases = sa.Table(

@@ -530,3 +530,29 @@ async def test_a_session_that_somebody_has_open_is_not_deleted(store: SqlStore) 
     with pytest.raises(StoreError, match="close it there"):
         await store.delete("ses_1")
     await check(store, events)
+
+
+async def test_what_belongs_to_an_open_session_is_not_deleted(store: SqlStore) -> None:
+    child = created("ses_3").model_copy(update={"parent_id": "ses_1", "agent": "explore"})
+    await store.append(Journal("ses_1").all(*TURN), durable=True)
+    await store.append(Journal("ses_3").all(child), durable=True)
+    await store.lease("ses_1", "me", 60)
+    with pytest.raises(StoreError, match="ses_1 is open"):
+        await store.delete("ses_3")
+    await store.release("ses_1", "me")
+    await store.lease("ses_3", "me", 60)
+    with pytest.raises(StoreError, match="ses_3 is open"):
+        await store.delete("ses_1")
+    assert {one.session_id for one in await store.sessions(parent_id=None)} == {"ses_1", "ses_3"}
+
+
+async def test_a_text_that_somebody_has_just_stored_is_not_deleted(store: SqlStore) -> None:
+    digest = await store.put_blob(b"both have it")
+    edit = ev.EditApplied(call_id="cal_1", path="a", status="applied", after_blob=digest)
+    await store.append(Journal("ses_1").all(*TURN, edit), durable=True)
+    await store.append(Journal("ses_2").all(created("ses_2")), durable=True)
+    await store.lease("ses_2", "me", 60)
+    # Its event comes next.
+    await store.put_blob(b"both have it")
+    assert await store.delete("ses_1")
+    assert await store.get_blob(digest) == b"both have it"

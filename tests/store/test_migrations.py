@@ -130,17 +130,25 @@ async def test_rows_of_an_older_store_get_what_is_new(place: str) -> None:
     with engine.begin() as connection:
         _upgrade_to(connection, "0002")
         for words in (
-            "INSERT INTO sessions (session_id) VALUES ('ses_1')",
+            "INSERT INTO sessions (session_id, roots, agent) VALUES ('ses_1', '[\"x\"]', 'test')",
             "INSERT INTO executions (session_id, execution_id, input_tokens, output_tokens)"
             " VALUES ('ses_1', 'trn_1', 40, 2)",
         ):
             connection.execute(sa.text(words))
     store = open_store(place)
     assert [one.session_id for one in await store.sessions()] == ["ses_1"]
+    await store.load("ses_1")
+    later = ev.TurnStarted(turn_id="trn_2", prompt="And now?")
+    event = ev.StoredEvent(session_id="ses_1", seq=1, at_ms=9, event=later)
+    await store.append([event], durable=True)
     await store.close()
     with engine.connect() as connection:
-        (row,) = connection.execute(sa.select(schema.executions)).all()
-    assert (row.total_tokens, row.agent, row.project) == (42, "", "")
+        found = connection.execute(sa.select(schema.executions)).all()
+    assert {(row.execution_id, row.agent, row.project) for row in found} == {
+        ("trn_1", "test", '["x"]'),
+        ("trn_2", "test", '["x"]'),
+    }
+    assert {row.total_tokens for row in found} == {42, 0}
 
 
 def _upgrade_to(connection: sa.Connection, revision: str) -> None:
