@@ -25,6 +25,7 @@ class Language(Record):
     files: tuple[str, ...] = ()
     wheel: str = ""
     function: str = "language"
+    outline: tuple[str, ...] = ()
     line: tuple[str, ...] = ()
     block: tuple[tuple[str, str] | tuple[str, str, Literal["nested"]], ...] = ()
     strings: tuple[str | tuple[str, str], ...] = ('"', "'")
@@ -61,14 +62,33 @@ def language_of(language_id: str = "", file_name: str = "") -> Language | None:
     return _language_of_file(PurePosixPath(file_name.replace("\\", "/")).name.lower()) or by_id
 
 
+@cache
+def _patterns() -> tuple[dict[str, Language], dict[str, Language], dict[str, Language]]:
+    """Return what languages' files are called: exact names, ends as in ``*.py``, other patterns."""
+    exact: dict[str, Language] = {}
+    ends: dict[str, Language] = {}
+    others: dict[str, Language] = {}
+    for one in languages():
+        for pattern in map(str.lower, one.files):
+            if not set(pattern) & set("*?["):
+                exact.setdefault(pattern, one)
+            elif pattern[:2] == "*." and not set(pattern[1:]) & set("*?["):
+                ends.setdefault(pattern[1:], one)
+            else:
+                others.setdefault(pattern, one)
+    return exact, ends, others
+
+
 def _language_of_file(name: str) -> Language | None:
     """Return the language whose pattern fits best: exact names first, then the longest pattern."""
-    best: tuple[int, Language] | None = None
-    for one in languages():
-        for pattern in one.files:
-            if not name or not fnmatchcase(name, pattern.lower()):
-                continue
-            weight = len(pattern) + (0 if "*" in pattern else 1000)
-            if best is None or weight > best[0]:
-                best = (weight, one)
-    return best[1] if best else None
+    exact, ends, others = _patterns()
+    if name in exact:
+        return exact[name]
+    fitting = [(len(one), others[one]) for one in others if fnmatchcase(name, one)]
+    at = name.find(".")
+    while at >= 0:
+        if name[at:] in ends:
+            fitting.append((len(name) - at + 1, ends[name[at:]]))
+            break
+        at = name.find(".", at + 1)
+    return max(fitting, key=lambda one: one[0])[1] if fitting else None

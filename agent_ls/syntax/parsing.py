@@ -37,14 +37,19 @@ def has_grammar(language: Language) -> bool:
     return bool(language.wheel) and _grammar(language.wheel, language.function) is not None
 
 
-def parse(data: bytes, language: Language) -> Tree | None:
+def grammar_of(language: Language) -> Grammar | None:
+    """Return the language's grammar; None when it has none or it cannot be loaded here."""
+    return _grammar(language.wheel, language.function) if language.wheel else None
+
+
+def parse(data: bytes, language: Language, *, max_bytes: int = MAX_PARSED_BYTES) -> Tree | None:
     """Return the tree of a UTF-8 text, or None without a grammar or above the size limit.
 
     Never raises: broken text gives a tree with error nodes.
     """
-    if not language.wheel or len(data) > MAX_PARSED_BYTES:
+    if len(data) > max_bytes:
         return None
-    grammar = _grammar(language.wheel, language.function)
+    grammar = grammar_of(language)
     return Parser(grammar).parse(data) if grammar else None
 
 

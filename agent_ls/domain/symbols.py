@@ -1,0 +1,71 @@
+"""What code defines: named places in a text, and where names are used. Offsets are code points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One definition in one text."""
+
+    name: str
+    qualified: str
+    """With what it is inside of, as in ``Class.method``; not always unique in its text."""
+    kind: str
+    depth: int
+    """0 for what is inside of nothing."""
+    line: int
+    """1-based, where its name stands."""
+    last_line: int
+    first_line: int
+    """Where its first decorator, attribute or doc comment stands."""
+    start: int
+    """Code points; decorators, attributes and the comment right above it are included."""
+    end: int
+    own_start: int
+    """Where it begins behind the comment above it."""
+    body: tuple[int, int] | None
+    """Code points of what encloses its members or statements."""
+    signature: str
+    """Its declaration on one line, without the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One definition somewhere in the workspace."""
+
+    path: str
+    qualified: str
+    kind: str
+    line: int
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One place where a name is used or defined."""
+
+    path: str
+    line: int
+    text: str
+    """The line it stands on."""
+    is_definition: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """Where a name occurs, and how much of that is not listed."""
+
+    found: tuple[Occurrence, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One place where a text does not parse."""
+
+    line: int
+    """1-based."""
+    text: str
+    """The line, or what is missing there."""

@@ -1,0 +1,209 @@
+"""What a tree defines, by the queries in ``grammars``: names, kinds, what is inside of what.
+
+Owns the way from a query's captures to definitions, in bytes; ``outline`` makes symbols of them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tree_sitter import Node, Query, QueryCursor, Tree
+
+from agent_ls.syntax.data import read_data
+from agent_ls.syntax.languages import Language
+from agent_ls.syntax.parsing import grammar_of
+
+_NAMES = frozenset(
+    {
+        "identifier",
+        "field_identifier",
+        "type_identifier",
+        "namespace_identifier",
+        "qualified_identifier",
+        "destructor_name",
+        "operator_name",
+        "operator_cast",
+        "template_function",
+    }
+)
+"""Where the way down a C declarator ends."""
+_POINTERS = frozenset({"pointer_declarator", "reference_declarator"})
+_HOLDERS = frozenset({"class", "struct", "interface", "trait", "impl", "enum"})
+"""A function in one of these is a method."""
+_queries: dict[tuple[str, str], Query] = {}
+_GENERICS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+_ANNOTATIONS = re.compile(r"^(?:@[\w.:]+(?:\([^()]*\))?\s+|\[\[[^\]]*\]\]\s*)+")
+_COMMENT = re.compile(r":\s*#.*")
+"""A comment between the head of a Python block and its first statement."""
+_MAX_SIGNATURE_CHARS = 160
+
+
+@dataclass(slots=True)
+class Found:
+    """One definition in bytes of its text."""
+
+    node: Node
+    name: str
+    scope: str
+    kind: str
+    name_row: int
+    name_byte: int
+    body: Node | None
+    qualified: str = ""
+    depth: int = 0
+
+
+def query_of(language: Language) -> Query | None:
+    """Return what finds the language's definitions; None without a grammar or a query."""
+    grammar = grammar_of(language)
+    if grammar is None or not language.outline:
+        return None
+    # One grammar has one query, and looking it up costs less than hashing the whole row.
+    key = (language.wheel, language.function)
+    if key not in _queries:
+        source = "\n".join(read_data(f"{folder}/outline.scm") for folder in language.outline)
+        _queries[key] = Query(grammar, source)
+    return _queries[key]
+
+
+def definitions(tree: Tree, data: bytes, language: Language) -> list[Found]:
+    """Return what the text defines, outermost first, in the order of the text."""
+    query = query_of(language)
+    if query is None:
+        return []
+    best: dict[tuple[int, int, int], tuple[int, Found]] = {}
+    for pattern, captures in QueryCursor(query).matches(tree.root_node):
+        found = _found(captures, data)
+        if found is not None:
+            # Where the name stands tells several definitions of one node apart.
+            key = (found.node.start_byte, -found.node.end_byte, found.name_byte)
+            known = best.get(key)
+            if known is None or pattern < known[0]:
+                best[key] = (pattern, found)
+    return _nested([best[key][1] for key in sorted(best)])
+
+
+def _found(captures: dict[str, list[Node]], data: bytes) -> Found | None:
+    """Return the definition that a match is about; None for a declarator without a name."""
+    kind, node = next(
+        (name.removeprefix("symbol."), nodes[0])
+        for name, nodes in captures.items()
+        if name.startswith("symbol.")
+    )
+    if "declarator" in captures:
+        named = _declared(captures["declarator"][0])
+        if named is None:
+            return None
+        name_node, is_function = named
+        if is_function:
+            kind = {"variable": "function", "field": "method"}.get(kind, kind)
+        elif kind == "function":
+            return None
+    else:
+        name_node = captures["name"][0]
+    text = _text(data, name_node)
+    if name_node.type == "operator_cast":
+        text = text.partition("(")[0].strip()
+    scope = _plain(_text(data, captures["scope"][0])) if "scope" in captures else ""
+    if kind == "impl":
+        trait = node.child_by_field_name("trait")
+        scope, text = "", f"{_text(data, trait)} for {text}" if trait else text
+    elif "::" in text:
+        *outer, text = _GENERICS.sub("", text).split("::")
+        scope = ".".join(part for part in outer if part)
+    bodies = captures.get("body")
+    return Found(
+        node,
+        text.strip("\"'"),
+        scope,
+        kind,
+        name_node.start_point.row,
+        name_node.start_byte,
+        bodies[0] if bodies else None,
+    )
+
+
+def _declared(node: Node) -> tuple[Node, bool] | None:
+    """Return the name inside a C declarator, and whether it is that of a function."""
+    is_function = False
+    while node.type not in _NAMES:
+        if node.type == "function_declarator":
+            is_function = True
+        elif node.type in _POINTERS:
+            is_function = False
+        inner = node.child_by_field_name("declarator")
+        if inner is None:
+            inner = next(
+                (
+                    one
+                    for one in node.named_children
+                    if one.type in _NAMES or one.type.endswith("declarator")
+                ),
+                None,
+            )
+        if inner is None:
+            return None
+        node = inner
+    return node, is_function or node.type == "operator_cast"
+
+
+def _text(data: bytes, node: Node) -> str:
+    return data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _plain(type_text: str) -> str:
+    """Return a type's name without pointers and parameters."""
+    return _GENERICS.sub("", type_text).strip("*& ")
+
+
+def _nested(found: list[Found]) -> list[Found]:
+    """Give each definition its depth and its qualified name, and methods their kind."""
+    kept: list[Found] = []
+    above: list[Found] = []
+    for one in found:
+        while above and above[-1].node.end_byte <= one.node.start_byte:
+            above.pop()
+        # What is declared side by side in one node is not inside of it.
+        holder = next((up for up in reversed(above) if up.node.id != one.node.id), None)
+        if holder is not None and holder.kind == "type" and holder.name == one.name:
+            # A typedef of a struct with the same name is one definition.
+            holder.kind, holder.body = one.kind, one.body
+            continue
+        _place_in(one, holder)
+        kept.append(one)
+        above.append(one)
+    return kept
+
+
+def _place_in(one: Found, holder: Found | None) -> None:
+    own = f"{one.scope}.{one.name}" if one.scope else one.name
+    if one.kind == "impl":
+        own = _plain(one.name.rpartition(" for ")[2])
+    one.depth = 0 if holder is None else holder.depth + 1
+    # What a typedef or a declaration names is no member of it.
+    is_member = holder is not None and not (
+        holder.kind == "type" or (holder.kind == "variable" and one.kind in _HOLDERS)
+    )
+    one.qualified = f"{holder.qualified}.{own}" if holder and is_member else own
+    if one.kind == "function" and (one.scope or (holder and holder.kind in _HOLDERS)):
+        one.kind = "method"
+
+
+def signature(one: Found, data: bytes) -> str:
+    """Return the declaration on one line, without the body."""
+    begin = one.node.start_byte
+    line_start = data.rfind(b"\n", 0, begin) + 1
+    # An `export const` before it says something; other code on the line does not.
+    if not set(data[line_start:begin]) & set(b"{};"):
+        begin = line_start
+    end = one.node.end_byte if one.body is None else one.body.start_byte
+    text = data[begin : min(end, begin + 4 * _MAX_SIGNATURE_CHARS)].decode("utf-8", "replace")
+    text = _ANNOTATIONS.sub("", text.lstrip("\ufeff \t\r\n"))
+    if one.kind not in ("function", "method", "constructor"):
+        text = text.partition("\n")[0]
+    text = _COMMENT.sub("", " ".join(text.split()))
+    for end_mark in ("{", "=>", "=", ":", ",", ";", "\\"):
+        text = text.removesuffix(end_mark).rstrip()
+    text = text.rstrip()
+    return text if len(text) <= _MAX_SIGNATURE_CHARS else text[: _MAX_SIGNATURE_CHARS - 1] + "…"

@@ -1,0 +1,140 @@
+"""The outline of one text: its symbols with what belongs to each, in code points.
+
+Decorators, attributes and the comment right above a definition belong to it.
+"""
+
+from __future__ import annotations
+
+from tree_sitter import Node
+
+from agent_ls.domain.symbols import Symbol
+from agent_ls.syntax.definitions import Found, definitions, signature
+from agent_ls.syntax.languages import Language
+from agent_ls.syntax.offsets import Offsets
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
+
+_WRAPPERS = frozenset(
+    {
+        "ambient_declaration",
+        "declaration_command",
+        "decorated_definition",
+        "export_statement",
+        "template_declaration",
+    }
+)
+"""Nodes around one definition, which belong to it."""
+_GROUPS = frozenset(
+    {
+        "const_declaration",
+        "lexical_declaration",
+        "type_declaration",
+        "var_declaration",
+        "variable_declaration",
+    }
+)
+"""Nodes around one or several definitions."""
+_COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+_LEADING = _COMMENTS | {"attribute_item", "attribute_declaration", "decorator"}
+_BLANKS = b" \t\r\n\xef\xbb\xbf"
+
+
+def has_outline(language: Language | None) -> bool:
+    """Say whether texts of this language have symbols."""
+    return language is not None and bool(language.outline)
+
+
+def outline_of(
+    text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
+) -> list[Symbol] | None:
+    """Return the symbols of a text, outermost first; None when it cannot be parsed here."""
+    data = text.encode("utf-8", "surrogatepass")
+    tree = parse(data, language, max_bytes=max_bytes)
+    if tree is None or not language.outline:
+        return None
+    found = definitions(tree, data, language)
+    offsets = Offsets(data)
+    return [_symbol(one, tree.root_node, data, offsets) for one in found]
+
+
+def _symbol(one: Found, root: Node, data: bytes, offsets: Offsets) -> Symbol:
+    outer = _wrapped(one.node)
+    start, own_start = _leading(outer, root, data)
+    end = outer.end_byte if one.kind == "member" else _end(outer, data)
+    body = one.body
+    last = data[:end].rstrip() if outer.end_point.column == 0 else b""
+    return Symbol(
+        name=one.name,
+        qualified=one.qualified,
+        kind=one.kind,
+        depth=one.depth,
+        line=one.name_row + 1,
+        last_line=last.count(b"\n") + 1 if last else outer.end_point.row + 1,
+        first_line=outer.start_point.row + 1 - data.count(b"\n", start, outer.start_byte),
+        start=offsets.point(start),
+        end=offsets.point(len(last) if last else end),
+        own_start=offsets.point(own_start),
+        body=(offsets.point(body.start_byte), offsets.point(body.end_byte)) if body else None,
+        signature=signature(one, data),
+    )
+
+
+def _wrapped(node: Node) -> Node:
+    """Return the definition with what is written around it alone."""
+    while (parent := node.parent) is not None:
+        is_alone = parent.type in _WRAPPERS or (
+            parent.type in _GROUPS
+            and sum(one.type not in _COMMENTS for one in parent.named_children) == 1
+        )
+        if not is_alone:
+            break
+        node = parent
+    return node
+
+
+def _leading(outer: Node, root: Node, data: bytes) -> tuple[int, int]:
+    """Return where what stands right above begins, and where it goes on behind comments."""
+    start = outer.start_byte
+    parts: list[tuple[int, bool]] = []
+    while (one := _right_before(start, outer, root, data)) is not None:
+        start = one.start_byte
+        parts.append((start, one.type in _COMMENTS))
+    own_start = outer.start_byte
+    for begin, is_comment in parts:
+        if not is_comment:
+            own_start = begin
+    # Comments between attributes stay where they are.
+    return start, own_start
+
+
+def _right_before(start: int, outer: Node, root: Node, data: bytes) -> Node | None:
+    """Return the comment or decorator that ends on this or the line before; None without one."""
+    at = start
+    while at and data[at - 1] in _BLANKS:
+        at -= 1
+    if not at or data.count(b"\n", at, start) > 1:
+        return None
+    node = root.descendant_for_byte_range(at - 1, at)
+    while node is not None and node.type not in _LEADING:
+        node = node.parent
+    if node is None or node.end_byte > start or node.id == outer.id:
+        return None
+    begin = node.start_byte
+    line = data[data.rfind(b"\n", 0, begin) + 1 : begin]
+    if node.type in _COMMENTS and (line.strip(_BLANKS) or _is_the_files(data, begin)):
+        return None
+    return node
+
+
+def _is_the_files(data: bytes, begin: int) -> bool:
+    """Say whether a comment is about the whole file."""
+    return data.startswith((b"//!", b"/*!"), begin) or (
+        data.startswith(b"#!", begin) and not data[:begin].strip(_BLANKS)
+    )
+
+
+def _end(outer: Node, data: bytes) -> int:
+    """Return the end, with a semicolon that follows on the same line."""
+    end = at = outer.end_byte
+    while data[at : at + 1] in (b" ", b"\t"):
+        at += 1
+    return at + 1 if data[at : at + 1] == b";" else end

@@ -1,0 +1,2 @@
+(field_definition
+  property: (_) @name) @symbol.field
