@@ -90,12 +90,22 @@ def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> li
         stop = None if start is None else _begin_of(old, below, start)
         if start is None or stop is None:
             return unclear_marker()
-        middle = _without_doubled_blanks(list(old[start:stop]), above, below)
-        if not any(stripped(line) for line in middle):
+        middle = list(old[start:stop])
+        if not any(stripped(line) for line in middle) or _is_parted(middle, above, below):
             return unclear_marker()
+        middle = _without_doubled_blanks(middle, above, below)
         result += [*middle, *below]
         at = stop
     return result
+
+
+def _is_parted(middle: list[str], above: list[str], below: list[str]) -> bool:
+    """Tell whether the new text has a blank line beside the mark where the old text has none.
+
+    Then the old line that stands there may have been meant to go.
+    """
+    lost = bool(below) and not stripped(below[0]) and bool(stripped(middle[-1]))
+    return lost or (bool(above) and not stripped(above[-1]) and bool(stripped(middle[0])))
 
 
 def _without_doubled_blanks(middle: list[str], above: list[str], below: list[str]) -> list[str]:

@@ -69,7 +69,7 @@ def carried(old: str, new: str, there: str, table: dict[str, str]) -> str:
     the file's, and what it adds is converted by the table.
     """
     if old == there:
-        return new
+        return converted(new, table)
     olds, theres, news = units(old), units(there), units(new)
     source = _pairs(olds, theres)
     if source is None:
@@ -78,7 +78,7 @@ def carried(old: str, new: str, there: str, table: dict[str, str]) -> str:
     for op in Indel.opcodes([key for key, _ in olds], [key for key, _ in news]):
         if op.tag == "equal":
             parts += [
-                source[at] if olds[at][1] == piece else piece
+                source[at] if olds[at][1] == piece else table.get(piece, piece)
                 for at, (_, piece) in zip(
                     range(op.src_start, op.src_end), news[op.dest_start : op.dest_end], strict=True
                 )

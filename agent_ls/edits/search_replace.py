@@ -21,7 +21,14 @@ from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.stale import stale_place
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
-from agent_ls.edits.whole_lines import is_glued, is_there, is_torn, past_whole_lines, restyle
+from agent_ls.edits.whole_lines import (
+    has_trailing_blanks,
+    is_glued,
+    is_there,
+    is_torn,
+    past_whole_lines,
+    restyle,
+)
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
 _BLANK = Refused(
@@ -132,24 +139,39 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
     if is_there(flat, wish, at):
         return applied(ground.file.number_at(at))
     if is_torn(flat, wish, at, end):
-        return Refused(
-            f"The old text ends or begins inside a longer word in line "
-            f"{ground.file.number_at(at) + 1}: the line differs from it. Someone changed it, or "
-            "it is another one. Give the whole line as it is in the file.",
-            "conflict",
-            wish.old,
-        )
+        return _torn(ground, wish, at, number)
     line_start = flat.rfind("\n", 0, at) + 1
     lead = flat[max(line_start, ground.file.first) : at]
     if lead and not lead.strip(" \t") and (end == len(flat) or flat[end] == "\n" or
                                             flat[end - 1] == "\n"):  # fmt: skip
         # It begins inside the indentation, so new lines may have lost theirs as well.
         return _by_lines(ground, replace(wish, line=ground.file.number_at(at) + 1), number)
+    if not lead and wish.new.strip() and has_trailing_blanks(flat, wish, end):
+        # Lines that stay keep the blanks that trail them; a changed one is the model's.
+        found = _by_lines(ground, replace(wish, line=ground.file.number_at(at) + 1), number)
+        if found is not None:
+            return found
     new = wish.new
     if is_glued(flat, wish, end):
         new += "\n"
     into = restyle(ground, wish) if not lead else None
     return [Span(at, past_whole_lines(flat, wish, at, end), into or new, number)]
+
+
+def _torn(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refused:
+    """Return the wish whose first or last line goes on in the file: it stays, or nothing does."""
+    old, new = lines_of(wish)
+    if len(old) > 1 and len(new) > 1 and old != new:
+        found = _in_changed_context(ground, wish, number)
+        if not isinstance(found, Refused) or found.why == "applied":
+            return found
+    return Refused(
+        f"The old text ends or begins inside a longer word in line "
+        f"{ground.file.number_at(at) + 1}: the line differs from it. Someone changed it, or "
+        "it is another one. Give the whole line as it is in the file.",
+        "conflict",
+        wish.old,
+    )
 
 
 def _by_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:

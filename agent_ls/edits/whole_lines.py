@@ -25,6 +25,14 @@ def past_whole_lines(flat: str, wish: Texts, at: int, end: int) -> int:
     return past if is_changed and wish.new.strip() else end
 
 
+def has_trailing_blanks(flat: str, wish: Texts, end: int) -> bool:
+    """Tell whether the last line of the old text goes on with blanks alone."""
+    if wish.old.endswith("\n") or end >= len(flat) or flat[end] not in " \t":
+        return False
+    stop = flat.find("\n", end)
+    return not flat[end : stop if stop >= 0 else len(flat)].strip(" \t")
+
+
 def restyle(ground: Ground, wish: Texts) -> str | None:
     """Return the new text in the file's indentation when the old text shows none; else None."""
     if "\n" not in wish.new.strip("\n") or any(

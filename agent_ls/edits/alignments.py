@@ -1,0 +1,130 @@
+"""The ways to lay old lines over a file that has most of them, near each other and in order.
+
+Owns which of the file's lines each old line may be; never whether that is certain enough.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agent_ls.edits.keys import folded
+from agent_ls.edits.locate import Keyed
+
+_MAX_COMMON = 64
+"""A line that stands more often says nothing about the place."""
+_MAX_DIAGONALS = 8
+_MAX_SHIFT = 3
+"""More lines than this come or gone between neighbours, and they are none any more."""
+_MAX_GAP = 12
+_SLACK = 8
+_MIN_LETTERS = 4
+_UNKNOWN = "\U0010ffff"
+_TURN, _STEP = 0.3, 0.2
+"""What it costs that lines came or went between two: the straight way wins ties, and a brace
+further down proves nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """One way to lay the old lines over the file."""
+
+    lines: dict[int, int]
+    """Numbers of old lines to numbers of file lines, in order."""
+    context: float
+    """How much of the lines that stay is there."""
+    total: float
+    score: float
+    """The total, less what the way's turns cost."""
+
+
+class _Way(NamedTuple):
+    score: float
+    link: int = -1
+    """The pair before."""
+    kind: int = 0
+    """Which of that pair's ways."""
+
+
+_NONE = _Way(-1e9)
+
+
+def alignments(keyed: Keyed, old: list[str], solid: list[int], core: set[int]) -> list[Alignment]:
+    """Return the likeliest ways to lay the old lines over the file, the fullest first."""
+    wanted = [keyed.number_of(folded(old[number])) or _UNKNOWN for number in solid]
+    weights = [weight(old[number]) for number in solid]
+    found: dict[tuple[tuple[int, int], ...], Alignment] = {}
+    for diagonal in _diagonals(keyed, wanted):
+        score, chain = _chain(list(_pairs(keyed, wanted, diagonal)), weights, diagonal)
+        lines = {solid[row]: keyed.numbers[at] for row, at in chain}
+        if lines:
+            found[tuple(lines.items())] = Alignment(
+                lines,
+                sum(weights[row] for row, _ in chain if solid[row] not in core),
+                sum(weights[row] for row, _ in chain),
+                score,
+            )
+    return sorted(found.values(), key=lambda one: (-one.score, -one.context))
+
+
+def weight(line: str) -> float:
+    """Return how much it says that this line is there: little for a brace."""
+    return 1 if sum(char.isalnum() for char in line) >= _MIN_LETTERS else 0.25
+
+
+def _diagonals(keyed: Keyed, wanted: list[str]) -> list[int]:
+    """Return how far down the file the old lines may begin, the likeliest first."""
+    votes: Counter[int] = Counter()
+    for row, char in enumerate(wanted):
+        if char == _UNKNOWN or keyed.text.count(char) > _MAX_COMMON:
+            continue
+        at = keyed.text.find(char)
+        while at >= 0:
+            votes[at - row] += 1
+            at = keyed.text.find(char, at + 1)
+    return [diagonal for diagonal, _ in votes.most_common(_MAX_DIAGONALS)]
+
+
+def _pairs(keyed: Keyed, wanted: list[str], diagonal: int) -> Iterator[tuple[int, int]]:
+    """Yield which old line may be which one of the file, near a diagonal, in order."""
+    for row, char in enumerate(wanted):
+        if char == _UNKNOWN:
+            continue
+        low, high = max(0, diagonal + row - _SLACK), max(0, diagonal + row + _SLACK + 1)
+        at = keyed.text.find(char, low, high)
+        while at >= 0:
+            yield row, at
+            at = keyed.text.find(char, at + 1, high)
+
+
+def _chain(
+    pairs: list[tuple[int, int]], weights: list[float], diagonal: int
+) -> tuple[float, list[tuple[int, int]]]:
+    """Return the pairs that go together and say most, of all ways that touch the diagonal."""
+    # For each pair what the best way to it says: one that has not touched, and one that has.
+    ways: list[tuple[_Way, _Way]] = []
+    first = 0
+    for number, (row, at) in enumerate(pairs):
+        while pairs[first][0] < row - _MAX_GAP:
+            first += 1
+        free, tied = _Way(weights[row]), _NONE
+        for other in range(first, number):
+            above, there = pairs[other]
+            shift = abs((at - row) - (there - above))
+            if above >= row or there >= at or shift > _MAX_SHIFT:
+                continue
+            cost = _TURN + _STEP * shift if shift else 0
+            free = max(free, _Way(ways[other][0].score + weights[row] - cost, other, 0))
+            tied = max(tied, _Way(ways[other][1].score + weights[row] - cost, other, 1))
+        if at - row == diagonal:
+            tied = max(free, tied)
+        ways.append((free, tied))
+    last = max(range(len(pairs)), key=lambda number: ways[number][1].score, default=-1)
+    chain: list[tuple[int, int]] = []
+    score, kind = ways[last][1].score if last >= 0 else 0.0, 1
+    while last >= 0:
+        chain.append(pairs[last])
+        last, kind = ways[last][kind].link, ways[last][kind].kind
+    return score, chain[::-1]
