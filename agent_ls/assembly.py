@@ -20,6 +20,7 @@ from agent_ls.domain.errors import bug
 from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
+from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports import Approver, CompileChecks, Provider, Root, Workspace
@@ -107,6 +108,7 @@ async def open_sessions(
         "models": settings.models,
         "telemetry": telemetry,
         "meter": ProcessMeter(clock),
+        "order": EditOrder(),
     }
 
     async def close() -> None:
@@ -212,7 +214,7 @@ def _ports_of(
 ) -> dict[str, Any]:
     """Return the ports with those that belong to one session."""
     if (telemetry := ports["telemetry"]) is not None:
-        recorder.follow(telemetry.reader(recorder.session_id, recorder.state.model))
+        recorder.follow(telemetry.reader(recorder.state))
     recorder.follow(catalogue.MONITOR(recorder, settings.monitor))
     adviser = SideModel(recorder, ports["provider"], ports["clock"], settings.models)
     return {**ports, "approver": approver, "adviser": adviser}
@@ -249,6 +251,7 @@ def _kit(
         guards=built(catalogue.GUARDS, settings.policies),
         follow_ups=built(catalogue.FOLLOW_UPS, settings.policies),
         gates=built(catalogue.GATES, settings.policies),
+        order=ports["order"],
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent_ls import __version__
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.record import Record
+from agent_ls.loop.state import SessionState
 from agent_ls.observers.spans import Spans
 
 if TYPE_CHECKING:
@@ -38,9 +39,12 @@ class Telemetry:
         self._provider = provider
         self._tracer = provider.get_tracer("agent_ls", __version__)
 
-    def reader(self, session_id: str, model: str) -> Spans:
-        """Return what follows one session."""
-        return Spans(self._tracer, session_id, model, with_content=self._options.content)
+    def reader(self, state: SessionState) -> Spans:
+        """Return what follows one session from where it stands."""
+        content = self._options.content
+        spans = Spans(self._tracer, state.session_id, state.model, with_content=content)
+        spans.begin(state)
+        return spans
 
     def close(self) -> None:
         """Send what is left; blocks for as long as that takes, some seconds at most."""

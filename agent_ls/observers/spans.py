@@ -13,6 +13,7 @@ from agent_ls import __version__
 from agent_ls.domain import events as ev
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.state import SessionState
 from agent_ls.safety.secrets import mask
 
 if TYPE_CHECKING:
@@ -46,11 +47,19 @@ class Spans:
         self._usage = Usage()
         self._last_ms = 0
 
+    def begin(self, state: SessionState) -> None:
+        """Take over a turn that began before anybody followed: a sub-agent's, or a resumed one."""
+        turn = state.turn
+        if turn is None or not state.is_running:
+            return
+        self._begin_turn(turn.turn_id, turn.prompt, turn.events[-1].at_ms, state.agent)
+        self._usage = turn.usage
+
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Begin, note or end."""
         event, at_ms = stored.event, stored.at_ms
         if isinstance(event, ev.TurnStarted):
-            self._begin_turn(event, at_ms)
+            self._begin_turn(event.turn_id, event.prompt, at_ms)
         elif isinstance(event, ev.ModelChanged):
             self._model = event.model
         elif self._turn is not None:
@@ -63,22 +72,22 @@ class Spans:
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
         """What is not kept makes no span."""
 
-    def _begin_turn(self, event: ev.TurnStarted, at_ms: int) -> None:
+    def _begin_turn(self, turn_id: str, prompt: str, at_ms: int, agent: str = "") -> None:
         self._end_all(at_ms)
         self._usage = Usage()
         self._turn = self._start("invoke_agent agent-ls", at_ms, None)
         self._turn.set_attributes(
             {
                 "gen_ai.operation.name": "invoke_agent",
-                "gen_ai.agent.name": "agent-ls",
+                "gen_ai.agent.name": agent or "agent-ls",
                 "gen_ai.agent.version": __version__,
                 "gen_ai.conversation.id": self._session_id,
                 "gen_ai.request.model": self._model,
                 "gen_ai.provider.name": provider_of(self._model),
-                "agent_ls.turn.id": event.turn_id,
+                "agent_ls.turn.id": turn_id,
             }
         )
-        self._content(self._turn, "gen_ai.input.messages", _message("user", event.prompt))
+        self._content(self._turn, "gen_ai.input.messages", _message("user", prompt))
 
     def _of_model(self, event: ev.Event, at_ms: int) -> bool:
         match event:

@@ -54,13 +54,15 @@ def collector() -> Iterator[str]:
             thread.join()
 
 
-async def check(folder: Path, host: Provider, port: int, settings: str) -> bytes:
+async def check(
+    folder: Path, host: Provider, port: int, settings: str, scenario: str = SCENARIO
+) -> bytes:
     """Run a turn under these settings; return all that the collector was sent."""
     folder.mkdir()
     (folder / "a.txt").write_text("hello")
     with collector() as endpoint:
         async with (
-            scripted(SCENARIO, port=port),
+            scripted(scenario, port=port),
             open_test_sessions(
                 folder, host, settings_toml=settings.replace("COLLECTOR", endpoint)
             ) as sessions,
@@ -79,6 +81,29 @@ async def test_a_turns_spans_reach_the_endpoint_without_its_texts(
         assert name in sent
     for text in (b"What does", b"hello", b"a.txt"):
         assert text not in sent
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_sub_agents_turn_is_told_too(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    delegates = """
+[[answer]]
+when.first = "What does"
+[[answer.call]]
+tool = "delegate"
+arguments = { kind = "explore", task = "Look around." }
+[[answer]]
+when.first = "Look around."
+text = "There is one file."
+[[answer]]
+when.first = "What does"
+text = "It says hello."
+"""
+    settings = '[telemetry]\nendpoint = "COLLECTOR"'
+    sent = await check(tmp_path / "proj", model_host, model_port, settings, delegates)
+    assert sent.count(b"invoke_agent agent-ls") == 2
+    assert b"explore" in sent
 
 
 @pytest.mark.asyncio(loop_scope="session")

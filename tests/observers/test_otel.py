@@ -20,6 +20,7 @@ from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.state import SessionState, fold_all
 from agent_ls.observers.otel import TelemetryOptions, open_telemetry
 from agent_ls.observers.spans import Spans, provider_of
 from tests.observers.stories import (
@@ -269,7 +270,7 @@ def test_spans_reach_the_collector_that_was_set() -> None:
                 TelemetryOptions(endpoint=f"http://127.0.0.1:{server.server_port}/")
             )
             assert telemetry is not None
-            reader = telemetry.reader(SESSION, "anthropic/x")
+            reader = telemetry.reader(SessionState(session_id=SESSION, model="anthropic/x"))
             for one in eventful().stored:
                 reader.on_event(one)
             telemetry.close()
@@ -277,3 +278,20 @@ def test_spans_reach_the_collector_that_was_set() -> None:
             server.shutdown()
             thread.join()
     assert {path for path, _ in Collector.taken} == {"/v1/traces"}
+
+
+@pytest.mark.parametrize("seen", [2, 3, 5])
+def test_a_turn_that_began_unseen_has_its_span_all_the_same(seen: int) -> None:
+    stored = eventful().stored
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    reader = Spans(provider.get_tracer("test"), SESSION, "anthropic/x")
+    reader.begin(fold_all(stored[:seen]))
+    for one in stored[seen:]:
+        reader.on_event(one)
+    whole = check(eventful())["invoke_agent agent-ls"][0]
+    [turn] = [one for one in exporter.get_finished_spans() if one.parent is None]
+    assert facts(turn) == facts(whole)
+    assert turn.end_time == whole.end_time
+    provider.shutdown()
