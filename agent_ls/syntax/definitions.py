@@ -112,6 +112,8 @@ def _found(captures: dict[str, list[Node]], data: bytes) -> Found | None:
     elif "::" in text:
         *outer, text = _GENERICS.sub("", text).split("::")
         scope = ".".join(part for part in outer if part)
+        while (inner := name_node.child_by_field_name("name")) is not None:
+            name_node = inner
     bodies = captures.get("body")
     return Found(
         node,

@@ -1,0 +1,83 @@
+"""Where a text does not parse, and which of that an edit brought in."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tree_sitter import Node
+
+from agent_ls.domain.symbols import Fault
+from agent_ls.syntax.languages import Language
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
+
+_MAX_LINE_CHARS = 120
+
+
+def new_faults(
+    before: str, after: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
+) -> list[Fault]:
+    """Return the faults of ``after`` that ``before`` did not have, in order.
+
+    Shape: none without a grammar or for a text above the limit. Of a text that was broken before
+    only what lies in the changed lines counts, for elsewhere the parser may just recover otherwise.
+    """
+    found = _faults(after, language, max_bytes)
+    if not found:
+        return []
+    old = _faults(before, language, max_bytes) or []
+    first, past = _changed_rows(before, after)
+    known = Counter(one.type + _line(before, one.start_point.row) for one in old)
+    told: dict[int, Fault] = {}
+    lines = after.split("\n")
+    for node in found:
+        key = node.type + _line(after, node.start_point.row)
+        if known[key] > 0:
+            known[key] -= 1
+            continue
+        start, end = node.start_point.row, node.end_point.row
+        if old and (end < first or start >= past):
+            continue
+        row = min(max(first, start), end)
+        while row < end and row < len(lines) and not lines[row].strip():
+            row += 1
+        told.setdefault(row, Fault(row + 1, _said(node, after, row)))
+    return [told[row] for row in sorted(told)]
+
+
+def _faults(text: str, language: Language, max_bytes: int) -> list[Node] | None:
+    """Return the outermost nodes that are errors or missing; None when it cannot be parsed."""
+    tree = parse(text.encode("utf-8", "surrogatepass"), language, max_bytes=max_bytes)
+    if tree is None or not tree.root_node.has_error:
+        return None if tree is None else []
+    found: list[Node] = []
+    stack = [tree.root_node]
+    while stack:
+        node = stack.pop()
+        if node.is_error or node.is_missing:
+            found.append(node)
+        elif node.has_error:
+            stack.extend(reversed(node.children))
+    return found
+
+
+def _line(text: str, row: int) -> str:
+    lines = text.split("\n", row + 1)
+    return lines[row].strip() if row < len(lines) else ""
+
+
+def _said(node: Node, text: str, row: int) -> str:
+    line = _line(text, row)[:_MAX_LINE_CHARS]
+    return f"{line}  ({node.type!r} is missing)" if node.is_missing else line
+
+
+def _changed_rows(before: str, after: str) -> tuple[int, int]:
+    """Return the first changed row of ``after`` and the one past the last."""
+    old, new = before.split("\n"), after.split("\n")
+    first = 0
+    while first < min(len(old), len(new)) and old[first] == new[first]:
+        first += 1
+    last = 0
+    while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
+        last += 1
+    # Where only something was taken out, the row behind it stands for the change.
+    return first, max(len(new) - last, first + 1)

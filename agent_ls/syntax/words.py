@@ -1,0 +1,78 @@
+"""Names in a text: which words stand outside of strings and comments, and where one name occurs.
+
+Counting words needs no parser, which makes it cheap for whole repositories; saying where a name
+occurs is exact, by the tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from agent_ls.syntax.definitions import definitions
+from agent_ls.syntax.languages import Language
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
+
+_patterns: dict[str, re.Pattern[str]] = {}
+_NOT_CODE = ("comment", "string", "heredoc", "char", "text", "content", "regex")
+
+
+def words(text: str, language: Language) -> Counter[str]:
+    """Return how often each word stands in the code of a text."""
+    pattern = _patterns.get(language.id)
+    if pattern is None:
+        pattern = _patterns[language.id] = _pattern(language)
+    found = Counter(pattern.findall(text))
+    del found[""]
+    return found
+
+
+def _pattern(language: Language) -> re.Pattern[str]:
+    """Return what matches comments and strings whole, and gives words a group."""
+    skipped = [rf"{re.escape(block[0])}.*?{re.escape(block[1])}" for block in language.block]
+    skipped += [rf"{re.escape(opener)}[^\n]*" for opener in language.line]
+    strings = [(one, one) if isinstance(one, str) else one for one in language.strings]
+    skipped += [_string(*one) for one in sorted(strings, key=lambda one: -len(one[0]))]
+    return re.compile("|".join([*skipped, r"([^\W\d][\w$]*)"]), re.DOTALL)
+
+
+def _string(opener: str, closer: str) -> str:
+    """Return what matches a string; one that opens with a single quote ends on its line."""
+    last = re.escape(closer[0])
+    plain = rf"[^{last}\\]" if len(opener) > 1 or opener == "`" else rf"[^{last}\\\n]"
+    inner = [r"\\."]
+    if len(closer) > 1:
+        inner.append(rf"{last}(?!{re.escape(closer[1:])})")
+    odd = "|".join(inner)
+    return rf"{re.escape(opener)}{plain}*(?:(?:{odd}){plain}*)*{re.escape(closer)}"
+
+
+def occurrences(
+    text: str, name: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
+) -> list[tuple[int, bool]] | None:
+    """Return where the name stands as one identifier, and whether it is defined there.
+
+    Shape: code points in order; comments and strings do not count; None when it cannot be parsed.
+    """
+    places = [
+        match.start() for match in re.finditer(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
+    ]
+    if not places:
+        return []
+    data = text.encode("utf-8", "surrogatepass")
+    tree = parse(data, language, max_bytes=max_bytes)
+    if tree is None:
+        return None
+    defined = {one.name_byte for one in definitions(tree, data, language)}
+    length = len(name.encode("utf-8", "surrogatepass"))
+    found: list[tuple[int, bool]] = []
+    at_point = at_byte = 0
+    for place in places:
+        at_byte += len(text[at_point:place].encode("utf-8", "surrogatepass"))
+        at_point = place
+        node = tree.root_node.descendant_for_byte_range(at_byte, at_byte + length)
+        if node is None or (node.start_byte, node.end_byte) != (at_byte, at_byte + length):
+            continue
+        if not any(word in node.type for word in _NOT_CODE):
+            found.append((place, at_byte in defined))
+    return found
