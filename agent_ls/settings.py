@@ -207,13 +207,28 @@ def _refusal(settings: Settings, source: _Source, keys: tuple[str, ...], value: 
         return "it can only be set in the user file, the environment or the command line"
     if (keys, value) == (("mode",), str(Mode.AUTO)) or keys[:2] == _MASKING:
         return "a folder may not choose that, trusted or not"
+    if _loosens(settings, keys, value):
+        return "a folder may not take back what was set for it, trusted or not"
     if source.is_trusted or _tightens(settings, keys, value):
         return ""
     return "the folder is not trusted yet, so its settings may only tighten"
 
 
+def _loosens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
+    """Say whether a value takes back a restriction of the user's."""
+    if keys == ("dry_run",):
+        return settings.dry_run and value is not True
+    if keys == ("allowed_tools",) and settings.allowed_tools:
+        return (
+            not isinstance(value, list) or not value or not set(value) <= {*settings.allowed_tools}
+        )
+    return False
+
+
 def _tightens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
     """Say whether a value makes the agent more careful than it is."""
+    if keys in (("dry_run",), ("allowed_tools",)):
+        return bool(value)
     if keys == ("mode",):
         known = [str(mode) for mode in _STRICTNESS]
         return value in known and known.index(value) <= _STRICTNESS.index(settings.mode)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from agent_ls import catalogue
 from agent_ls.assembly import open_disk_workspace
-from agent_ls.cli.options import command_line_settings
+from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import AgentLsError, SettingsError
 from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
@@ -25,6 +25,8 @@ from agent_ls.loop.ports import ModelFacts
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state import fold_all
 from agent_ls.loop.view import TurnView
+from agent_ls.policies.guards.approval import Approval
+from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.text import visible_line
 from agent_ls.settings import load_settings
 from agent_ls.workspace.runner import ShellRunner
@@ -53,7 +55,7 @@ class Explained:
 def explain(arguments: argparse.Namespace) -> int:
     """Print what would be decided."""
     try:
-        found = asyncio.run(_explained(arguments, Path(arguments.workspace).resolve()))
+        found = asyncio.run(_explained(arguments, folder_of(arguments)))
     except AgentLsError as error:
         sys.stderr.write(f"agent-ls: {error}\n")
         return EXIT_CONFIGURATION
@@ -69,12 +71,15 @@ def explain(arguments: argparse.Namespace) -> int:
 
 async def _explained(arguments: argparse.Namespace, folder: Path) -> Explained:
     loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
+    tell_problems(loaded)
     mode, workspace = loaded.settings.mode, open_disk_workspace([folder])
+    rules = SavedRules(rules_file())
     planned = _planned(arguments.kind, arguments.subject, workspace)
     view = _view(mode)
     decision, by, reason, every_time = "allow", "guards", "", False
     for guard in (one for one in catalogue.GUARDS if one.name in _GUARDS):
-        match await guard(workspace=workspace).judge(planned, view):
+        ports = {"rules": rules} if guard is Approval else {}
+        match await guard(workspace=workspace, **ports).judge(planned, view):
             case Deny(reason=why):
                 return Explained(arguments.subject, mode.value, "deny", guard.name, why, True)
             case Ask(reason=why, broad=broad) if decision == "allow" or not (broad or every_time):

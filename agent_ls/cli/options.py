@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from typing import Any, cast
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.settings import LoadedSettings
 
 _FLAGS = {
     "dry_run": ("dry_run",),
@@ -25,6 +28,26 @@ def command_line_settings(arguments: argparse.Namespace) -> dict[str, Any]:
         if (value := getattr(arguments, flag, None)) is not None:
             _put(tree, keys, value)
     return tree
+
+
+def folder_of(arguments: argparse.Namespace) -> Path:
+    """Return the workspace's folder. Errors: ``SettingsError`` when it is none."""
+    folder = Path(arguments.workspace).resolve()
+    if not folder.is_dir():
+        raise SettingsError(f"{folder} is not a folder: give --workspace an existing one.")
+    return folder
+
+
+def tell_problems(loaded: LoadedSettings) -> None:
+    """Say what of the settings was ignored.
+
+    Errors: ``SettingsError`` for what the person wrote themselves: a limit with a slip in its name
+    must not become no limit.
+    """
+    if loaded.own_problems:
+        raise SettingsError("\nagent-ls: ".join(loaded.own_problems))
+    for problem in loaded.problems:
+        sys.stderr.write(f"agent-ls: {problem}\n")
 
 
 def parse_sets(words: list[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
-from agent_ls.cli.options import command_line_settings
+from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.events import ApprovalResolved
@@ -104,18 +104,11 @@ def resume(arguments: argparse.Namespace) -> int:
 
 def _main(arguments: argparse.Namespace, begin: Begin) -> int:
     try:
-        folder = _folder(arguments.workspace)
+        folder = folder_of(arguments)
         loaded = _settings(arguments, folder)
         return asyncio.run(_turn(arguments, folder, loaded, begin))
     except AgentLsError as error:
         return _refuse(str(error))
-
-
-def _folder(name: str) -> Path:
-    folder = Path(name).resolve()
-    if not folder.is_dir():
-        raise SettingsError(f"{folder} is not a folder: give --workspace an existing one.")
-    return folder
 
 
 def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:
@@ -125,11 +118,7 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:
         command_line=command_line_settings(arguments),
         defaults={"policies": {"wall_clock": {"limit_s": _HEADLESS_TIMEOUT_S}}},
     )
-    if loaded.own_problems:
-        # A limit with a slip in its name must not become no limit.
-        raise SettingsError("\nagent-ls: ".join(loaded.own_problems))
-    for problem in loaded.problems:
-        sys.stderr.write(f"agent-ls: {problem}\n")
+    tell_problems(loaded)
     if not loaded.settings.model:
         raise SettingsError(
             'No model is set. Give --model, set AGENT_LS_MODEL, or write `model = "…"` into the '

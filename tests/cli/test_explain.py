@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from agent_ls.cli.main import main
+from agent_ls.safety.rules import SavedRules, rules_file
 
 
 def check(
@@ -73,3 +75,27 @@ def test_what_is_no_command_is_said_to_be_none(
 ) -> None:
     assert main(["explain", "command", "", "--workspace", str(tmp_path)]) == 3
     assert "is no command" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("decision", ["allow", "reject"])
+def test_what_the_person_decided_for_good_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], decision: Literal["allow", "reject"]
+) -> None:
+    rules = SavedRules(rules_file())
+    rules.add("run_command:make test", [tmp_path], decision)
+    found = check(tmp_path, capsys, "command", "make test")
+    assert found["decision"] == {"allow": "allow", "reject": "deny"}[decision]
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "missing")
+    assert main(["explain", "command", "ls", "--workspace", missing]) == 3
+    assert "is not a folder" in capsys.readouterr().err
+
+
+def test_a_slip_in_the_settings_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["explain", "command", "ls", "--workspace", str(tmp_path), "--set", "moed=auto"]
+    assert main(words) == 3
+    assert "moed: is not a setting" in capsys.readouterr().err

@@ -177,3 +177,27 @@ def test_what_is_wrong_is_said_with_file_and_key_and_the_rest_counts(
     assert str(user_file()) in loaded.problems[0]
     assert words in loaded.problems[0]
     assert loaded.settings.marker == "mine:"
+
+
+@pytest.mark.parametrize(
+    ("user", "repository", "is_taken"),
+    [
+        pytest.param("dry_run = true", "dry_run = false", False, id="a dry run made real"),
+        pytest.param("", "dry_run = true", True, id="a dry run begun"),
+        pytest.param('allowed_tools = ["read_*", "grep"]', "allowed_tools = []", False, id="all"),
+        pytest.param('allowed_tools = ["grep"]', 'allowed_tools = ["*"]', False, id="more tools"),
+        pytest.param('allowed_tools = ["grep"]', 'allowed_tools = "grep"', False, id="no list"),
+        pytest.param(
+            'allowed_tools = ["read_*", "grep"]', 'allowed_tools = ["grep"]', True, id="fewer tools"
+        ),
+        pytest.param("", 'allowed_tools = ["grep"]', True, id="a first list of tools"),
+    ],
+)
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_a_folder_never_takes_back_what_restricts_it(
+    tmp_path: Path, user: str, repository: str, is_taken: bool, is_trusted: bool
+) -> None:
+    loaded = check(tmp_path, user=user, repository=repository, is_trusted=is_trusted)
+    assert (loaded.problems == ()) is is_taken
+    alone = load_settings(environment={"HOME": os.environ["HOME"]})
+    assert (loaded.settings != alone.settings) is is_taken
