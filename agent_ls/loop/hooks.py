@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import JsonValue, ValidationError
 
 from agent_ls.domain.events import HookRan
-from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
+from agent_ls.domain.hooks import FILE, Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
 from agent_ls.loop.ports import HookRun, HookRunner, Workspace
 from agent_ls.loop.spelling import canonical
 
@@ -99,7 +99,7 @@ class Hooks:
         env = {"AGENT_LS_HOOK": HookPoint.POST_EDIT.value, "AGENT_LS_FILE": name}
         env["AGENT_LS_EDITED_FILE"] = name
         # A name that begins with a dash must not become an option of the command.
-        command = hook.command.replace("{file}", shlex.quote(f"./{name}"))
+        command = hook.command.replace(FILE, shlex.quote(f"./{name}"))
         run = await self._run(hook, command, "", root.path, limit_s, env)
         return _checked(run, limit_s) if isinstance(run, HookRun) else run
 
