@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.events import OutputStored
 from agent_ls.loop.expressions import shown
-from agent_ls.loop.outputs import targets, value_of
+from agent_ls.loop.outputs import CUT, OUTCOMES, targets, value_of
 from agent_ls.loop.sockets import PlannedCall, ToolOutput
 from agent_ls.loop.turn import Turn
 
@@ -23,9 +23,11 @@ def with_value(output: ToolOutput, planned: PlannedCall) -> JsonValue:
 
     Among the facts it passes the follow-ups, which mask secrets.
     """
-    if planned.goes_to is None or output.value is None or not isinstance(output.data, dict):
+    if planned.goes_to is None or not isinstance(output.data, dict):
         return output.data
-    return {**output.data, _VALUE: output.value}
+    if output.value_is_cut:
+        return {**output.data, CUT: True}
+    return output.data if output.value is None else {**output.data, _VALUE: output.value}
 
 
 async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> ToolResult:
@@ -37,7 +39,7 @@ async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> T
     if planned.goes_to is None:
         return result
     call_id, method = planned.call.id, planned.goes_to.method
-    value = value_of(await _whole(result, turn))
+    value = await _value(result, turn)
     for path in targets(planned.goes_to.output, result):
         before = _before(path, call_id, turn) if method == "set" else None
         if before is not None:
@@ -45,10 +47,7 @@ async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> T
         await turn.emit(
             OutputStored(call_id=call_id, path=path, method=method, value=value, replaces=before)
         )
-    if isinstance(result.data, dict) and _VALUE in result.data:
-        facts = {key: one for key, one in result.data.items() if key != _VALUE}
-        return result.model_copy(update={"data": facts})
-    return result
+    return _without_value(result)
 
 
 def _before(path: tuple[str, ...], call_id: str, turn: Turn) -> str | None:
@@ -58,15 +57,38 @@ def _before(path: tuple[str, ...], call_id: str, turn: Turn) -> str | None:
     return next((one.call_id for one in stored if one.path == path and one.call_id in beside), None)
 
 
-async def _whole(result: ToolResult, turn: Turn) -> ToolResult:
-    """Return the result with the text that was cut for the conversation, if it has room."""
-    if isinstance(result.data, dict) and isinstance(value := result.data.get(_VALUE), str):
-        facts = {key: one for key, one in result.data.items() if key != _VALUE}
-        fits = len(value) <= turn.kit.options.max_output_bytes
-        return result.model_copy(update={"data": facts, **({"text": value} if fits else {})})
+def _without_value(result: ToolResult) -> ToolResult:
+    """Return the result without what is among its facts only on the way to the output path."""
+    if not isinstance(result.data, dict) or not result.data.keys() & {_VALUE, CUT}:
+        return result
+    facts = {key: one for key, one in result.data.items() if key not in (_VALUE, CUT)}
+    return result.model_copy(update={"data": facts})
+
+
+async def _value(result: ToolResult, turn: Turn) -> dict[str, JsonValue]:
+    """Return what is kept: the facts with the whole value, or without one that is too long.
+
+    The beginning of a text must not be written to a file as if it were all of it.
+    """
+    whole = await _whole(result, turn)
+    bare = _without_value(result)
+    if whole is not None and len(whole.encode()) <= turn.kit.options.max_output_bytes:
+        return value_of(bare.model_copy(update={"text": whole}))
+    facts = value_of(bare)
+    return {key: one for key, one in facts.items() if (key,) not in OUTCOMES} | {CUT: True}
+
+
+async def _whole(result: ToolResult, turn: Turn) -> str | None:
+    """Return the exact value, else the text as it was before the conversation's cut.
+
+    None when there is no more than a part of it.
+    """
+    if isinstance(result.data, dict):
+        if result.data.get(CUT) is True:
+            return None
+        if isinstance(value := result.data.get(_VALUE), str):
+            return value
     if result.output_id is None:
-        return result
+        return result.text
     data = await turn.kit.store.get_blob(result.output_id)
-    if data is None or len(data) > turn.kit.options.max_output_bytes:
-        return result
-    return result.model_copy(update={"text": data.decode(errors="replace")})
+    return None if data is None else data.decode(errors="replace")

@@ -48,7 +48,7 @@ class LoopOptions(Record):
     runs_plans: bool = True
     """Ask, when a turn in plan mode ends, which steps of its plan run; false: only show them."""
     max_output_bytes: int = 262_144
-    """A longer result is kept at its output path only as far as the model reads it."""
+    """A longer result is not kept at its output path: no call can refer to its text."""
     max_wrong_outputs: int = 3
     """Final outputs that do not fit the user's schema, before the turn ends as unverified."""
     max_denials: int = 3

@@ -16,6 +16,10 @@ from agent_ls.loop.expressions import Expression, Path
 
 MISSING = object()
 """No value is there; ``null`` is one."""
+OUTCOMES = (("value",), ("error",))
+"""A result has one of them below its output path: the other is the branch not taken."""
+CUT = "is_cut"
+"""The fact that stands in a value's place when there is more of it than was kept."""
 
 
 def value_at(stored: Sequence[OutputStored], path: Path) -> JsonValue | object:

@@ -16,6 +16,7 @@ from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
 from agent_ls.domain.events import Ephemeral, StoredEvent
 from agent_ls.domain.findings import CheckReport
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, ModelRole
+from agent_ls.domain.symbols import Definition, Fault, Occurrences, Symbol
 
 
 class Clock(Protocol):
@@ -205,6 +206,8 @@ class CommandOutcome:
     """Standard output and error as they came, decoded leniently, capped in bytes."""
     end: Literal["exited", "timed_out", "cancelled", "simulated"]
     duration_ms: int
+    is_cut: bool = False
+    """Whether there was more output than the cap lets through."""
 
 
 class Runner(Protocol):
@@ -286,6 +289,33 @@ class CompileChecks(Protocol):
 
         ``anew``: what was said of the same texts earlier does not count.
         """
+        ...
+
+
+class CodeIntel(Protocol):
+    """What code defines and where it is used, on the newest texts; parsing never holds the loop.
+
+    Errors: ``ToolError`` when an answer takes too long or its process ends.
+    """
+
+    async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
+        """Return the symbols of a text, outermost first; None when nobody can parse it."""
+        ...
+
+    async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
+        """Return the syntax errors that ``after`` has and ``before`` had not."""
+        ...
+
+    async def find(self, name: str, limit: int) -> Sequence[Definition]:
+        """Return definitions in the workspace by name, qualified name or part, the best first."""
+        ...
+
+    async def references(self, name: str, below: str, limit: int) -> Occurrences:
+        """Return where a name stands in code below a file or folder, by path and line."""
+        ...
+
+    async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
+        """Return the definitions that matter most, seen from these files, as text."""
         ...
 
 

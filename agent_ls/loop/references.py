@@ -24,7 +24,7 @@ from agent_ls.loop.expressions import (
     shown,
     unescaped,
 )
-from agent_ls.loop.outputs import MISSING, value_at, value_of
+from agent_ls.loop.outputs import CUT, MISSING, OUTCOMES, value_at, value_of
 
 T = TypeVar("T")
 
@@ -34,8 +34,6 @@ _METHODS: tuple[str, ...] = get_args(OutputMethod)
 _CALL = frozenset({"tool", "arguments"})
 """Names of what is a call itself, in a plan: its references are resolved when it runs."""
 _SKIPPED = "skipped"
-_OUTCOMES = (("value",), ("error",))
-"""A result has one of them: the other is the branch that was not taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +158,11 @@ class Results:
                     todo.append(by_id[call_id])
         return frozenset(found)
 
+    def _is_cut(self, target: Path, path: Path) -> bool:
+        """Say whether the path leads to what was too long to be kept."""
+        is_outcome = path[: len(target)] == target and path[len(target) :][:1] in OUTCOMES
+        return is_outcome and value_at(self._stored, (*target, CUT)) is True
+
     def _look(self, path: Path, reader: ToolCall) -> Found:
         """Return what is at one path for a call: unfinished ones written before it come first."""
         value = value_at(self._stored, path)
@@ -170,10 +173,18 @@ class Results:
                 is_earlier = False
             elif any(_touch(target, path) for target in self._goes_to[call.id]):
                 if result is not None:
-                    lacking = _lacking(call, result, path)
+                    is_cut = any(self._is_cut(one, path) for one in self._goes_to[call.id])
+                    lacking = _too_long(call, path) if is_cut else _lacking(call, result, path)
                 elif is_earlier or value is MISSING:
                     return Later()
         return lacking if value is MISSING else Present(cast("JsonValue", value))
+
+
+def _too_long(call: ToolCall, path: Path) -> Never:
+    return Never(
+        path,
+        f"{call.tool} brought more for {shown(path)} than can be handed on; take it in parts",
+    )
 
 
 def _lacking(call: ToolCall, result: ToolResult, path: Path) -> NotTaken | Never:
@@ -188,7 +199,7 @@ def _lacking(call: ToolCall, result: ToolResult, path: Path) -> NotTaken | Never
         return Never(path, f"{call.tool}, which should have brought {shown(path)}, failed")
     for branch in branches:
         for target in branch:
-            if path[: len(target)] == target and path[len(target) :][:1] in _OUTCOMES:
+            if path[: len(target)] == target and path[len(target) :][:1] in OUTCOMES:
                 return NotTaken(path)
     keys = ", ".join(value_of(result))
     return Never(path, f"{call.tool} brought no {shown(path)}; its result has {keys}")

@@ -183,6 +183,8 @@ class ToolOutput:
     data: JsonValue = None
     value: str | None = None
     """What a later call that refers to this one gets, where the text says it for reading."""
+    value_is_cut: bool = False
+    """There is more of it than came back, so no later call may take it for the whole."""
     edits: tuple[FileEdit, ...] = ()
     events: tuple[Event, ...] = ()
     """Facts to record, such as ``PlanUpdated``; tools change no state themselves."""

@@ -100,6 +100,7 @@ class ReadFile:
             (text + note).lstrip("\n"),
             data={"path": arguments.path, "lines": len(lines), "version": file.version},
             value=file.text if len(shown) == len(lines) else "\n".join(wanted[: len(shown)]),
+            value_is_cut=len(shown) < len(wanted),
         )
 
     def _numbered(self, lines: list[str], first: int) -> list[str]:

@@ -121,6 +121,7 @@ class RunCommand:
             error=ErrorKind.TIMEOUT if outcome.end == "timed_out" else None,
             data={"exit_code": outcome.exit_code, "duration_ms": outcome.duration_ms},
             value=plain_output(outcome.output),
+            value_is_cut=outcome.is_cut,
         )
 
 

@@ -101,6 +101,7 @@ class ShellRunner:
             output=output.text(),
             end=end,
             duration_ms=int((time.monotonic() - started_s) * 1000),
+            is_cut=output.is_cut,
         )
 
 
@@ -231,6 +232,10 @@ class _Output:
             # Twice the half at most, so that cutting stays cheap.
             self._dropped += excess
             del self._tail[:excess]
+
+    @property
+    def is_cut(self) -> bool:
+        return self._dropped > 0
 
     def note(self, text: str) -> None:
         """Add a line of ours at the end."""
