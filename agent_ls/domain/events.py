@@ -24,6 +24,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem, ProposedCall
 from agent_ls.domain.record import Record
+from agent_ls.domain.review import ReviewDecision
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 
@@ -330,6 +331,36 @@ class EditApplied(_Event):
     removed_lines: int = 0
 
 
+class ReviewDecided(_Event):
+    """The person decided about changes of the agent's in one file of a turn.
+
+    With an ``edit`` it is the durable intent of that edit, and holds when ``ReviewApplied`` says
+    that it was applied.
+    """
+
+    type: Literal["review_decided"] = "review_decided"
+    review_id: str
+    decision: ReviewDecision
+    turn_id: str
+    path: str
+    hunks: tuple[str, ...] = ()
+    """Empty for ``restore``: all that this turn and later ones changed in the file."""
+    edit: FileEdit | None = None
+    before_blob: str | None = None
+    """The bytes before the edit; None when there was no file, or there is no edit."""
+
+
+class ReviewApplied(_Event):
+    """The outcome of an edit that undoes, redoes or restores."""
+
+    type: Literal["review_applied"] = "review_applied"
+    review_id: str
+    path: str
+    status: Literal["applied", "stale", "refused", "unconfirmed"]
+    reason: str = ""
+    after_blob: str | None = None
+
+
 class ToolCallFinished(_Event):
     """The one result of one call."""
 
@@ -573,6 +604,8 @@ Event = Annotated[
     | ToolCallStarted
     | EditIntended
     | EditApplied
+    | ReviewDecided
+    | ReviewApplied
     | ToolCallFinished
     | HookRan
     | ChildStarted
@@ -606,6 +639,8 @@ _DURABLE = (
     GrantsRevoked,
     EditIntended,
     EditApplied,
+    ReviewDecided,
+    ReviewApplied,
     ChildStarted,
     ChildEnded,
     TurnEnded,

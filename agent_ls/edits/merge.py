@@ -41,7 +41,7 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class Change:
     """Lines ``low:high`` of the base become ``first:past`` of a side."""
 
     low: int
@@ -50,26 +50,28 @@ class _Change:
     past: int
 
 
-def merge(base: str, ours: str, theirs: str) -> Merged:
+def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
     """Return what makes ours of theirs' changes too, as replacements in ours.
 
     Shape: what both changed in the same way is there already; line ends stay as ours has them.
+    With ``beside`` new lines right before or behind changed ones contradict nothing.
     """
     flat = FlatText(ours)
     sides = [Ground(flattened(text)).file for text in (base, ours, theirs)]
     base_lines, our_lines, their_lines = (side.lines for side in sides)
-    mine, others = _changes(base_lines, our_lines), _changes(base_lines, their_lines)
+    mine, others = changes_between(base_lines, our_lines), changes_between(base_lines, their_lines)
     found: list[Block] = []
     conflicts: list[Conflict] = []
     for change in others:
         new = their_lines[change.first : change.past]
-        touched = [one for one in mine if _meet(one, change)]
+        touched = [one for one in mine if meet(one, change, beside=beside)]
         low = min([change.low, *(one.low for one in touched)])
         high = max([change.high, *(one.high for one in touched)])
-        first, past = _in_ours(mine, low, high)
         if not touched:
-            found.append(Block(first, past, new))
+            moved = shift_before(mine, low, high)
+            found.append(Block(low + moved, high + moved, new))
             continue
+        first, past = _in_ours(mine, low, high)
         whole = [*base_lines[low : change.low], *new, *base_lines[change.high : high]]
         if our_lines[first:past] != whole:
             conflicts.append(
@@ -106,7 +108,7 @@ def rebase(
     return merged.replacements
 
 
-def _changes(base: list[str], side: list[str]) -> list[_Change]:
+def changes_between(base: list[str], side: list[str]) -> list[Change]:
     """Return what a side changed, in order."""
     start = 0
     most = min(len(base), len(side))
@@ -119,22 +121,33 @@ def _changes(base: list[str], side: list[str]) -> list[_Change]:
     if not old and not new:
         return []
     if max(len(old), len(new)) > _MAX_LINES:
-        return [_Change(start, start + len(old), start, start + len(new))]
+        return [Change(start, start + len(old), start, start + len(new))]
     return [
-        _Change(start + low, start + high, start + first, start + past)
+        Change(start + low, start + high, start + first, start + past)
         for kind, low, high, first, past in blocks(old, new)
         if kind != "equal"
     ]
 
 
-def _meet(one: _Change, other: _Change) -> bool:
+def shift_before(mine: Sequence[Change], low: int, high: int) -> int:
+    """Return how far lines of the base that no change meets have moved."""
+    return sum(
+        (one.past - one.first) - (one.high - one.low)
+        for one in mine
+        if one.high <= low and (one.low < low or low < high)
+    )
+
+
+def meet(one: Change, other: Change, *, beside: bool = False) -> bool:
     """Tell whether two changes of the base are about the same lines or the same gap."""
+    if beside and (one.low < one.high or other.low < other.high):
+        return one.low < other.high and other.low < one.high
     if one.low == one.high or other.low == other.high:
         return one.low <= other.high and other.low <= one.high
     return one.low < other.high and other.low < one.high
 
 
-def _in_ours(mine: Sequence[_Change], low: int, high: int) -> tuple[int, int]:
+def _in_ours(mine: Sequence[Change], low: int, high: int) -> tuple[int, int]:
     """Return where lines of the base are in ours; changes lie wholly inside or outside."""
     shift = sum(
         (one.past - one.first) - (one.high - one.low)

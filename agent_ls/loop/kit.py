@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.model_io import ToolSpec
+from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.loop.ports import Approver, Clock, Provider, Rules, Store, Workspace
@@ -44,3 +45,5 @@ class Kit:
     gates: tuple[Gate, ...]
     closing: str = ""
     """How a turn that must end asks for its last words; empty: for a person."""
+    order: EditOrder = field(default_factory=EditOrder)
+    """Shared by all who edit the same files."""

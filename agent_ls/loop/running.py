@@ -7,17 +7,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed, EditApplied, EditIntended
+from agent_ls.loop.edit_order import edited_places
 from agent_ls.loop.keeping import with_value
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
@@ -93,14 +97,14 @@ async def _apply_all(
     """Apply the edits in order; None when all are, else where it stopped and why."""
     done: list[str] = []
     for edit in edits:
-        outcome = await _settled(_apply(planned.call.id, edit, turn))
+        outcome = await settled(_apply(planned.call.id, edit, turn))
         if outcome.status != "applied":
             return done, edit, outcome
         done.append(edit.path)
     return None
 
 
-async def _settled(work: Coroutine[None, None, EditOutcome]) -> EditOutcome:
+async def settled(work: Coroutine[Any, Any, T]) -> T:
     """Await work that must not stop half-way: a cancellation waits until it is settled."""
     task = asyncio.ensure_future(work)
     try:
@@ -112,6 +116,11 @@ async def _settled(work: Coroutine[None, None, EditOutcome]) -> EditOutcome:
 
 async def _apply(call_id: str, edit: FileEdit, turn: Turn) -> EditOutcome:
     """Store the intent with the exact text before, apply, store the outcome."""
+    async with turn.kit.order.of(edited_places(turn.kit.workspace, edit)):
+        return await _apply_in_order(call_id, edit, turn)
+
+
+async def _apply_in_order(call_id: str, edit: FileEdit, turn: Turn) -> EditOutcome:
     workspace, store = turn.kit.workspace, turn.kit.store
     before = await workspace.snapshot(edit.path)
     before_blob = None if before is None else await store.put_blob(before)

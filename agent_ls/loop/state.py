@@ -366,6 +366,10 @@ def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
             return replace(turn, intents=_with(turn.intents, event.edit.path, event))
         case e.EditApplied():
             return _fold_edit(turn, event)
+        case e.ReviewApplied(status="applied") if event.path in turn.touched:
+            first = turn.touched[event.path]
+            after = TouchedFile(first.before_blob, event.after_blob)
+            return replace(turn, touched=_with(turn.touched, event.path, after))
         case e.ChildEnded():
             return _fold_child(turn, event)
         case e.CallDecided():

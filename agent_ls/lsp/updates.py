@@ -101,6 +101,8 @@ class Translation:
                 | e.ToolCallStarted()
                 | e.EditIntended()
                 | e.EditApplied()
+                | e.ReviewDecided()
+                | e.ReviewApplied()
                 | e.ToolCallFinished()
             ):
                 return self._of_call(event)
@@ -329,9 +331,13 @@ class Translation:
         | e.ToolCallStarted
         | e.EditIntended
         | e.EditApplied
+        | e.ReviewDecided
+        | e.ReviewApplied
         | e.ToolCallFinished,
     ) -> list[wire.Update]:
         match event:
+            case e.ReviewDecided() | e.ReviewApplied():
+                return [self._of_review(event)]
             case e.CallDecided():
                 return [
                     wire.ToolCallDecision(
@@ -374,6 +380,27 @@ class Translation:
                         duration_ms=result.duration_ms,
                     )
                 ]
+
+    def _of_review(self, event: e.ReviewDecided | e.ReviewApplied) -> wire.Update:
+        match event:
+            case e.ReviewDecided():
+                return wire.ReviewUpdate(
+                    review_id=event.review_id,
+                    decision=event.decision,
+                    location=self._place(event.path, None),
+                    hunks=list(event.hunks),
+                    status="in_progress" if event.edit else "applied",
+                    reason="",
+                )
+            case e.ReviewApplied():
+                return wire.ReviewUpdate(
+                    review_id=event.review_id,
+                    decision=None,
+                    location=self._place(event.path, None),
+                    hunks=[],
+                    status=event.status,
+                    reason=event.reason,
+                )
 
     def _of_judgement(
         self, event: e.NudgeAdded | e.GateFailed | e.FindingsReported | e.PlanUpdated

@@ -20,6 +20,7 @@ from agent_ls.domain.findings import Severity
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanStatus
+from agent_ls.domain.review import HunkKind, HunkState, ReviewDecision
 from agent_ls.domain.stops import StopReason, TurnStatus
 
 VERSION = 1
@@ -275,6 +276,22 @@ class FileEdited(Wire):
     removed_lines: int
 
 
+class ReviewUpdate(Wire):
+    """The person decided about the agent's changes in a file, or the edit for that ended.
+
+    Ask for ``agent/review/list`` to see how the changes stand now.
+    """
+
+    session_update: Literal["review_update"] = "review_update"
+    review_id: str
+    decision: ReviewDecision | None
+    """Null in what tells of the end."""
+    location: Location
+    hunks: list[str]
+    status: Literal["in_progress", "applied", "stale", "refused", "unconfirmed"]
+    reason: str
+
+
 class PlanUpdate(Wire):
     """The plan, whole."""
 
@@ -420,6 +437,7 @@ Update = TypeAliasType(
         | ToolCallDecision
         | ToolCallOutput
         | FileEdited
+        | ReviewUpdate
         | PlanUpdate
         | UsageUpdate
         | PermissionRequested
@@ -619,6 +637,106 @@ class ConfigParams(Wire):
     model: str | None = None
     silence: str | None = None
     """A policy to leave this session alone."""
+
+
+class ReviewListParams(Wire):
+    """Ask what the agent changed and how it stands."""
+
+    session_id: str | None = None
+    """Null: all sessions that are open here."""
+    with_text: bool = False
+    """Give the old and the new lines along."""
+
+
+class ReviewHunk(Wire):
+    """One change of the agent's."""
+
+    hunk_id: str
+    kind: HunkKind
+    state: HunkState
+    line: int
+    """0-based, the first line of it in the text as it is now."""
+    end_line: int
+    """The line behind the last one; equal to ``line`` where lines were only taken away."""
+    added_lines: int
+    removed_lines: int
+    is_changed_since: bool
+    """Somebody changed these very lines since: an undo would find a conflict."""
+    old: str | None
+    new: str | None
+
+
+class ReviewFile(Wire):
+    """One file that a turn changed."""
+
+    location: Location
+    turn_id: str
+    moved_from: str | None
+    hunks: list[ReviewHunk]
+
+
+class ReviewTurn(Wire):
+    """One turn with changes."""
+
+    session_id: str
+    turn_id: str
+    prompt: str
+    files: list[ReviewFile]
+
+
+class ReviewListResult(Wire):
+    """Oldest turn first; turns without changes are left out."""
+
+    turns: list[ReviewTurn]
+
+
+class ReviewDecideParams(Wire):
+    """Decide about changes; the more fields are given, the fewer changes are meant.
+
+    ``restore`` needs a turn: the files it and later turns touched go back to its beginning.
+    """
+
+    decision: ReviewDecision
+    session_id: str | None = None
+    turn_id: str | None = None
+    """Null: all turns."""
+    path: str | None = None
+    """Null: all files."""
+    hunk_ids: list[str] | None = None
+    """Null: all changes."""
+
+
+class ReviewFileResult(Wire):
+    """What became of one file."""
+
+    location: Location
+    turn_id: str
+    status: Literal["done", "nothing", "conflict", "refused"]
+    hunks: int
+    reason: str
+
+
+class ReviewDecideResult(Wire):
+    """Sent when all of it is done."""
+
+    files: list[ReviewFileResult]
+
+
+class ReviewDiffParams(Wire):
+    """Ask for the text of a file before a turn's first touch, for a diff editor."""
+
+    turn_id: str
+    path: str
+    session_id: str | None = None
+
+
+class ReviewDiffResult(Wire):
+    """The two sides; null: there was, or is, no file."""
+
+    before: str | None
+    after: str | None
+    """As the agent left it."""
+    uri: str | None
 
 
 class ModeInfo(Wire):

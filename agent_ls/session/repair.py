@@ -92,7 +92,7 @@ async def _settle_edit(
         now = await workspace.snapshot(place)
     except WorkspaceError:
         return _UNKNOWN
-    if _is_after(now, edit, before):
+    if is_after(now, edit, before):
         await recorder.emit(
             EditApplied(
                 call_id=intent.call_id,
@@ -110,7 +110,7 @@ async def _settle_edit(
     return words
 
 
-def _is_after(now: bytes | None, edit: FileEdit, before: bytes | None) -> bool:
+def is_after(now: bytes | None, edit: FileEdit, before: bytes | None) -> bool:
     """Say whether the content is what the edit would have left."""
     try:
         return now == _after(edit, before)

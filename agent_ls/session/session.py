@@ -36,6 +36,7 @@ from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import SessionState
 from agent_ls.loop.turn import Turn
 from agent_ls.session.approvals import Approvals
+from agent_ls.session.review import Review
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +51,13 @@ class Session:
         self._recorder = recorder
         self._approvals = Approvals(recorder, is_attended=is_attended)
         self._kit = build_kit(self._approvals, recorder)
+        self.review = Review(
+            recorder,
+            workspace=self._kit.workspace,
+            store=self._kit.store,
+            ids=self._kit.ids,
+            order=self._kit.order,
+        )
         self._task: asyncio.Task[TurnEnded | None] | None = None
         self._ended: TurnEnded | None = None
         self._is_closing = False

@@ -192,6 +192,26 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         [{"sessionUpdate": "file_edited", "status": "applied", "addedLines": 2}],
     ),
     (
+        e.ReviewDecided(
+            review_id="rev_1", decision="keep", turn_id="trn_1", path="a.py", hunks=("7.0",)
+        ),
+        [{"sessionUpdate": "review_update", "decision": "keep", "status": "applied"}],
+    ),
+    (
+        e.ReviewDecided(
+            review_id="rev_1",
+            decision="undo",
+            turn_id="trn_1",
+            path="a.py",
+            edit=DeleteFile(path="a.py", base_version="v"),
+        ),
+        [{"sessionUpdate": "review_update", "decision": "undo", "status": "in_progress"}],
+    ),
+    (
+        e.ReviewApplied(review_id="rev_1", path="a.py", status="stale", reason="r"),
+        [{"sessionUpdate": "review_update", "decision": None, "status": "stale"}],
+    ),
+    (
         e.ToolCallFinished(
             result=ToolResult(call_id="cal_1", text="no", error=ErrorKind.DENIED, duration_ms=4)
         ),

@@ -93,6 +93,11 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
         case e.EditApplied():
             lines = f" +{event.added_lines} -{event.removed_lines}"
             return f"  {event.call_id} {event.path} {event.status}{lines}"
+        case e.ReviewDecided():
+            named = f" {' '.join(event.hunks)}" if event.hunks else ""
+            return f"  review: {event.decision} {event.path}{named}"
+        case e.ReviewApplied():
+            return f"  review of {event.path} {event.status}"
         case e.ToolCallFinished():
             how = f" {event.result.error}" if event.result.error else ""
             return f"  {event.result.call_id} result{how} {_quoted(event.result.text)}"

@@ -365,6 +365,18 @@ export interface ResolveResult {
   settled: boolean;
 }
 
+/** The person decided about the agent's changes in a file, or the edit for that ended. Ask for `agent/review/list` to see how the changes stand now. */
+export interface ReviewUpdate {
+  sessionUpdate: "review_update";
+  reviewId: string;
+  /** Null in what tells of the end. */
+  decision: "keep" | "undo" | "redo" | "restore" | null;
+  location: Location;
+  hunks: string[];
+  status: "in_progress" | "applied" | "stale" | "refused" | "unconfirmed";
+  reason: string;
+}
+
 /** One folder the agent works in. */
 export interface RootInfo {
   name: string;
@@ -621,6 +633,7 @@ export type Update =
   | ToolCallDecision
   | ToolCallOutput
   | FileEdited
+  | ReviewUpdate
   | PlanUpdate
   | UsageUpdate
   | PermissionRequested

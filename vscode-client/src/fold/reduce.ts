@@ -105,6 +105,8 @@ const FOLDS: Folds = {
     onCall(state, update.toolCallId, (call) => printed(call, update.content.text)),
   file_edited: (state, update) =>
     onCall(state, update.toolCallId, (call) => ({ ...call, edits: [...call.edits, update] })),
+  // The list of changes is asked for anew; it depends on what is typed meanwhile.
+  review_update: (state) => state,
   plan: (state, update) => ({ ...state, plan: update.entries }),
   usage_update: (state, update) => ({ ...state, usage: update }),
   permission_request: (state, update) => ({ ...state, approvals: [...state.approvals, update] }),

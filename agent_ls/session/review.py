@@ -1,0 +1,259 @@
+"""The person's review of what the agent changed: keep, undo, redo, by hunk, file, turn or all.
+
+Owns the way from a decision to its events and edits. How hunks come to be is in
+``review_ledger``; what an undo has to do to a file is in ``review_plans``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_ls.domain import events as e
+from agent_ls.domain.edits import EditOutcome, FileEdit
+from agent_ls.domain.errors import AgentLsError, WorkspaceError
+from agent_ls.domain.ids import Ids
+from agent_ls.domain.review import HunkState, ReviewDecision
+from agent_ls.edits.review import FileLedger, Hunk
+from agent_ls.loop.edit_order import EditOrder
+from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.running import settled
+from agent_ls.session.review_edits import apply_recorded, settle_recorded
+from agent_ls.session.review_ledger import Ledger, Touch
+from agent_ls.session.review_plans import Clash, next_step
+from agent_ls.session.review_restore import restoring_step
+
+_TRIES = 4
+"""How often an undo is planned anew when the file changes under it."""
+_COUNTS = (
+    e.TurnStarted,
+    e.EditIntended,
+    e.EditApplied,
+    e.ChildEnded,
+    e.ReviewDecided,
+    e.ReviewApplied,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which changes are meant; the more is said, the fewer."""
+
+    turn_id: str | None = None
+    path: str | None = None
+    hunks: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of one file."""
+
+    turn_id: str
+    path: str
+    status: Literal["done", "nothing", "conflict", "refused"]
+    hunks: int = 0
+    reason: str = ""
+    """For a person, unless it is done."""
+    clash: Clash | None = None
+    """Both versions, for a conflict."""
+
+
+class Review:
+    """One session's review; a Reader of its events."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        *,
+        workspace: Workspace,
+        store: Store,
+        ids: Ids,
+        order: EditOrder,
+    ) -> None:
+        """Follow the session; its journal is read when the review is first asked for."""
+        self._recorder, self._workspace, self._store = recorder, workspace, store
+        self._ids, self._order = ids, order
+        self._ledger = Ledger(store.load, store.get_blob, self._named)
+        self._pending: list[e.StoredEvent] = []
+        self._missing = recorder.state.seq
+        """Events up to this one are in the store only."""
+        self._reading = asyncio.Lock()
+        self.version = 0
+        """Another one whenever the ledger may have changed."""
+        recorder.follow(self)
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Keep what the ledger is made of."""
+        if isinstance(stored.event, _COUNTS):
+            self._pending.append(stored)
+            self.version += 1
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+    async def ledger(self) -> Ledger:
+        """Return the ledger with everything that happened so far.
+
+        Errors: ``StoreError`` when the journal cannot be read.
+        """
+        async with self._reading:
+            if self._missing:
+                for one in await self._store.load(self._recorder.session_id):
+                    if one.seq <= self._missing and isinstance(one.event, _COUNTS):
+                        await self._ledger.feed(one)
+                self._missing = 0
+                for intent in self._ledger.unsettled():
+                    await settle_recorded(self._recorder, self._workspace, self._store, intent)
+            while self._pending:
+                await self._ledger.feed(self._pending[0])
+                self._pending.pop(0)
+            return self._ledger
+
+    async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
+        """Keep, undo or redo; return what became of each file, newest turn first.
+
+        A file is undone wholly or, where there is a conflict, not at all.
+        Errors: ``AgentLsError`` for ``restore``, which has a method of its own.
+        """
+        if decision == "restore":
+            raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
+        ledger = await self.ledger()
+        found: list[FileResult] = []
+        for turn_id in reversed(list(ledger.turns)):
+            if chosen.turn_id not in (None, turn_id):
+                continue
+            for path in reversed(list(ledger.turns[turn_id].files)):
+                if chosen.path in (None, path):
+                    result = await self._decide_file(decision, turn_id, path, chosen.hunks)
+                    found += [] if result.status == "nothing" else [result]
+        return found
+
+    async def restore(self, turn_id: str) -> list[FileResult]:
+        """Bring the files that this turn and later ones touched back to its beginning.
+
+        Errors: ``AgentLsError`` when there is no such turn, or one runs.
+        """
+        if self._recorder.state.is_running:
+            raise AgentLsError("A turn is running; stop it before you restore files.")
+        ledger = await self.ledger()
+        if turn_id not in ledger.turns:
+            raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
+        found: list[FileResult] = []
+        for lineage in ledger.lineages(turn_id):
+            result = await self._restore_file(turn_id, lineage)
+            found += [] if result.status == "nothing" else [result]
+        return found
+
+    async def _decide_file(
+        self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
+    ) -> FileResult:
+        from_state: HunkState = "undone" if decision == "redo" else "open"
+        goal: HunkState = "undone" if decision == "undo" else "open"
+        settled_hunks = 0
+        for _ in range(_TRIES + 2):
+            file = (await self.ledger()).file(turn_id, path)
+            hunks = file.those(from_state, wanted) if file else ()
+            if file is None or not hunks:
+                break
+            if decision == "keep":
+                ids = tuple(one.id for one in hunks)
+                await self._recorder.emit(self._decided(decision, turn_id, path, ids))
+                return FileResult(turn_id, path, "done", len(ids))
+            try:
+                done = await settled(self._one_step(decision, turn_id, file, hunks, goal))
+            except WorkspaceError as error:
+                return FileResult(turn_id, path, "refused", reason=str(error))
+            if isinstance(done, FileResult):
+                return done
+            settled_hunks += done
+            after = [name for name in (path, file.moved_from, *_goals(hunks)) if name]
+            ledger = await self.ledger()
+            path = next((one for one in after if ledger.file(turn_id, one)), path)
+        else:
+            return FileResult(turn_id, path, "refused", reason="it changes all the time")
+        return FileResult(turn_id, path, "done" if settled_hunks else "nothing", settled_hunks)
+
+    async def _one_step(
+        self,
+        decision: ReviewDecision,
+        turn_id: str,
+        file: FileLedger,
+        hunks: Sequence[Hunk],
+        goal: HunkState,
+    ) -> FileResult | int:
+        """Carry one edit out; return how many hunks it settled, or why it cannot go on."""
+        workspace = self._workspace
+        names = {file.path, *_goals(hunks)}
+        async with self._order.of([workspace.locate(name)[1] for name in names]):
+            if (await self.ledger()).file(turn_id, file.path) is not file:
+                # The agent was faster.
+                return 0
+            step = await next_step(workspace, file, hunks, goal)
+            if isinstance(step, Clash):
+                return FileResult(turn_id, file.path, "conflict", 0, step.reason, step)
+            event = self._decided(decision, turn_id, file.path, step.hunks)
+            if step.edit is None:
+                await self._recorder.emit(event)
+                return len(step.hunks)
+            outcome = await self._applied(event, step.edit)
+            if outcome.status == "applied":
+                return len(step.hunks)
+            if outcome.status == "stale":
+                return 0
+            return FileResult(turn_id, file.path, "refused", 0, outcome.reason)
+
+    async def _restore_file(self, turn_id: str, lineage: Sequence[Touch]) -> FileResult:
+        workspace = self._workspace
+        path = lineage[-1].new_path
+        done = 0
+        try:
+            for _ in range(_TRIES + 2):
+                names = {path, lineage[0].path}
+                async with self._order.of([workspace.locate(name)[1] for name in names]):
+                    step = await restoring_step(workspace, self._store, lineage, path)
+                    if isinstance(step, Clash):
+                        return FileResult(turn_id, path, "conflict", 0, step.reason, step)
+                    event = self._decided("restore", turn_id, lineage[-1].new_path, ())
+                    if step is None:
+                        await self._recorder.emit(event)
+                        return FileResult(turn_id, path, "done" if done else "nothing", done)
+                    outcome = await settled(self._applied(event, step))
+                    if outcome.status == "applied" and step.kind != "move":
+                        return FileResult(turn_id, path, "done", done + 1)
+                    if outcome.status == "applied":
+                        done, path = done + 1, lineage[0].path
+                    elif outcome.status != "stale":
+                        return FileResult(turn_id, path, "refused", 0, outcome.reason)
+        except WorkspaceError as error:
+            return FileResult(turn_id, path, "refused", reason=str(error))
+        return FileResult(turn_id, path, "refused", reason="it changes all the time")
+
+    def _decided(
+        self, decision: ReviewDecision, turn_id: str, path: str, hunks: tuple[str, ...]
+    ) -> e.ReviewDecided:
+        return e.ReviewDecided(
+            review_id=self._ids.new("rev"),
+            decision=decision,
+            turn_id=turn_id,
+            path=path,
+            hunks=hunks,
+        )
+
+    async def _applied(self, event: e.ReviewDecided, edit: FileEdit) -> EditOutcome:
+        return await apply_recorded(self._recorder, self._workspace, self._store, event, edit)
+
+    def _named(self, path: str) -> str:
+        """Return the one spelling of a path."""
+        workspace = self._workspace
+        try:
+            return workspace.shown(workspace.locate(path)[1]) or path
+        except WorkspaceError:
+            return path
+
+
+def _goals(hunks: Sequence[Hunk]) -> set[str]:
+    """Return the other paths that moves among the hunks are about."""
+    return {name for one in hunks if one.kind == "moved" for name in (*one.old, *one.new)}

@@ -1,0 +1,104 @@
+"""A file brought back to where it was at the beginning of a turn.
+
+Every edit since then is taken back, newest first, each by a three-way merge: what others typed
+before, between and after the edits stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent_ls.domain.edits import (
+    ChangeText,
+    CreateFile,
+    DeleteFile,
+    FileEdit,
+    MoveFile,
+    apply_replacements,
+)
+from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.review import flat
+from agent_ls.loop.ports import Store, Workspace
+from agent_ls.session.review_ledger import Touch
+from agent_ls.session.review_plans import Clash, merged_texts
+
+
+async def restoring_step(
+    workspace: Workspace, store: Store, lineage: Sequence[Touch], path: str
+) -> FileEdit | Clash | None:
+    """Return the next edit that brings the file at ``path`` back; None when it is as it was.
+
+    Shape: after a move there may be another one, after any other edit it is done.
+
+    Errors: ``WorkspaceError`` for a file that cannot be read.
+    """
+    now = await workspace.read(path) if await workspace.exists(path) else None
+    goal: str | None = now.text if now else None
+    try:
+        for before_blob, after_blob in _joined(lineage):
+            before, after = await _text(store, before_blob), await _text(store, after_blob)
+            goal = await _taken_back(before, after, goal)
+    except _Contradiction as error:
+        wanted = await _text(store, lineage[0].before_blob)
+        return Clash(path, error.line, now.text if now else None, wanted, str(error))
+    except UnicodeDecodeError:
+        return Clash(path, 0, None, None, "it is no text, so only a copy of yours brings it back")
+    origin = lineage[0].path
+    if goal is None:
+        return None if now is None else DeleteFile(path=path, base_version=now.version)
+    if now is None:
+        return CreateFile(path=origin, text=goal)
+    if path != origin:
+        if await workspace.exists(origin):
+            return Clash(path, 0, now.text, goal, f"it was moved, and {origin} exists again")
+        return MoveFile(path=path, base_version=now.version, new_path=origin)
+    if replacements := replacements_between(now.text, goal):
+        return ChangeText(path=path, base_version=now.version, replacements=replacements)
+    return None
+
+
+class _Contradiction(Exception):
+    """Somebody else changed what an edit changed."""
+
+    def __init__(self, reason: str, line: int = 0) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+def _joined(lineage: Sequence[Touch]) -> Iterator[tuple[str | None, str | None]]:
+    """Yield the bytes before and after each edit, newest first; as one where they touch."""
+    held: tuple[str | None, str | None] | None = None
+    for one in reversed(lineage):
+        if held is not None and held[0] == one.after_blob and held[0] is not None:
+            held = (one.before_blob, held[1])
+            continue
+        if held is not None:
+            yield held
+        held = (one.before_blob, one.after_blob)
+    if held is not None:
+        yield held
+
+
+async def _taken_back(before: str | None, after: str | None, now: str | None) -> str | None:
+    """Return the text without an edit that made ``after`` of ``before``."""
+    if after is None:
+        if now is None or before is None:
+            return before if now is None else now
+        raise _Contradiction("it was deleted, and there is another file now")
+    if now is None:
+        if before is None:
+            return None
+        raise _Contradiction("it is gone")
+    if before is None:
+        if flat(now) != flat(after):
+            raise _Contradiction("it was made by the agent and changed since")
+        return None
+    merged = await merged_texts(flat(after), now, flat(before))
+    if merged.conflicts:
+        raise _Contradiction("these lines were changed since", merged.conflicts[0].line)
+    return apply_replacements(now, merged.replacements)
+
+
+async def _text(store: Store, digest: str | None) -> str | None:
+    data = None if digest is None else await store.get_blob(digest)
+    return None if data is None else data.decode()

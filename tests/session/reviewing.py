@@ -1,0 +1,179 @@
+"""A session whose agent is the test: real store, real disk, real events, no model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_ls.assembly import SystemClock
+from agent_ls.domain import events as e
+from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, FileEdit, MoveFile
+from agent_ls.domain.ids import Ids
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.edits.minimal import replacements_between
+from agent_ls.loop.edit_order import EditOrder
+from agent_ls.loop.ports import Root
+from agent_ls.loop.recorder import Recorder
+from agent_ls.session.review import FileResult, Review, Selection
+from agent_ls.store.sql_store import SqlStore, open_store
+from agent_ls.workspace.disk import DiskWorkspace
+
+
+@dataclass
+class Reviewed:
+    """One session on a folder."""
+
+    folder: Path
+    store: SqlStore
+    clock: SystemClock = field(default_factory=SystemClock)
+    review: Review = field(init=False)
+    recorder: Recorder = field(init=False)
+    workspace: DiskWorkspace = field(init=False)
+    turns: int = 0
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        self.workspace = DiskWorkspace([Root("project", self.folder.resolve(), False)])
+        self._begin([])
+
+    def _begin(self, journal: list[e.StoredEvent]) -> None:
+        self.recorder = Recorder("ses_1", self.store, self.clock, journal)
+        self.review = Review(
+            self.recorder,
+            workspace=self.workspace,
+            store=self.store,
+            ids=Ids(self.clock.now_ms),
+            order=EditOrder(),
+        )
+
+    async def restart(self) -> None:
+        """Forget everything but the store."""
+        await self.store.append([], durable=True)
+        self._begin(await self.store.load("ses_1"))
+
+    async def turn(self) -> str:
+        """Begin a turn; the one before is over."""
+        self.turns += 1
+        turn_id = f"trn_{self.turns}"
+        await self.end()
+        await self.recorder.emit(e.TurnStarted(turn_id=turn_id, prompt=f"Turn {self.turns}"))
+        return turn_id
+
+    async def end(self) -> None:
+        state = self.recorder.state
+        if state.turn is None:
+            roots = (self.folder.as_uri(),)
+            await self.recorder.emit(
+                e.SessionCreated(session_id="ses_1", roots=roots, mode=Mode.AUTO, model="m")
+            )
+        elif state.is_running:
+            await self.recorder.emit(
+                e.TurnEnded(
+                    turn_id=state.turn.turn_id,
+                    stop=StopReason.COMPLETED,
+                    status=TurnStatus.SUCCESS,
+                    output="",
+                )
+            )
+
+    async def agent(self, path: str, old: str, new: str) -> None:
+        """Have the agent replace the first ``old`` of a file."""
+        file = await self.workspace.read(path)
+        assert old in file.text
+        after = file.text.replace(old, new, 1)
+        await self.agent_writes(path, after)
+
+    async def agent_writes(self, path: str, text: str | None) -> None:
+        """Have the agent give a file this text; None: delete it."""
+        if not await self.workspace.exists(path):
+            assert text is not None
+            await self._edit(CreateFile(path=path, text=text))
+            return
+        file = await self.workspace.read(path)
+        if text is None:
+            await self._edit(DeleteFile(path=path, base_version=file.version))
+            return
+        change = replacements_between(file.text, text)
+        await self._edit(ChangeText(path=path, base_version=file.version, replacements=change))
+
+    async def agent_moves(self, path: str, new_path: str) -> None:
+        version = (await self.workspace.read(path)).version
+        await self._edit(MoveFile(path=path, base_version=version, new_path=new_path))
+
+    async def _edit(self, edit: FileEdit) -> None:
+        self.calls += 1
+        before = await self.workspace.snapshot(edit.path)
+        blob = None if before is None else await self.store.put_blob(before)
+        call_id = f"cal_{self.calls}"
+        await self.recorder.emit(e.EditIntended(call_id=call_id, edit=edit, before_blob=blob))
+        outcome = await self.workspace.apply(edit)
+        assert outcome.status == "applied", outcome
+        after = await self.workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
+        await self.recorder.emit(
+            e.EditApplied(
+                call_id=call_id,
+                path=edit.path,
+                status="applied",
+                after_blob=None if after is None else await self.store.put_blob(after),
+            )
+        )
+
+    def user(self, path: str, old: str, new: str) -> None:
+        """Have the person replace the first ``old`` of a file."""
+        place = self.folder / path
+        text = place.read_bytes().decode()
+        assert old in text
+        place.write_bytes(text.replace(old, new, 1).encode())
+
+    async def open_hunks(self) -> list[tuple[str, str]]:
+        """Return file and old lines of every open hunk, oldest turn first."""
+        ledger = await self.review.ledger()
+        return [
+            (file.path, "|".join(one.old) if one.kind == "text" else one.kind)
+            for turn in ledger.turns.values()
+            for file in turn.files.values()
+            for one in file.open()
+        ]
+
+    async def ids_of(self, word: str) -> frozenset[str]:
+        """Return the hunks of any state that have this word in their old or new lines."""
+        ledger = await self.review.ledger()
+        found = frozenset(
+            one.id
+            for turn in ledger.turns.values()
+            for file in turn.files.values()
+            for one in file.hunks
+            if word in "\n".join((*one.old, *one.new))
+        )
+        assert found, f"no hunk has {word!r}"
+        return found
+
+    async def undo(self, word: str | None = None, **chosen: str) -> list[FileResult]:
+        """Undo the hunks with this word, or what is chosen."""
+        hunks = None if word is None else await self.ids_of(word)
+        return await self.review.decide("undo", Selection(hunks=hunks, **chosen))
+
+    def texts(self) -> dict[str, str]:
+        """Return every file."""
+        return {
+            one.relative_to(self.folder).as_posix(): one.read_bytes().decode()
+            for one in sorted(self.folder.rglob("*"))
+            if one.is_file()
+        }
+
+
+@asynccontextmanager
+async def reviewed(folder: Path, files: dict[str, str]) -> AsyncGenerator[Reviewed]:
+    """Open a session on a folder with these files."""
+    for name, text in files.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text.encode())
+    store = open_store(folder.parent / f"{folder.name}.db")
+    try:
+        yield Reviewed(folder, store)
+    finally:
+        await store.close()

@@ -1,0 +1,283 @@
+"""The person's review: hunks, files and turns are kept, undone, done again and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain import events as e
+from agent_ls.domain.edits import ChangeText, DeleteFile
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.edits.minimal import replacements_between
+from agent_ls.session.review import FileResult, Selection
+from tests.session.reviewing import Reviewed, reviewed
+
+_TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+
+Story = Callable[[Reviewed], Awaitable[object]]
+
+
+async def check(
+    folder: Path,
+    story: Story,
+    files: dict[str, str] | None = None,
+    *,
+    after: dict[str, str],
+    still_open: list[tuple[str, str]] | None = None,
+) -> None:
+    """Tell the story; then the files and the open hunks are these, after a restart too."""
+    folder = folder / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"a.py": _TEXT} if files is None else files) as session:
+        await session.turn()
+        await story(session)
+        assert session.texts() == after
+        assert await session.open_hunks() == (still_open or [])
+        await session.restart()
+        assert await session.open_hunks() == (still_open or [])
+
+
+def statuses(results: list[FileResult]) -> list[tuple[str, str]]:
+    return [(one.path, one.status) for one in results]
+
+
+async def test_a_hunk_is_undone_and_another_kept(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent("a.py", "eight", "8")
+        assert statuses(await session.undo("two")) == [("a.py", "done")]
+        kept = Selection(hunks=await session.ids_of("eight"))
+        assert statuses(await session.review.decide("keep", kept)) == [("a.py", "done")]
+
+    await check(tmp_path, story, after={"a.py": _TEXT.replace("eight", "8")})
+
+
+@pytest.mark.parametrize("order", [("two", "five", "eight"), ("eight", "two", "five")])
+async def test_hunks_are_undone_in_any_order_around_the_persons_typing(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        session.user("a.py", "one", "zero\none")
+        await session.agent("a.py", "five\n", "")
+        session.user("a.py", "nine", "nein")
+        await session.agent("a.py", "eight\n", "eight\n8\n")
+        for word in order:
+            assert statuses(await session.undo(word if word != "eight" else "8"))
+            session.user("a.py", "zero", "zero\n0")
+
+    after = "zero\n0\n0\n0\n" + _TEXT.replace("nine", "nein")
+    await check(tmp_path, story, after={"a.py": after})
+
+
+async def test_a_conflict_changes_nothing_and_shows_both_versions(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent("a.py", "eight", "8")
+        session.user("a.py", "2\n", "2 mine\n")
+        [result] = await session.undo()
+        assert result.status == "conflict"
+        assert result.clash is not None
+        assert result.clash.line == 2
+        assert "2 mine" in (result.clash.now or "")
+        assert "two" in (result.clash.wanted or "")
+
+    after = _TEXT.replace("two", "2 mine").replace("eight", "8")
+    await check(
+        tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two"), ("a.py", "eight")]
+    )
+
+
+async def test_an_undo_is_undone(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.undo()
+        session.user("a.py", "one", "1")
+        again = Selection(hunks=await session.ids_of("two"))
+        assert statuses(await session.review.decide("redo", again)) == [("a.py", "done")]
+
+    after = _TEXT.replace("two", "2").replace("one", "1")
+    await check(tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two")])
+
+
+async def test_the_restarted_review_still_undoes(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent("a.py", "eight", "8")
+        await session.undo("eight")
+        await session.restart()
+        await session.undo("two")
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
+
+
+async def test_a_turn_is_undone_and_an_older_one_stays(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.turn()
+        await session.agent("a.py", "2\n", "II\n")
+        await session.agent_writes("new.py", "n\n")
+        await session.undo(turn_id="trn_2")
+
+    after = _TEXT.replace("two", "2")
+    await check(tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two")])
+
+
+async def test_an_older_turn_waits_for_the_newer_one_on_its_lines(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.turn()
+        await session.agent("a.py", "2\n", "II\n")
+        assert statuses(await session.undo(turn_id="trn_1")) == [("a.py", "conflict")]
+        assert statuses(await session.undo()) == [("a.py", "done"), ("a.py", "done")]
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
+
+
+async def test_created_deleted_and_moved_files_come_back(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "gone.py": "\ufeffg\r\nh\r\n", "old.py": "1\n2\n3\n4\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("new.py", "n\n")
+        await session.agent_writes("gone.py", None)
+        await session.agent_moves("old.py", "moved.py")
+        await session.agent("moved.py", "2", "II")
+        session.user("moved.py", "4", "IV")
+        await session.undo()
+
+    await check(tmp_path, story, files, after={**files, "old.py": "1\n2\n3\nIV\n"})
+
+
+async def test_a_created_file_that_was_changed_since_stays(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("new.py", "n\n")
+        session.user("new.py", "n", "mine")
+        assert statuses(await session.undo()) == [("new.py", "conflict")]
+
+    await check(tmp_path, story, {}, after={"new.py": "mine\n"}, still_open=[("new.py", "created")])
+
+
+async def test_a_file_in_the_place_of_a_deleted_one_stays(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("a.py", None)
+        (session.folder / "a.py").write_text("mine\n")
+        assert statuses(await session.undo()) == [("a.py", "conflict")]
+
+    await check(tmp_path, story, after={"a.py": "mine\n"}, still_open=[("a.py", "deleted")])
+
+
+async def test_a_deletion_brings_the_persons_typing_back_without_the_agents(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        session.user("a.py", "nine", "mine")
+        await session.agent_writes("a.py", None)
+        await session.undo()
+
+    await check(tmp_path, story, after={"a.py": _TEXT.replace("nine", "mine")})
+
+
+async def test_restoring_goes_back_past_kept_changes_and_spares_typing(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "old.py": "1\n2\n3\n", "gone.py": "g\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.turn()
+        await session.agent("a.py", "eight", "8")
+        await session.review.decide("keep", Selection())
+        session.user("a.py", "five", "5 mine")
+        await session.agent_moves("old.py", "moved.py")
+        await session.agent_writes("gone.py", None)
+        await session.turn()
+        await session.agent("a.py", "nine", "9")
+        await session.agent("moved.py", "2", "II")
+        await session.agent_writes("new.py", "n\n")
+        await session.undo("nine")
+        await session.end()
+        results = await session.review.restore("trn_2")
+        assert {one.status for one in results} == {"done"}
+
+    after = {**files, "a.py": _TEXT.replace("two", "2").replace("five", "5 mine")}
+    await check(tmp_path, story, files, after=after)
+
+
+async def test_restoring_leaves_a_file_with_a_conflict_alone(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "b.py": _TEXT}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent("a.py", "eight", "8")
+        await session.agent("b.py", "two", "2")
+        session.user("a.py", "2\n", "mine\n")
+        await session.end()
+        results = await session.review.restore("trn_1")
+        assert sorted(statuses(results)) == [("a.py", "conflict"), ("b.py", "done")]
+
+    after = {"a.py": _TEXT.replace("two", "mine").replace("eight", "8"), "b.py": _TEXT}
+    await check(
+        tmp_path,
+        story,
+        files,
+        after=after,
+        still_open=[("a.py", "two"), ("a.py", "eight")],
+    )
+
+
+async def test_a_running_turn_is_not_restored(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        with pytest.raises(AgentLsError, match="stop it before"):
+            await session.review.restore("trn_1")
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
+
+
+async def test_a_file_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        (session.folder / "b.bin").write_bytes(b"a\n")
+        version = (await session.workspace.read("b.bin")).version
+        blob = await session.store.put_blob(b"\xff\xfe\0")
+        edit = DeleteFile(path="b.bin", base_version=version)
+        await session.recorder.emit(e.EditIntended(call_id="c", edit=edit, before_blob=blob))
+        (session.folder / "b.bin").unlink()
+        await session.recorder.emit(e.EditApplied(call_id="c", path="b.bin", status="applied"))
+        assert statuses(await session.undo()) == [("b.bin", "conflict")]
+
+    await check(tmp_path, story, after={"a.py": _TEXT}, still_open=[("b.bin", "opaque")])
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+async def test_an_undo_that_a_dead_process_left_open_is_settled_from_the_file(
+    tmp_path: Path, is_done: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        place = session.folder / "a.py"
+        now = await session.workspace.read("a.py")
+        await session.recorder.emit(
+            e.ReviewDecided(
+                review_id="rev_1",
+                decision="undo",
+                turn_id="trn_1",
+                path="a.py",
+                hunks=tuple(await session.ids_of("two")),
+                edit=ChangeText(
+                    path="a.py",
+                    base_version=now.version,
+                    replacements=replacements_between(now.text, _TEXT),
+                ),
+                before_blob=await session.store.put_blob(place.read_bytes()),
+            )
+        )
+        if is_done:
+            place.write_text(_TEXT)
+        await session.restart()
+
+    await check(
+        tmp_path,
+        story,
+        after={"a.py": _TEXT if is_done else _TEXT.replace("two", "2")},
+        still_open=[] if is_done else [("a.py", "two")],
+    )
