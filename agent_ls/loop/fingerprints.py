@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from agent_ls.domain import events as e
-from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
+from agent_ls.loop.news import ReadVersions, is_news
 from agent_ls.loop.retries import is_transient
 from agent_ls.loop.view import TurnView
 
@@ -76,8 +77,8 @@ def _primary(data: Mapping[str, Any]) -> dict[str, Any]:
 def calls_in_vain(view: TurnView) -> tuple[tuple[str, str], ...]:
     """Return id and fingerprint of the calls since anything could have changed their results.
 
-    Shape: oldest first. A change is an applied edit, a command that was not run before, another
-    version of a file that was read, the person's words, or an error that passes by itself.
+    Shape: oldest first. A change is news (``news.py``), a command that was not run before, another
+    version of a file that was read, or an error that passes by itself.
     """
     return tuple(view.turn.events.tallied(_Trail).calls)
 
@@ -89,20 +90,16 @@ class _Trail:
         self.calls: list[tuple[str, str]] = []
         self._prints: dict[str, str] = {}
         self._commands: set[str] = set()
-        self._versions: dict[str, str] = {}
+        self._read = ReadVersions()
 
     def see(self, event: e.Event) -> None:
+        if is_news(event):
+            self._forget()
         match event:
             case e.Answered(message=message):
                 for call in message.calls:
                     self._prints[call.id] = call_fingerprint(call.tool, call.arguments_json)
                     self.calls.append((call.id, self._prints[call.id]))
-            case e.EditApplied(status="applied") | e.PromptQueued(kind="steer"):
-                self._forget()
-            case e.QuestionResolved(answer=answer) if answer.is_answered:
-                self._forget()
-            case e.ApprovalResolved(answer=answer) if answer.note or answer.arguments_json:
-                self._forget()
             case e.ToolCallFinished():
                 self._finished(event)
             case _:
@@ -117,17 +114,8 @@ class _Trail:
         elif is_command and mark not in self._commands:
             self._commands.add(mark)
             self._forget(but=result.call_id)
-        elif self._is_newer(result):
+        elif self._read.is_newer(result):
             self._forget(but=result.call_id)
-
-    def _is_newer(self, result: ToolResult) -> bool:
-        match result.data:
-            case {"path": str(path), "version": str(version)} if result.error is None:
-                before = self._versions.get(path)
-                self._versions[path] = version
-                return before not in (None, version)
-            case _:
-                return False
 
     def _forget(self, but: str = "") -> None:
         """Begin anew; a call whose own result is the news is the first of the new ones."""

@@ -12,6 +12,7 @@ from typing import cast
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.loop.news import ReadVersions, is_news
 from agent_ls.loop.view import TurnView
 
 _TRANSIENT = re.compile(
@@ -47,8 +48,8 @@ def is_transient(result: ToolResult) -> bool:
 def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[ToolResult]:
     """Return the failures of just this call since anything changed, oldest first.
 
-    A change is an edit, a command, another version of a file that was read, or the person's
-    words. What the person rejected counts as failed; what a guard refused does not.
+    A change is news (``news.py``), a command, or another version of a file that was
+    read. What the person rejected counts as failed; what a guard refused does not.
     """
     failures = view.turn.events.tallied(_Tried).failures
     return list(failures.get(fingerprint(tool, arguments_json), ()))
@@ -63,9 +64,11 @@ class _Tried:
         self._rejected: set[str] = set()
         self._asked: dict[str, str] = {}
         self._moved: set[str] = set()
-        self._versions: dict[str, str] = {}
+        self._read = ReadVersions()
 
     def see(self, event: e.Event) -> None:
+        if is_news(event):
+            self.failures.clear()
         match event:
             case e.Answered():
                 for call in event.message.calls:
@@ -74,13 +77,9 @@ class _Tried:
                 self._prints[event.call_id] = fingerprint(event.tool, event.arguments_json)
             case e.ApprovalRequested() | e.ApprovalResolved():
                 self._approval(event)
-            case e.EditApplied(status="applied") | e.ModeChanged() | e.PromptQueued(kind="steer"):
-                self.failures.clear()
-            case e.EditApplied():
+            case e.EditApplied() if event.status != "applied":
                 # It was planned on a text that is no more: reading it anew can mend that.
                 self._moved.add(event.call_id)
-            case e.QuestionResolved() if event.answer.is_answered:
-                self.failures.clear()
             case e.ToolCallFinished():
                 self._finished(event)
             case _:
@@ -96,7 +95,7 @@ class _Tried:
         result = event.result
         mark = self._prints.get(result.call_id, "")
         before = self.failures.get(mark, [])
-        if self._is_newer(result):
+        if self._read.is_newer(result):
             self.failures.clear()
         elif event.effect in (Effect.EXECUTE, Effect.DELEGATE):
             # Whatever it did may have helped the others.
@@ -109,14 +108,3 @@ class _Tried:
     def _counts(self, result: ToolResult) -> bool:
         has_failed = result.error in (ErrorKind.RUNTIME, ErrorKind.TIMEOUT)
         return has_failed or result.call_id in self._rejected
-
-    def _is_newer(self, result: ToolResult) -> bool:
-        """Say whether a file was read whose text is another than when it was read before."""
-        if result.error is not None or not isinstance(result.data, dict):
-            return False
-        path, version = result.data.get("path"), result.data.get("version")
-        if not isinstance(path, str) or not isinstance(version, str):
-            return False
-        before = self._versions.get(path)
-        self._versions[path] = version
-        return before not in (None, version)
