@@ -78,10 +78,13 @@ class UpdatePlan:
 
 def _proposed(arguments: UpdatePlanArguments, context: ToolContext) -> PlanProposed:
     """Return the calls as a proposal; ``ToolError`` when they are no graph that can run."""
+    mine = [one.call for one in context.view.turn.calls if one.call.id == context.call_id]
+    # What a model prints as text is told by this id, and so is what came with it.
+    provider_id = mine[0].provider_id if mine else context.call_id
     calls = [
         ToolCall(
             id=f"{context.call_id}-{number}",
-            provider_id=f"{context.call_id}-{number}",
+            provider_id=f"{provider_id}-{number}",
             tool=one.tool,
             arguments_json=json.dumps(one.arguments, ensure_ascii=False),
         )
