@@ -24,9 +24,14 @@ def in_the_files_characters(
     if all(stripped(one) == stripped(other) for one, other in pairs):
         return [change.new for change in changes]
     table = conversions([(stripped(one), stripped(other)) for one, other in pairs])
-    literal = {piece for piece in table if piece in ground.file.flat}
-    table = {piece: there for piece, there in table.items() if piece not in literal}
     here = "\n".join(other for _, other in pairs)
+    if are_unclear(ground, table, [line for change in changes for line in change.new], here):
+        return Refused(
+            "The old text is in the file only with other quotes or dashes, which the new "
+            "text has too and which the file also uses elsewhere, so it is not certain "
+            "which are meant. Copy the file's characters exactly.",
+            "not-found",
+        )
     found: list[list[str]] = []
     for change in changes:
         there = {
@@ -34,17 +39,17 @@ def in_the_files_characters(
             for number in range(change.low, change.high)
             if (line := place.at[number]) is not None
         }
-        new = [_carried(line, there, table) for line in change.new]
-        for line in new:
-            if any(piece in line and piece not in here for piece in literal):
-                return Refused(
-                    "The old text is in the file only with other quotes or dashes, which the new "
-                    "text has too and which the file also uses elsewhere, so it is not certain "
-                    "which are meant. Copy the file's characters exactly.",
-                    "not-found",
-                )
-        found.append(new)
+        found.append([_carried(line, there, table) for line in change.new])
     return found
+
+
+def are_unclear(ground: Ground, table: dict[str, str], new: list[str], here: str) -> bool:
+    """Tell whether new lines have characters that the table undoes and the file has elsewhere."""
+    return any(
+        piece in line and piece not in here and piece in ground.file.flat
+        for piece in table
+        for line in new
+    )
 
 
 def _carried(line: str, there: dict[str, str], table: dict[str, str]) -> str:

@@ -10,8 +10,6 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rapidfuzz import fuzz
-
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.requests import Refused
 
@@ -30,7 +28,14 @@ _PLAIN = re.compile(
     rf"(?:code|rest) (?:remains|stays|is) (?:the same|unchanged))\b[^\n]{{0,40}}?\)?\.*{_CLOSE}$",
     re.I,
 )
-_MIN_ALIKE = 60.0
+_HEAD = re.compile(
+    r"(return)\b"
+    r"|([\w. ]*\b(?:def|class|func|fn|function\*?|struct|interface|enum|trait|impl) +[\w$.<>]+)"
+    r"|([^=!<>+*/%&|^-]+?) *=(?![=>])"
+    r"|([\"'][^\"']*[\"']|[\w-]+) *:(?![:=])"
+    r"|([^(){}]+)\(.*\{$"
+)
+"""What a line is about: what it returns, defines, sets, or names."""
 
 
 def is_marker(line: str) -> bool:
@@ -139,8 +144,8 @@ def _end_of(old: Sequence[str], above: list[str], at: int) -> int | None:
     if part == _solid(old[at:])[: len(part)]:
         return _numbers(old, at)[len(part) - 1] + 1
     found = _only(_numbers(old, at), old, part[::-1], backwards=True)
-    if found is None and len(part) == 1 and _is_change_of(_solid(old[at:])[:1], part[0]):
-        found = _numbers(old, at)[0]
+    if found is None and _are_changes(_solid(old[at:])[: len(part)], part):
+        found = _numbers(old, at)[len(part) - 1]
     return None if found is None else found + 1
 
 
@@ -152,8 +157,8 @@ def _begin_of(old: Sequence[str], below: list[str], at: int) -> int | None:
     if part == _solid(old[at:])[-len(part) :]:
         return numbers[-len(part)]
     found = _only(numbers, old, part, backwards=False)
-    if found is None and len(part) == 1 and _is_change_of(_solid(old[at:])[-1:], part[0]):
-        found = numbers[-1]
+    if found is None and _are_changes(_solid(old[at:])[-len(part) :], part):
+        found = numbers[-len(part)]
     return found
 
 
@@ -178,5 +183,19 @@ def _only(numbers: list[int], old: Sequence[str], run: list[str], *, backwards: 
     return rows[known[0]] if len(known) == 1 else None
 
 
-def _is_change_of(old: list[str], line: str) -> bool:
-    return bool(old) and fuzz.ratio(stripped(old[0]), stripped(line)) >= _MIN_ALIKE
+def _are_changes(old: list[str], part: list[str]) -> bool:
+    """Tell whether these lines are the old ones, each as it was or with another content."""
+    return len(old) == len(part) and all(
+        stripped(one) == stripped(other) or _is_change_of(one, other)
+        for one, other in zip(old, part, strict=True)
+    )
+
+
+def _is_change_of(old: str, line: str) -> bool:
+    """Tell whether both lines are about one thing, which no text has twice in a row.
+
+    So two imports are not, and two calls are not: there the line may be a new one.
+    """
+    heads = [_HEAD.match(stripped(one)) for one in (old, line)]
+    names = [next((one for one in head.groups() if one), "") if head else "" for head in heads]
+    return bool(names[0]) and names[0] == names[1]

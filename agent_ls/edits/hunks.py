@@ -138,7 +138,7 @@ def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | R
         if one is not None:
             first[one.first] = one
     if not hunk.is_anchor_sure:
-        return list(first.values()) if len(first) == 1 and len(tops) == 1 else found
+        return _by_section(ground, hunk, found, list(first.values()) if len(tops) == 1 else [])
     if tops and not first:
         return Refused(
             f"The lines are in the file at line {found[0].first + 1}, but not after the anchor "
@@ -146,6 +146,18 @@ def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | R
             "ambiguous",
         )
     return list(first.values()) or found
+
+
+def _by_section(
+    ground: Ground, hunk: Hunk, found: list[Place], after: list[Place]
+) -> list[Place] | Refused:
+    """Return what the section of a diff leaves, unless its line number says something else."""
+    if len(after) != 1 or len(found) == 1:
+        return found
+    told = nearest_to([one.first + 1 for one in found], hunk.line, _REACH)
+    if told is not None and found[told] != after[0]:
+        return ambiguous(ground, hunk.old, [one.first for one in found], hunk.line)
+    return after
 
 
 def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> list[int]:

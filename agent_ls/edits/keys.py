@@ -44,6 +44,11 @@ def folded(line: str) -> str:
     return stripped(unicodedata.normalize("NFC", bare).translate(_TABLE))
 
 
+def plain(text: str) -> str:
+    """Return what a part of a line counts as, blanks at its ends included."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text).translate(_TABLE)
+
+
 def units(text: str) -> list[tuple[str, str]]:
     """Return each piece of the text with what it counts as.
 

@@ -57,10 +57,14 @@ class FlatText:
         return flat + bisect_left(self._pairs, flat)
 
     def line_end_at(self, flat: int) -> str:
-        """Return the line end that new lines at this place take: that of their neighbours."""
+        """Return the line end that new lines at this place take: that of their neighbours.
+
+        Shape: at the beginning of a line that of the line before, else that of the line itself.
+        """
         if "\r" not in self.source:
             return "\n"
-        at = self.text.find("\n", flat)
+        is_start = flat > 0 and self.text[flat - 1] == "\n"
+        at = flat - 1 if is_start else self.text.find("\n", flat)
         if at < 0:
             at = self.text.rfind("\n", 0, flat)
         if at < 0:

@@ -86,13 +86,22 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
         return None
     if len(numbers) > 1 and numbers[-1] - numbers[0] > 2 * len(lines):
         return None
-    if any(line.strip() and line in flat for line in solid[:3]):
+    if _has_numbers(flat, solid[0]) or any(line in flat for line in solid[:3]):
         return None
     bare = [_unnumbered(old), _unnumbered(new)]
     if all(_SPACED.match(line) for text in (old, new) for line in text.split("\n") if line):
         # The separator has a blank of its own where no line at all goes without it.
         bare = ["\n".join(line.removeprefix(" ") for line in one.split("\n")) for one in bare]
     return Reading(*bare, line=numbers[0], group=1)
+
+
+def _has_numbers(flat: str, line: str) -> bool:
+    """Tell whether the file has lines that begin like this one by themselves."""
+    match = _NUMBERED.match(line)
+    if match is None:
+        return False
+    mark = re.escape(match.group()[match.end(1) - match.start() :].strip(" ") or "|")
+    return bool(re.search(rf"^[ \t]{{0,8}}\d{{1,7}} ?{mark}", flat, re.M))
 
 
 def _number_of(line: str) -> tuple[int, int] | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
 from agent_ls.edits.around_marks import around_marks
+from agent_ls.edits.fragments import fragments
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_PLACES, Ground, places
 from agent_ls.edits.placing import applied_at, find, is_applied_there, nearest_to, put
@@ -74,7 +75,7 @@ def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     found = _exactly(ground, whole, number)
     if found is not None:
         return found
-    found = _by_lines(ground, whole, number)
+    found = _by_lines(ground, whole, number) or _within_lines(ground, whole, number)
     if found is not None:
         return found
     found = _otherwise_read(ground, whole, number)
@@ -156,6 +157,20 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
         new += "\n"
     into = restyle(ground, wish) if not lead else None
     return [Span(at, past_whole_lines(flat, wish, at, end), into or new, number)]
+
+
+def _within_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
+    """Return the wish carried out in parts of lines that have other characters."""
+    found = fragments(ground, wish)
+    if wish.replace_all and found:
+        return [Span(at, at + len(one.old), one.new, number) for at, one in found]
+    if len(found) > 1:
+        lines = [ground.file.number_at(at) for at, _ in found]
+        chosen = nearest_to([line + 1 for line in lines], wish.line)
+        if chosen is None:
+            return ambiguous(ground, [wish.old], lines, wish.line)
+        found = [found[chosen]]
+    return _at(ground, found[0][1], found[0][0], number) if found else None
 
 
 def _torn(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refused:

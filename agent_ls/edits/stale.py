@@ -8,6 +8,9 @@ point there, and nowhere else as well. Likeness of lines is no evidence.
 from __future__ import annotations
 
 import re
+from itertools import islice
+
+from rapidfuzz import fuzz
 
 from agent_ls.edits.alignments import Alignment, alignments
 from agent_ls.edits.changes import changes_of
@@ -19,8 +22,13 @@ _MAX_LINES = 2_000
 _MIN_CONTEXT = 2
 """So much of the lines that stay has to be there, in lines that say something."""
 _MIN_TOTAL = 3
-"""The same for all old lines, where one at the edge, or beside an addition, is another."""
-_NEAR = 8
+"""The same for all old lines."""
+_MUCH_CONTEXT = 4
+"""The same where the line that differs is one that tells a place from others like it."""
+_MUCH = 5
+"""The same for all old lines where the line that differs is gone."""
+_MIN_ALIKE = 60.0
+"""A line less alike than this was not changed by someone: it is another one."""
 _HEADER = re.compile(
     r"^(?:export |default |public |private |protected |static |async |pub |abstract |final |"
     r"inline |unsafe |template\b.*)*"
@@ -28,6 +36,7 @@ _HEADER = re.compile(
     r"describe|it|test|section|case)\b"
 )
 _CALLED = re.compile(r"([\w$]{2,})\s*\(")
+_OPENERS = ("{", "(", "[", ":")
 _NAME = re.compile(r"[\w$]{2,}")
 _KEYWORDS = frozenset(
     [
@@ -77,20 +86,21 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
     if not found:
         return None
     best, *others = found
-    is_told = _is_told(hunk, best)
-    if not core <= best.lines.keys() or best.context < (1 if is_told else _MIN_CONTEXT):
-        return None
-    if any(_rivals(one, best) for one in others):
+    if not core <= best.lines.keys() or any(_rivals(one, best) for one in others):
         return None
     missing = [number for number in solid if number not in best.lines]
-    if len(missing) > max(1, (len(solid) - len(core)) // 4):
-        return None
     if not _is_held(hunk, best):
         return None
-    edges = {solid[0], solid[-1]}
-    if not is_told and best.total < _MIN_TOTAL and edges & set(missing):
-        return None
-    if not is_told and not _keeps_names(ground, old, solid, best, missing):
+    if _is_told(hunk, best):
+        if best.context < 1 or len(missing) > max(1, (len(solid) - len(core)) // 4):
+            return None
+    elif (
+        best.context < _MIN_CONTEXT
+        or best.total < _MIN_TOTAL
+        or len(missing) > max(1, len(solid) // 8)
+        or not all(_is_changed(ground, old, solid, best, number) for number in missing)
+        or not _is_supported(hunk, solid, best, missing)
+    ):
         return None
     return aligned(ground, old, dict(sorted(best.lines.items())))
 
@@ -156,23 +166,51 @@ def _alien(hunk: Hunk, best: Alignment, above: int, below: int) -> bool:
     return best.lines[below] - best.lines[above] - 1 > blanks + 1
 
 
-def _keeps_names(
-    ground: Ground, old: list[str], solid: list[int], best: Alignment, missing: list[int]
-) -> bool:
-    """Tell whether lines that name something are still about the same thing."""
-    for number in missing:
-        line = stripped(old[number])
-        called = _CALLED.search(line)
-        if not _HEADER.match(line) and not (called and line.endswith("{")):
-            continue
-        names = [name for name in _NAME.findall(old[number]) if name not in _KEYWORDS]
-        if called and called.group(1) not in _KEYWORDS:
-            names = [called.group(1)]
-        row = solid.index(number)
-        above = max((best.lines[one] for one in solid[:row] if one in best.lines), default=-1)
-        first = above + 1 if above >= 0 else max(0, min(best.lines.values()) - _NEAR)
-        stop = min((best.lines[one] for one in solid[row:] if one in best.lines), default=None)
-        between = "\n".join(ground.file.lines[first:stop])
-        if names and not re.search(rf"\b{re.escape(names[0])}\b", between):
+def _is_supported(hunk: Hunk, solid: list[int], best: Alignment, missing: list[int]) -> bool:
+    """Tell whether there is much around a line whose change may mean that it is another place.
+
+    That is the line a block begins with, and the one beside an addition.
+    """
+    if best.context >= _MUCH_CONTEXT:
+        return True
+    if solid[0] in missing and stripped(hunk.old[solid[0]]).endswith(_OPENERS):
+        return False
+    for change in changes_of(hunk):
+        above = next((n for n in reversed(solid) if n < change.low), -1)
+        below = next((n for n in solid if n >= change.high), -1)
+        is_addition = not any(change.low <= n < change.high for n in solid)
+        if is_addition and {above, below} & set(missing):
             return False
     return True
+
+
+def _is_changed(
+    ground: Ground, old: list[str], solid: list[int], best: Alignment, number: int
+) -> bool:
+    """Tell whether the line that differs is the same one, changed: alike, and about one thing."""
+    there = _in_place_of(ground, solid, best, number)
+    line = stripped(old[number])
+    if not there:
+        return best.total >= _MUCH and not _names(line)
+    nearest = max(there, key=lambda one: fuzz.ratio(line, one))
+    known = set(_NAME.findall(nearest))
+    return fuzz.ratio(line, nearest) >= _MIN_ALIKE and known.issuperset(_names(line))
+
+
+def _in_place_of(ground: Ground, solid: list[int], best: Alignment, number: int) -> list[str]:
+    """Return the lines that the file has where an old line should be."""
+    row = solid.index(number)
+    lines = ground.file.lines
+    above = max((best.lines[one] for one in solid[:row] if one in best.lines), default=None)
+    below = min((best.lines[one] for one in solid[row:] if one in best.lines), default=None)
+    if above is not None and below is not None:
+        return [stripped(line) for line in lines[above + 1 : below] if stripped(line)]
+    beyond = lines[above + 1 :] if above is not None else lines[:below][::-1]
+    return [stripped(line) for line in islice(filter(stripped, beyond), 1)]
+
+
+def _names(line: str) -> list[str]:
+    """Return what a line that begins something calls it and its parameters."""
+    if not _HEADER.match(line) and not (_CALLED.search(line) and line.endswith("{")):
+        return []
+    return [name for name in _NAME.findall(line) if name not in _KEYWORDS]

@@ -24,6 +24,7 @@ _EXTENDED = re.compile(
     r"dissimilarity index|rename from |rename to |copy from |copy to |Binary files |diff --git )"
 )
 _FENCE = re.compile(r"^(```|~~~)[\w.+-]*\s*$")
+_STARTS = re.compile(r"^(?:@@|--- |diff --git )")
 _NO_END = "\\ No newline"
 
 
@@ -83,7 +84,7 @@ def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
 
 def _unfenced(lines: list[str]) -> list[str]:
     fences = [number for number, line in enumerate(lines) if _FENCE.match(line)]
-    if len(fences) >= 2 and all(not line.strip() for line in lines[: fences[0]]):
+    if len(fences) >= 2 and not any(_STARTS.match(line) for line in lines[: fences[0]]):
         return lines[fences[0] + 1 : fences[-1]]
     return lines
 
@@ -160,7 +161,7 @@ def _hunk(header: str, body: Sequence[str]) -> Hunk | Refused:
     section = match.group(5).strip() if match else _section(header)
     lines: list[HunkLine] = []
     ends: dict[str, bool] = {}
-    body = list(body)
+    body = _without_prose(list(body), match)
     while body and not body[-1].strip():
         # What is left after the last hunk is the end of the message, not blank context.
         body.pop()
@@ -180,6 +181,21 @@ def _hunk(header: str, body: Sequence[str]) -> Hunk | Refused:
         is_diff=True,
         final_end=_final_end(lines, ends),
     )
+
+
+def _without_prose(body: list[str], match: re.Match[str] | None) -> list[str]:
+    """Return the lines without words that follow a hunk which has all lines that it counts."""
+    if match is None:
+        return body
+    left = [int(match.group(n)) if match.group(n) else 1 for n in (2, 4)]
+    for number, line in enumerate(body):
+        if max(left) <= 0:
+            rest = [one for one in body[number:] if one]
+            is_prose = not line and not any(one[0] in " +-\\" for one in rest)
+            return body[:number] if is_prose else body
+        left[0] -= not line.startswith(("+", "\\"))
+        left[1] -= not line.startswith(("-", "\\"))
+    return body
 
 
 def _section(header: str) -> str:

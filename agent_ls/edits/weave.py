@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from agent_ls.edits.changes import Change, changes_of
 from agent_ls.edits.characters import in_the_files_characters
-from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled, roughness, width
+from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled, roughness
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place
 from agent_ls.edits.requests import Hunk, Refused
@@ -172,8 +172,10 @@ def _ways(
         into = restyled(news, ground.style) if is_open else None
         yield _Way(into or kept)
         return
-    if hunk.is_diff and all(abs(width(ours) - width(theirs)) <= 1 for ours, theirs in leads):
-        yield _Way(kept)
+    if hunk.is_diff and all(
+        ours in (theirs, " " + theirs) or " " + ours == theirs for ours, theirs in leads
+    ):
+        yield _Way(_unprefixed(hunk, dict(pairs), news))
         return
     o0, f0 = leads[0]
     rest = leads[1:]
@@ -194,6 +196,22 @@ def _ways(
     if len(pairs) == 1 and is_lost:
         # Only the first line may have lost its blanks, the others being as in the file.
         yield _Way(kept, _first(o0, f0))
+
+
+def _unprefixed(hunk: Hunk, theirs: dict[str, str], news: list[str]) -> Indent:
+    """Return how added lines are read in a diff whose signs have lost or doubled their blank.
+
+    Context shows less by a blank where the sign was forgotten, which added lines have. Where the
+    removed lines are off as well, or no added line could be right, all lines are.
+    """
+    removed = {line.text for line in hunk.lines if line.sign == "-"} & theirs.keys()
+    shown = {line: theirs[line] for line in removed or theirs}
+    is_more = all(indent_of(line) == " " + indent_of(there) for line, there in shown.items())
+    if is_more and all(line.startswith(" ") for line in news if stripped(line)):
+        return lambda indent: indent[1:]
+    if removed and all(" " + indent_of(line) == indent_of(there) for line, there in shown.items()):
+        return lambda indent: " " + indent
+    return kept
 
 
 def _first(ours: str, theirs: str) -> Indent:
