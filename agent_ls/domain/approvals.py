@@ -49,6 +49,8 @@ class ApprovalRequest(Record):
     digest: str
     """Hash of tool and exact arguments: what was approved is what runs."""
     choices: tuple[ApprovalChoice, ...]
+    timeout_s: float = 0.0
+    """After so long without an answer it is taken for a no; 0: it waits."""
 
 
 class ApprovalAnswer(Record):

@@ -81,6 +81,7 @@ def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -
         preview=preview,
         digest=digest(planned, preview),
         choices=tuple(choices),
+        timeout_s=turn.kit.options.approval_timeout_s,
     )
 
 
@@ -112,9 +113,9 @@ async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn
 def _refusal_words(answer: ApprovalAnswer) -> str:
     """Return what the model reads when a person, or nobody, did not say yes."""
     if answer.by == "nobody":
+        why = answer.note or "Nobody is there to give it."
         return (
-            "This needs a person's permission and nobody is there to give it. "
-            "Go on without it, or say what you would need."
+            f"This needs a person's permission. {why} Go on without it, or say what you would need."
         )
     words = f" The user says: “{answer.note}”." if answer.note else ""
     return f"The user rejected this call.{words} Do not repeat it; do it another way, or ask."

@@ -18,7 +18,8 @@ def is_news(event: e.Event) -> bool:
         case e.QuestionResolved():
             return event.answer.is_answered
         case e.ApprovalResolved():
-            return bool(event.answer.note or event.answer.arguments_json)
+            is_said = bool(event.answer.note or event.answer.arguments_json)
+            return is_said and event.answer.by != "nobody"
         case _:
             return False
 

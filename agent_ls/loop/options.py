@@ -49,6 +49,8 @@ class LoopOptions(Record):
     """Ask, when a turn in plan mode ends, which steps of its plan run; false: only show them."""
     max_output_bytes: int = 262_144
     """A longer result is not kept at its output path: no call can refer to its text."""
+    approval_timeout_s: float = Field(default=0.0, ge=0)
+    """After so long without an answer a permission counts as refused; 0: it waits for ever."""
     max_wrong_outputs: int = 3
     """Final outputs that do not fit the user's schema, before the turn ends as unverified."""
     max_denials: int = 3

@@ -48,9 +48,16 @@ class Approvals:
             # A grant given while this one waited in line may cover it.
             if request.preview.grant in self._recorder.state.grants and _is_broad(request):
                 return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
-            answer = await self._answered(
-                self._approvals, request.id, ApprovalRequested(request=request), _NOBODY
-            )
+            limit_s = request.timeout_s
+            try:
+                async with asyncio.timeout(limit_s or None):
+                    answer = await self._answered(
+                        self._approvals, request.id, ApprovalRequested(request=request), _NOBODY
+                    )
+            except TimeoutError:
+                answer = _NOBODY.model_copy(
+                    update={"note": f"Nobody answered within {limit_s:g} s."}
+                )
             is_grant = answer.choice in _GRANTS and _is_broad(request)
             await self._recorder.emit(
                 ApprovalResolved(

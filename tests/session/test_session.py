@@ -135,6 +135,29 @@ async def test_stopping_while_a_question_waits_ends_the_turn_and_settles_everyth
         assert not (tmp_path / "a.txt").exists()
 
 
+async def test_a_permission_that_nobody_gives_in_time_is_refused(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    goes_on = """
+[[answer]]
+text = "I leave it."
+[answer.expect]
+contains = ["needs a person's permission. Nobody answered within 0.2 s."]
+"""
+    async with (
+        scripted(_WAITS_FOR_A_YES + goes_on, port=model_port),
+        open_test_sessions(
+            tmp_path, model_host, settings_toml="loop.approval_timeout_s = 0.2"
+        ) as sessions,
+    ):
+        session, watch = await check(sessions)
+        assert (await ended_of(session)).output == "I leave it."
+        [asked] = [one for one in watch.events if isinstance(one, e.ApprovalRequested)]
+        assert asked.request.timeout_s == 0.2
+        assert not await session.resolve_approval(asked.request.id, _WRITE)
+        assert not (tmp_path / "a.txt").exists()
+
+
 async def test_a_session_goes_on_after_it_was_stopped(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
