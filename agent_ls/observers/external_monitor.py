@@ -46,11 +46,14 @@ class ExternalMonitor:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Look at the turn whenever the next request is ready."""
+        """Look at the turn whenever the next request is ready, and when it was answered.
+
+        A process that dies between the two must not take the alert with it.
+        """
         turn = self._recorder.state.turn
-        if not self._options.enabled or turn is None:
+        if not self._options.enabled or turn is None or self._tasks:
             return
-        if isinstance(stored.event, e.RequestPrepared):
+        if isinstance(stored.event, e.RequestPrepared | e.AttemptFinished):
             alert = seen_in(turn.events.tallied(Watch), self._options)
             if alert is not None:
                 task = asyncio.ensure_future(self._say(alert))
