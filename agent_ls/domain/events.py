@@ -89,19 +89,23 @@ class PolicySilenced(_Event):
     origin: str
 
 
+class Anchor(Record):
+    """Where in the workspace the prompt was asked, for faces that show things in place."""
+
+    path: str
+    line: int
+
+
 class PromptQueued(_Event):
     """A prompt came while a turn ran: it steers that turn, or waits for its end."""
 
     type: Literal["prompt_queued"] = "prompt_queued"
     text: str
     kind: Literal["steer", "follow_up"]
-
-
-class Anchor(Record):
-    """Where in the workspace the prompt was asked, for faces that show things in place."""
-
-    path: str
-    line: int
+    anchor: Anchor | None = None
+    """Of a prompt that waits for the end, as are the others."""
+    goal: Goal | None = None
+    output_schema: dict[str, JsonValue] | None = None
 
 
 class TurnStarted(_Event):

@@ -100,9 +100,9 @@ class Session:
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue for it or after it.
 
-        With a ``goal`` the prompt is further words to it and may be empty; a queued one is words.
+        With a ``goal`` the prompt is further words to it and may be empty; what steers is words.
         A prompt that begins with ``/goal`` says its goal itself.
-        With an ``output_schema`` the turn's output is JSON that fits it; a queued one has none.
+        With an ``output_schema`` the turn's output is JSON that fits it.
 
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty.
         """
@@ -114,7 +114,11 @@ class Session:
             raise AgentLsError("The prompt is empty: say what to do.")
         running = self.state.turn
         if self.state.is_running and running is not None:
-            await self._recorder.emit(PromptQueued(text=prompt, kind=when_busy))
+            queued = PromptQueued(text=prompt, kind=when_busy)
+            if when_busy == "follow_up":
+                more = {"anchor": anchor, "goal": goal, "output_schema": output_schema}
+                queued = queued.model_copy(update=more)
+            await self._recorder.emit(queued)
             # A turn that a dead process left open goes on with these words.
             self.resume()
             return running.turn_id
@@ -156,7 +160,7 @@ class Session:
         if self.state.is_running or self._is_closing:
             return
         for queued in self.state.queue:
-            await self._start(queued.text)
+            await self._start(queued.text, queued.anchor, queued.goal, queued.output_schema)
             return
 
     def resume(self) -> bool:
@@ -245,3 +249,4 @@ class Session:
             await asyncio.gather(task, return_exceptions=True)
             if self._task is task:
                 break
+        await self.review.close()

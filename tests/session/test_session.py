@@ -114,6 +114,25 @@ async def test_words_for_afterwards_begin_the_next_turn(
         assert last[: len(first)] == first
 
 
+async def test_a_goal_for_afterwards_stays_a_goal(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "First."\n[[answer]]\ntext = "Second."\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        await session.submit("/goal Greet politely.", when_busy="follow_up")
+        assert await session.resolve_approval(None, _WRITE)
+        await ended_of(session)
+        [_, started] = [one for one in watch.events if isinstance(one, e.TurnStarted)]
+        assert started.goal is not None
+        assert started.goal.text == "Greet politely."
+        assert session.state.queue == ()
+
+
 async def test_stopping_while_a_question_waits_ends_the_turn_and_settles_everything(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
