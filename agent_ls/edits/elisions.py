@@ -55,7 +55,9 @@ def is_sure_marker(line: str) -> bool:
     words = match["words"]
     if not words:
         return match["comment"] not in (None, "*", "%")
-    return len(words) <= 80 and bool(re.search(rf"\b{_WORDS}\b", words, re.I))
+    # A sentence that only begins with dots is a comment like any other.
+    is_short = len(words) <= 80 and (len(words.split()) <= 8 or body.rstrip("*/->) ").endswith("."))
+    return is_short and bool(re.search(rf"\b{_WORDS}\b", words, re.I))
 
 
 def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int]:

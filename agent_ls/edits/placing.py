@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_ls.edits.keys import stripped
+from agent_ls.edits.keys import stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, most_places, places
 from agent_ls.edits.refusing import ambiguous, applied, not_found
 from agent_ls.edits.requests import Hunk, Refused
@@ -47,7 +47,7 @@ def missing(ground: Ground, hunk: Hunk) -> Place | Refused:
 
 def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     """Return the blocks that carry out the hunk at its place."""
-    if is_applied_there(ground, hunk, place):
+    if is_applied_there(ground, hunk, place) or _is_indented_there(ground, hunk, place):
         return applied(place.first)
     return woven(ground, hunk, place)
 
@@ -80,6 +80,16 @@ def is_applied_there(ground: Ground, hunk: Hunk, place: Place) -> bool:
     return any(
         one.first <= place.first and one.past >= place.past for one in places(ground, hunk.new)
     )
+
+
+def _is_indented_there(ground: Ground, hunk: Hunk, place: Place) -> bool:
+    """Tell whether all that the hunk would change is indentation, which the place has already."""
+    solid = [[line for line in lines if stripped(line)] for lines in (hunk.old, hunk.new)]
+    if [stripped(line) for line in solid[0]] != [stripped(line) for line in solid[1]]:
+        return False
+    there = ground.file.lines[place.first : place.past]
+    lines = [trimmed(line) for line in there if stripped(line)]
+    return lines == [trimmed(line) for line in solid[1]]
 
 
 def _says_something(lines: Sequence[str]) -> bool:

@@ -5,15 +5,16 @@ Owns how new lines are indented and which characters they take; never where the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.edits.changes import Change, changes_of
 from agent_ls.edits.characters import in_the_files_characters
-from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled, roughness
+from agent_ls.edits.indents import indent_of, roughness
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place
 from agent_ls.edits.requests import Hunk, Refused
+from agent_ls.edits.ways import Way, ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _results(
 ) -> list[list[Block]]:
     """Return what the readings of the indentation make of the hunk; equal ones once."""
     results: list[list[Block]] = []
-    for way in _ways(ground, hunk, pairs, bodies):
+    for way in ways(ground, hunk, pairs, bodies):
         news = [_indented(way, change, body) for change, body in zip(changes, bodies, strict=True)]
         if all(new is not None for new in news):
             blocks = [
@@ -152,98 +153,7 @@ def _changed(place: Place, line: str) -> Refused:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """One way to read the indentation of new lines."""
-
-    rest: Indent
-    first: Indent | None = None
-    """For the first line of the new text, where it differs."""
-
-
-def _ways(
-    ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], bodies: list[list[str]]
-) -> Iterator[_Way]:
-    """Yield the readings that the lines allow, the likeliest first."""
-    leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
-    news = [line for body in bodies for line in body]
-    if all(ours == theirs for ours, theirs in leads):
-        is_open = all(not ours for ours, _ in leads) and ground.style.unit
-        into = restyled(news, ground.style) if is_open else None
-        yield _Way(into or kept)
-        return
-    if hunk.is_diff and all(
-        ours in (theirs, " " + theirs) or " " + ours == theirs for ours, theirs in leads
-    ):
-        yield _Way(_unprefixed(hunk, dict(pairs), news))
-        return
-    o0, f0 = leads[0]
-    rest = leads[1:]
-    n0 = next((indent_of(line) for line in hunk.new if stripped(line)), "")
-    is_lost = not o0 and bool(f0)
-    if is_lost and rest and all(ours == theirs for ours, theirs in rest):
-        yield _Way(kept, kept if n0 == f0 and n0 != o0 else _first(o0, f0))
-        return
-    into = learned(leads, [*hunk.old, *hunk.new], ground.style)
-    if _speaks_as_the_file(hunk, pairs):
-        yield _Way(kept)
-        return
-    if into is not None:
-        yield _Way(into)
-    has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
-    if not has_kept and n0 == f0:
-        yield _Way(kept)
-    if len(pairs) == 1 and is_lost:
-        # Only the first line may have lost its blanks, the others being as in the file.
-        yield _Way(kept, _first(o0, f0))
-
-
-def _unprefixed(hunk: Hunk, theirs: dict[str, str], news: list[str]) -> Indent:
-    """Return how added lines are read in a diff whose signs have lost or doubled their blank.
-
-    Context shows less by a blank where the sign was forgotten, which added lines have. Where the
-    removed lines are off as well, or no added line could be right, all lines are.
-    """
-    removed = {line.text for line in hunk.lines if line.sign == "-"} & theirs.keys()
-    shown = {line: theirs[line] for line in removed or theirs}
-    is_more = all(indent_of(line) == " " + indent_of(there) for line, there in shown.items())
-    if is_more and all(line.startswith(" ") for line in news if stripped(line)):
-        return lambda indent: indent[1:]
-    if removed and all(" " + indent_of(line) == indent_of(there) for line, there in shown.items()):
-        return lambda indent: " " + indent
-    return kept
-
-
-def _first(ours: str, theirs: str) -> Indent:
-    def shifted(indent: str) -> str | None:
-        if theirs.endswith(ours):
-            return theirs[: len(theirs) - len(ours)] + indent
-        return theirs if indent == ours else None
-
-    return shifted
-
-
-def _speaks_as_the_file(hunk: Hunk, pairs: list[tuple[str, str]]) -> bool:
-    """Tell whether only the old text lost its indentation and the new text has the file's."""
-    if [stripped(line) for line in hunk.old] == [stripped(line) for line in hunk.new]:
-        # Indentation is all that changes, so both texts have to be read the same way.
-        return False
-    first = next((indent_of(line) for line in hunk.new if stripped(line)), "")
-    if first != indent_of(pairs[0][1]):
-        return False
-    theirs = {stripped(one): (indent_of(one), indent_of(other)) for one, other in pairs}
-    votes = [0, 0]
-    for line in hunk.lines:
-        known = theirs.get(stripped(line.text))
-        if line.sign == "-" or known is None or known[0] == known[1]:
-            continue
-        lead = indent_of(line.text)
-        votes[0] += lead == known[0]
-        votes[1] += lead == known[1]
-    return votes[1] > 0 and votes[0] == 0
-
-
-def _indented(way: _Way, change: Change, body: list[str]) -> list[str] | None:
+def _indented(way: Way, change: Change, body: list[str]) -> list[str] | None:
     lines: list[str] = []
     for number, line in enumerate(body):
         lead = indent_of(line)

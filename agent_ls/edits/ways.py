@@ -1,0 +1,108 @@
+"""How the indentation of a hunk's new lines may be read, the likeliest first.
+
+Owns what the old lines and the file's lines at the place say about it; never carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled
+from agent_ls.edits.keys import stripped
+from agent_ls.edits.locate import Ground
+from agent_ls.edits.minimal import blocks
+from agent_ls.edits.requests import Hunk
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to read the indentation of new lines."""
+
+    rest: Indent
+    first: Indent | None = None
+    """For the first line of the new text, where it differs."""
+
+
+def ways(
+    ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], bodies: list[list[str]]
+) -> Iterator[Way]:
+    """Yield the readings that the lines allow, the likeliest first."""
+    leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
+    news = [line for body in bodies for line in body]
+    if all(ours == theirs for ours, theirs in leads):
+        is_open = all(not ours for ours, _ in leads) and ground.style.unit
+        into = restyled(news, ground.style) if is_open else None
+        yield Way(into or kept)
+        return
+    if hunk.is_diff and all(
+        ours in (theirs, " " + theirs) or " " + ours == theirs for ours, theirs in leads
+    ):
+        yield Way(_unprefixed(hunk, dict(pairs), news))
+        return
+    o0, f0 = leads[0]
+    rest = leads[1:]
+    n0 = next((indent_of(line) for line in hunk.new if stripped(line)), "")
+    is_lost = not o0 and bool(f0)
+    if is_lost and rest and all(ours == theirs for ours, theirs in rest):
+        yield Way(kept, kept if n0 == f0 and n0 != o0 else _first(o0, f0))
+        return
+    into = learned(leads, [*hunk.old, *hunk.new], ground.style)
+    if _speaks_as_the_file(hunk, pairs):
+        yield Way(kept)
+        return
+    if into is not None:
+        yield Way(into)
+    has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
+    if not has_kept and n0 == f0:
+        yield Way(kept)
+    if len(pairs) == 1 and is_lost:
+        # Only the first line may have lost its blanks, the others being as in the file.
+        yield Way(kept, _first(o0, f0))
+
+
+def _unprefixed(hunk: Hunk, theirs: dict[str, str], news: list[str]) -> Indent:
+    """Return how added lines are read in a diff whose signs have lost or doubled their blank.
+
+    Context shows less by a blank where the sign was forgotten, which added lines have. Where the
+    removed lines are off as well, or no added line could be right, all lines are.
+    """
+    removed = {line.text for line in hunk.lines if line.sign == "-"} & theirs.keys()
+    shown = {line: theirs[line] for line in removed or theirs}
+    is_more = all(indent_of(line) == " " + indent_of(there) for line, there in shown.items())
+    if is_more and all(line.startswith(" ") for line in news if stripped(line)):
+        return lambda indent: indent[1:]
+    if removed and all(" " + indent_of(line) == indent_of(there) for line, there in shown.items()):
+        return lambda indent: " " + indent
+    return kept
+
+
+def _first(ours: str, theirs: str) -> Indent:
+    def shifted(indent: str) -> str | None:
+        if theirs.endswith(ours):
+            return theirs[: len(theirs) - len(ours)] + indent
+        return theirs if indent == ours else None
+
+    return shifted
+
+
+def _speaks_as_the_file(hunk: Hunk, pairs: list[tuple[str, str]]) -> bool:
+    """Tell whether only the old text lost its indentation and the new text has the file's."""
+    if [stripped(line) for line in hunk.old] == [stripped(line) for line in hunk.new]:
+        # Indentation is all that changes, so both texts have to be read the same way.
+        return False
+    first = next((indent_of(line) for line in hunk.new if stripped(line)), "")
+    if first != indent_of(pairs[0][1]):
+        return False
+    new = [line for line in hunk.new if stripped(line)]
+    votes = [0, 0]
+    for kind, low, high, new_low, _ in blocks(
+        [stripped(one) for one, _ in pairs], [stripped(line) for line in new]
+    ):
+        for step in range(high - low if kind == "equal" else 0):
+            ours, theirs = (indent_of(line) for line in pairs[low + step])
+            lead = indent_of(new[new_low + step])
+            if ours != theirs:
+                votes[0] += lead == ours
+                votes[1] += lead == theirs
+    return votes[1] > 0 and votes[0] == 0
