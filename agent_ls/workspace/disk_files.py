@@ -7,10 +7,12 @@ step. Owns bytes and errors in words; texts and versions are ``disk``'s.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import secrets
 import stat
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,6 +27,9 @@ from agent_ls.workspace.read_cache import Signature
 MAX_BYTES = 2 * 2**20
 _NEW_MODE = 0o666
 _BLOCK = 2**20
+_LOCK_S = 10.0
+_LOCK_STEP_S = 0.005
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
 
 
 class Stale(Exception):
@@ -112,7 +117,11 @@ def replace(place: Place, shown: str, data: bytes, *, version: str) -> None:
 
     Its permissions and its owner stay. Errors: ``Stale``, ``WorkspaceError``.
     """
-    with _in_words(shown), folder_beneath(place.root.path, place.below.parent) as folder:
+    with (
+        _in_words(shown),
+        folder_beneath(place.root.path, place.below.parent) as folder,
+        _alone_in(folder),
+    ):
         kept = _check_version(place, shown, version)
         if not kept.mode & 0o222:
             raise WorkspaceError(
@@ -150,7 +159,11 @@ def create(place: Place, shown: str, data: bytes) -> None:
 
 def delete(place: Place, shown: str, *, version: str) -> None:
     """Delete a file, if it still has ``version``. Errors: ``Stale``, ``WorkspaceError``."""
-    with _in_words(shown), folder_beneath(place.root.path, place.below.parent) as folder:
+    with (
+        _in_words(shown),
+        folder_beneath(place.root.path, place.below.parent) as folder,
+        _alone_in(folder),
+    ):
         _check_version(place, shown, version)
         os.unlink(place.absolute.name, dir_fd=folder)
         _sync(folder)
@@ -166,11 +179,48 @@ def move(place: Place, shown: str, goal: Place, *, version: str) -> None:
         _in_words(shown),
         folder_beneath(place.root.path, place.below.parent) as folder,
         folder_beneath(goal.root.path, above, create=True) as to_folder,
+        _alone_in(folder),
     ):
         _check_version(place, shown, version)
         rename_new(folder, place.absolute.name, to_folder, goal.absolute.name)
         _sync(folder)
         _sync(to_folder)
+
+
+@contextmanager
+def _alone_in(folder: int) -> Generator[None]:
+    """Let no other agent-ls check a file of this folder and then write it, meanwhile.
+
+    A lock on the folder itself leaves nothing behind, and goes with a process that dies.
+    """
+    is_locked = _locked(folder)
+    try:
+        yield
+    finally:
+        if is_locked:
+            fcntl.flock(folder, fcntl.LOCK_UN)
+
+
+def _locked(folder: int) -> bool:
+    """Lock a folder; False on a file system without locks, where the version alone has to do."""
+    until_s = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until_s:
+                raise WorkspaceError(
+                    "another agent-ls has been writing in that folder for a long time; "
+                    "nothing was changed. Try again, or end that process"
+                ) from None
+            # The system cannot wait for a lock with a limit; this is a thread of its own.
+            time.sleep(_LOCK_STEP_S)  # noqa: TID251
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return False
+            raise
+        else:
+            return True
 
 
 def _check_version(place: Place, shown: str, version: str) -> _Facts:
