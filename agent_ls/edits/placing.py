@@ -84,12 +84,13 @@ def is_applied_there(ground: Ground, hunk: Hunk, place: Place) -> bool:
 
 def _is_indented_there(ground: Ground, hunk: Hunk, place: Place) -> bool:
     """Tell whether all that the hunk would change is indentation, which the place has already."""
-    solid = [[line for line in lines if stripped(line)] for lines in (hunk.old, hunk.new)]
-    if [stripped(line) for line in solid[0]] != [stripped(line) for line in solid[1]]:
-        return False
-    there = ground.file.lines[place.first : place.past]
-    lines = [trimmed(line) for line in there if stripped(line)]
-    return lines == [trimmed(line) for line in solid[1]]
+    window = ground.file.lines[place.first : place.past]
+    old, new, there = (
+        [trimmed(line) for line in lines if stripped(line)]
+        for lines in (hunk.old, hunk.new, window)
+    )
+    is_all = [stripped(line) for line in old] == [stripped(line) for line in new]
+    return is_all and old != new and there == new
 
 
 def _says_something(lines: Sequence[str]) -> bool:
