@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls import catalogue
+from agent_ls.codeintel.workspace_code import WorkspaceCode, tags_folder
 from agent_ls.domain.agents import REPORT_FORMAT, AgentLimits, Allowance
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.errors import bug
@@ -93,7 +94,9 @@ async def open_sessions(
     if settings.dry_run:
         # The person's hooks are commands too, and written for what really happens.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
+    code = WorkspaceCode(workspace, tags_folder())
     ports: dict[str, object] = {
+        "code": code,
         "clock": clock,
         "ids": ids,
         "store": store,
@@ -112,7 +115,7 @@ async def open_sessions(
     }
 
     async def close() -> None:
-        await asyncio.gather(store.close(), *(() if provider else (host.close(),)))
+        await asyncio.gather(store.close(), code.close(), *(() if provider else (host.close(),)))
         if telemetry is not None:
             await asyncio.to_thread(telemetry.close)
 

@@ -36,6 +36,7 @@ from agent_ls.policies.followups.mask_secrets import MaskSecrets
 from agent_ls.policies.followups.post_edit import PostEdit
 from agent_ls.policies.followups.post_edit_hooks import PostEditHooks
 from agent_ls.policies.followups.revoke_grants import RevokeGrants
+from agent_ls.policies.followups.syntax_check import SyntaxCheck
 from agent_ls.policies.followups.truncate_result import TruncateResult
 from agent_ls.policies.gates.compile import Compile
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
@@ -74,12 +75,18 @@ from agent_ls.tools.delete_file import DeleteFile
 from agent_ls.tools.diagnostics import Diagnostics
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.final_output import FinalOutput
+from agent_ls.tools.find_symbol import FindSymbol
 from agent_ls.tools.glob import Glob
 from agent_ls.tools.grep import Grep
+from agent_ls.tools.insert_symbol import InsertSymbol
 from agent_ls.tools.list_dir import ListDir
 from agent_ls.tools.move_file import MoveFile
+from agent_ls.tools.outline import Outline
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.tools.read_output import ReadOutput
+from agent_ls.tools.references import References
+from agent_ls.tools.replace_symbol import ReplaceSymbol
+from agent_ls.tools.repository_map import RepositoryMap
 from agent_ls.tools.run_command import RunCommand
 from agent_ls.tools.spec import parameters_of, spec_of
 from agent_ls.tools.update_plan import UpdatePlan
@@ -150,6 +157,7 @@ GUARDS: tuple[type[Any], ...] = (
 FOLLOW_UPS: tuple[type[Any], ...] = (
     RevokeGrants,
     PostEdit,
+    SyntaxCheck,
     DryRun,
     PostEditHooks,
     AfterToolHooks,
@@ -186,7 +194,13 @@ TOOLS: tuple[type[Any], ...] = (
     ListDir,
     Glob,
     Grep,
+    Outline,
+    FindSymbol,
+    References,
+    RepositoryMap,
     EditFile,
+    ReplaceSymbol,
+    InsertSymbol,
     WriteFile,
     DeleteFile,
     MoveFile,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-EDIT_TOOLS = frozenset({"edit_file", "write_file"})
+EDIT_TOOLS = frozenset({"edit_file", "write_file", "replace_symbol", "insert_symbol"})
 """Tools that change text a person can undo; one grant covers them all."""
 _OWN_GRANT = frozenset({"delete_file", "move_file"})
 """Tools whose yes must not come along with the yes to ordinary edits."""

@@ -76,6 +76,9 @@ def _lines(text: str) -> int:
 _SUMMARIES: Mapping[str, Callable[[_Arguments], str]] = {
     "write_file": lambda given: f"{given['path']} ({_lines(given['content'])} lines)",
     "edit_file": _edit,
+    "replace_symbol": lambda given: f"{given['symbol']} in {given['path']}",
+    "insert_symbol": lambda given: f"{given['position']} {given['anchor']} in {given['path']}",
+    "repository_map": lambda given: ", ".join(given.get("paths", ())) or "all files",
     "move_file": lambda given: f"{given['path']} → {given['new_path']}",
     "grep": _search,
     "glob": _search,

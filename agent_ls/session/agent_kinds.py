@@ -17,8 +17,14 @@ from agent_ls.loop.ports import Root
 
 _log = logging.getLogger(__name__)
 
-_LOOK = ("read_file", "list_dir", "glob", "grep", "read_output", "diagnostics")
-_CHANGE = ("edit_file", "write_file", "delete_file", "move_file")
+_LOOK = (
+    *("read_file", "list_dir", "glob", "grep", "read_output", "diagnostics"),
+    *("outline", "find_symbol", "references", "repository_map"),
+)
+_CHANGE = (
+    *("edit_file", "replace_symbol", "insert_symbol"),
+    *("write_file", "delete_file", "move_file"),
+)
 _RUN = ("run_command", "update_plan")
 _FENCE = "---"
 _MAX_FILE_BYTES = 65_536

@@ -5,13 +5,15 @@ Owns the way from a query's captures to definitions, in bytes; ``outline`` makes
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from tree_sitter import Node, Query, QueryCursor, Tree
 
 from agent_ls.syntax.data import read_data
-from agent_ls.syntax.languages import Language
+from agent_ls.syntax.languages import Language, languages
 from agent_ls.syntax.parsing import grammar_of
 
 _NAMES = frozenset(
@@ -65,6 +67,17 @@ def query_of(language: Language) -> Query | None:
         source = "\n".join(read_data(f"{folder}/outline.scm") for folder in language.outline)
         _queries[key] = Query(grammar, source)
     return _queries[key]
+
+
+@cache
+def made_by() -> str:
+    """Return what changes whenever definitions may be found otherwise: our queries as they are."""
+    sources = {
+        folder: read_data(f"{folder}/outline.scm")
+        for language in languages()
+        for folder in language.outline
+    }
+    return hashlib.sha256("\0".join(sources[one] for one in sorted(sources)).encode()).hexdigest()
 
 
 def definitions(tree: Tree, data: bytes, language: Language) -> list[Found]:

@@ -1,6 +1,6 @@
-"""Names in a text: which words stand outside of strings and comments, and where one name occurs.
+"""Names in a text: how words outside of strings and comments are used, and where one name occurs.
 
-Counting words needs no parser, which makes it cheap for whole repositories; saying where a name
+Counting uses needs no parser, which makes it cheap for whole repositories; saying where a name
 occurs is exact, by the tree.
 """
 
@@ -14,16 +14,24 @@ from agent_ls.syntax.languages import Language
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
 
 _patterns: dict[str, re.Pattern[str]] = {}
+_USE = r"((?:\.|::|->)?[^\W\d]\w*(?: ?\()?)"
+_USE_WITH_DOLLARS = r"(\.?(?:[^\W\d]|\$)[\w$]*(?: ?\()?)"
+_MEMBER = re.compile("^(?:::|->)")
 _NOT_CODE = ("comment", "string", "heredoc", "char", "text", "content", "regex")
 
 
-def words(text: str, language: Language) -> Counter[str]:
-    """Return how often each word stands in the code of a text."""
+def uses(text: str, language: Language) -> Counter[str]:
+    """Return how often each word is used how in the code of a text.
+
+    Shape: ``name``, ``name(`` for a call, ``.name`` and ``.name(`` for what belongs to something.
+    """
     pattern = _patterns.get(language.id)
     if pattern is None:
         pattern = _patterns[language.id] = _pattern(language)
     found = Counter(pattern.findall(text))
     del found[""]
+    for word in [one for one in found if one[0] in ":-" or " " in one]:
+        found[_MEMBER.sub(".", word).replace(" ", "")] += found.pop(word)
     return found
 
 
@@ -33,7 +41,8 @@ def _pattern(language: Language) -> re.Pattern[str]:
     skipped += [rf"{re.escape(opener)}[^\n]*" for opener in language.line]
     strings = [(one, one) if isinstance(one, str) else one for one in language.strings]
     skipped += [_string(*one) for one in sorted(strings, key=lambda one: -len(one[0]))]
-    return re.compile("|".join([*skipped, r"([^\W\d][\w$]*)"]), re.DOTALL)
+    use = _USE_WITH_DOLLARS if "ecmascript" in language.outline else _USE
+    return re.compile("|".join([*skipped, use]), re.DOTALL)
 
 
 def _string(opener: str, closer: str) -> str:

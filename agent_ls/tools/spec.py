@@ -10,7 +10,8 @@ from pydantic import BaseModel, JsonValue
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.sockets import Tool
 
-_NOISE = frozenset({"title", "default", "additionalProperties"})
+_NOISE = frozenset({"title", "default", "additionalProperties", "minLength", "maxLength"})
+"""What every request would pay for and no model heeds; validation knows it all the same."""
 
 
 def spec_of(tool: Tool[Any]) -> ToolSpec:

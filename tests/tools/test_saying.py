@@ -24,7 +24,7 @@ from agent_ls.tools.spec import spec_of
 from agent_ls.tools.update_plan import UpdatePlan
 from tests.tools.conftest import Place
 
-MAX_TOKENS = 1_500
+MAX_TOKENS = 1_700
 
 
 def check(tool: type[Any], given: dict[str, Any], expected: dict[str, Any] | None) -> None:

@@ -1,0 +1,257 @@
+"""Which definitions matter most: files are pages, uses of names are links, and rank flows along.
+
+Pure; knows tags and no files. Equal tags give equal ranks, whatever was asked before; a graph that
+is made from the one before it only reads what has changed.
+"""
+
+from __future__ import annotations
+
+import builtins
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal
+
+from agent_ls.codeintel.tags import Tag, Tags
+
+_MAX_DEFINERS = 12
+"""A name that more files define says nothing about where it leads."""
+_MIN_NAME_CHARS = 3
+_ROUNDS = 10
+_DAMPING = 0.85
+_NEAR_SHARE = 0.8
+"""How much of a visitor's jumps lead to the files that the question is about."""
+_MAX_OUT = 48
+"""Links of a file that count; the others are the weakest."""
+_UNLINKED = frozenset({"field", "member", "key", "variable", "constant"})
+_LONG_NAME_CHARS = 8
+_MAX_DEPTH = 2
+_EVERYWHERE = frozenset(dir(builtins))
+_ROOTS = [sqrt(count) for count in range(256)]
+
+Sort = Literal["type", "function", "method"]
+
+# How much a use says: of a type however it is written, of a function when it is called, of a
+# method when it is called on something. Other words are as likely somebody's variable.
+_USE_WEIGHT: Mapping[Sort, tuple[float, float, float, float]] = {
+    "type": (1.0, 1.0, 0.7, 0.7),
+    "function": (0.1, 1.0, 0.3, 0.7),
+    "method": (0.0, 0.1, 0.1, 0.3),
+}
+_PLAIN, _CALL, _MEMBER, _MEMBER_CALL = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One definition with its rank."""
+
+    score: float
+    path: str
+    tag: Tag
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A name that can be linked to."""
+
+    sort: Sort
+    weight: float
+    holders: tuple[int, ...]
+    """The files that define it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What one file says of others."""
+
+    tags: Tags
+    links: list[tuple[str, _Target, float]]
+    out: list[tuple[int, float]]
+    """To which files its rank flows, in shares of one."""
+
+
+class Graph:
+    """Who uses whose names, for one state of the tags."""
+
+    def __init__(self, tags: Mapping[str, Tags], before: Graph | None = None) -> None:
+        """Read the tags; those that are the same objects as in ``before`` are not read again."""
+        self._paths = sorted(tags)
+        self._tags = tags
+        self._targets = _targets([tags[path] for path in self._paths])
+        is_alike = before is not None and before._paths == self._paths
+        old = before._files if before is not None and is_alike else []
+        changed = _changed(before._targets, self._targets) if before and is_alike else set[str]()
+        self._files: list[_File] = []
+        for at, path in enumerate(self._paths):
+            known = old[at] if old else None
+            if known is None or known.tags is not tags[path] or _uses_any(known.tags, changed):
+                known = self._read(at, tags[path])
+            self._files.append(known)
+
+    def _read(self, at: int, tags: Tags) -> _File:
+        links: list[tuple[str, _Target, float]] = []
+        shares: defaultdict[int, float] = defaultdict(float)
+        for use, count in zip(tags.uses.split(" "), tags.counts, strict=False):
+            name = use.strip(".(")
+            target = self._targets.get(name)
+            if target is None or target.holders == (at,):
+                continue
+            form = (_MEMBER if use[0] == "." else 0) + (use[-1] == "(")
+            weight = target.weight * _USE_WEIGHT[target.sort][form] * _ROOTS[count]
+            if weight:
+                links.append((name, target, weight))
+                for holder in target.holders:
+                    if holder != at:
+                        shares[holder] += weight
+        strongest = heapq.nlargest(_MAX_OUT, shares.items(), key=lambda one: (one[1], -one[0]))
+        total = sum(share for _, share in strongest)
+        return _File(tags, links, [(to, share / total) for to, share in strongest])
+
+    def ranked(self, near: Sequence[str], most: int) -> list[Ranked]:
+        """Return the definitions that matter most seen from these files, the best first."""
+        ranks = self._file_ranks(near)
+        scores: defaultdict[tuple[int, str], float] = defaultdict(float)
+        for at, file in enumerate(self._files):
+            total = sum(weight * len(target.holders) for _, target, weight in file.links)
+            for name, target, weight in file.links:
+                for holder in target.holders:
+                    if holder != at:
+                        scores[holder, name] += ranks[at] * weight / total
+        best = heapq.nlargest(most, scores.items(), key=lambda one: (one[1], -one[0][0], one[0][1]))
+        found = [one for (at, name), score in best for one in self._named(at, name, score)]
+        if len(found) < most:
+            found += self._unused(ranks, {(one.path, one.tag.line) for one in found})
+        return found[:most]
+
+    def _named(self, at: int, name: str, score: float) -> list[Ranked]:
+        path = self._paths[at]
+        return [Ranked(score, path, tag) for tag in self._tags[path].defined if tag.name == name]
+
+    def _unused(self, ranks: Sequence[float], known: set[tuple[str, int]]) -> list[Ranked]:
+        """Return what nobody uses, outermost first, by the rank of its file."""
+        found = [
+            Ranked(0.0, path, tag)
+            for _, path in sorted((-ranks[at], path) for at, path in enumerate(self._paths))
+            for tag in self._tags[path].defined
+            if (path, tag.line) not in known
+        ]
+        found.sort(key=lambda one: one.tag.depth + 2 * (one.tag.kind in _UNLINKED))
+        return found
+
+    def _file_ranks(self, near: Sequence[str]) -> list[float]:
+        count = len(self._paths)
+        close = [at for at, path in enumerate(self._paths) if _is_near(path, near)]
+        jumps = [(1.0 - _NEAR_SHARE if close else 1.0) / max(count, 1)] * count
+        for at in close:
+            jumps[at] += _NEAR_SHARE / len(close)
+        ranks = list(jumps)
+        for _ in range(_ROUNDS):
+            flowing = [0.0] * count
+            kept = 0.0
+            for rank, file in zip(ranks, self._files, strict=True):
+                if not file.out:
+                    kept += rank
+                for to, share in file.out:
+                    flowing[to] += rank * share
+            ranks = [
+                _DAMPING * (into + kept * jump) + (1 - _DAMPING) * jump
+                for into, jump in zip(flowing, jumps, strict=True)
+            ]
+        return ranks
+
+
+def _targets(files: Sequence[Tags]) -> dict[str, _Target]:
+    """Return what can be linked to by name."""
+    holders: dict[str, list[int]] = {}
+    best: dict[str, tuple[float, Sort]] = {}
+    for at, tags in enumerate(files):
+        for tag in tags.defined:
+            if tag.depth > _MAX_DEPTH or tag.kind in _UNLINKED:
+                continue
+            name = tag.name
+            if len(name) < _MIN_NAME_CHARS:
+                continue
+            known = holders.setdefault(name, [])
+            if not known or known[-1] != at:
+                known.append(at)
+            sort = _sort(tag)
+            weight = _USE_WEIGHT[sort][_CALL] * _telling(name)
+            if name not in best or weight > best[name][0]:
+                best[name] = (weight, sort)
+    return {
+        name: _Target(best[name][1], _telling(name) / len(where), tuple(where))
+        for name, where in holders.items()
+        if len(where) <= _MAX_DEFINERS
+    }
+
+
+def _sort(tag: Tag) -> Sort:
+    if tag.kind in ("function", "macro", "default"):
+        return "function" if tag.depth == 0 else "method"
+    return "method" if tag.kind in ("method", "constructor") else "type"
+
+
+def _telling(name: str) -> float:
+    """Return how telling a name is: a short or common word may be many others' too."""
+    weight = 2.0 if len(name) >= _LONG_NAME_CHARS else 1.0
+    if name.islower() and "_" not in name:
+        weight *= 0.5
+    if name in _EVERYWHERE:
+        weight *= 0.05
+    return weight * 0.2 if name.startswith("_") else weight
+
+
+def _changed(before: Mapping[str, _Target], now: Mapping[str, _Target]) -> set[str]:
+    every: Iterable[str] = before.keys() | now.keys()
+    return {name for name in every if before.get(name) != now.get(name)}
+
+
+def _uses_any(tags: Tags, names: set[str]) -> bool:
+    return bool(names) and any(name in tags.uses for name in names)
+
+
+def _is_near(path: str, near: Sequence[str]) -> bool:
+    return any(path == one or path.startswith(one.rstrip("/") + "/") for one in near)
+
+
+_MAX_MISSES = 20
+
+
+def rendered(ranked: Sequence[Ranked], tags: Mapping[str, Tags], max_chars: int) -> str:
+    """Return the best definitions by file, with what they are inside of, while there is room."""
+    chosen: dict[str, dict[int, str]] = {}
+    room, misses = max_chars, 0
+    for one in ranked:
+        lines = chosen.get(one.path, {})
+        new = {
+            tag.line: f"{tag.line:>5}  {'  ' * tag.depth}{tag.signature}"
+            for tag in _with_holders(one.tag, tags[one.path].defined)
+            if tag.line not in lines
+        }
+        cost = sum(len(line) + 1 for line in new.values())
+        cost += 0 if lines else len(one.path) + 2
+        if cost > room:
+            misses += 1
+            if misses > _MAX_MISSES:
+                break
+            continue
+        room -= cost
+        chosen.setdefault(one.path, {}).update(new)
+    return "\n".join(
+        "\n".join([f"{path}:", *(lines[number] for number in sorted(lines))])
+        for path, lines in chosen.items()
+    )
+
+
+def _with_holders(tag: Tag, defined: Sequence[Tag]) -> list[Tag]:
+    """Return the definition after those it is inside of."""
+    found, depth = [tag], tag.depth
+    for one in reversed(defined[: defined.index(tag)] if depth else ()):
+        if one.depth < depth:
+            found.append(one)
+            depth = one.depth
+        if depth == 0:
+            break
+    return found[::-1]

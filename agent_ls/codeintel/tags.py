@@ -1,0 +1,103 @@
+"""What is kept of one file: what it defines, and how often which name is used how.
+
+Owns making tags of a text, and their form as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass
+from typing import Any, cast
+
+from agent_ls.syntax.definitions import definitions, signature
+from agent_ls.syntax.languages import Language
+from agent_ls.syntax.parsing import parse
+from agent_ls.syntax.words import uses
+
+MAX_TAGGED_BYTES = 1_000_000
+"""Larger files are made by programs, as a rule."""
+_MAX_MEAN_LINE_BYTES = 400
+"""Longer lines are nothing a person wrote."""
+MAX_USES = 3_000
+_MIN_USE_CHARS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One definition."""
+
+    qualified: str
+    kind: str
+    depth: int
+    line: int
+    signature: str
+
+    @property
+    def name(self) -> str:
+        """Return its own name."""
+        return self.qualified.rpartition(".")[2] or self.qualified
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """What is known of one text."""
+
+    defined: tuple[Tag, ...]
+    uses: str
+    """How words are used in its code, each way once, with blanks between."""
+    counts: tuple[int, ...]
+    """How often each of them stands there."""
+
+    def may_use(self, name: str) -> bool:
+        """Say whether the name may stand in the text; short and rare ones are not kept."""
+        if (
+            len(name) < _MIN_USE_CHARS
+            or len(self.counts) >= MAX_USES - 1
+            or not name.isidentifier()
+        ):
+            return True
+        return name in self.uses
+
+
+NOTHING = Tags((), "", ())
+
+
+def tags_of(data: bytes, language: Language) -> Tags:
+    """Return the tags of a text; none for what is no text, or none that a person wrote."""
+    if len(data) > MAX_TAGGED_BYTES or b"\0" in data[:8_192]:
+        return NOTHING
+    if len(data) > 10_000 and len(data) > _MAX_MEAN_LINE_BYTES * (data.count(b"\n") + 1):
+        return NOTHING
+    tree = parse(data, language, max_bytes=MAX_TAGGED_BYTES)
+    if tree is None:
+        return NOTHING
+    found = tuple(
+        Tag(one.qualified, one.kind, one.depth, one.name_row + 1, signature(one, data))
+        for one in definitions(tree, data, language)
+    )
+    counted = uses(data.decode("utf-8", "replace"), language)
+    kept = [one for one in counted.most_common(MAX_USES) if len(one[0]) >= _MIN_USE_CHARS]
+    # Counts say how much, not exactly how often.
+    return Tags(found, " ".join(use for use, _ in kept), tuple(min(n, 255) for _, n in kept))
+
+
+def to_line(path: str, signature_of_file: tuple[int, int], tags: Tags) -> bytes:
+    """Return a file's tags as one line that shows whether it is whole."""
+    rows = [[one.qualified, one.kind, one.depth, one.line, one.signature] for one in tags.defined]
+    value = [path, *signature_of_file, rows, tags.uses, tags.counts]
+    data = json.dumps(value, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(data), data)
+
+
+def from_line(line: bytes) -> tuple[str, tuple[int, int], Tags] | None:
+    """Return what a line says; None for one that is not whole."""
+    check, _, data = line.rstrip(b"\n").partition(b" ")
+    try:
+        if int(check, 16) != zlib.crc32(data):
+            return None
+        path, modified_ns, size, rows, used, counts = cast("list[Any]", json.loads(data))
+        tags = Tags(tuple(Tag(*row) for row in rows), used, tuple(counts))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return path, (modified_ns, size), tags

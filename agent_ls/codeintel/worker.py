@@ -1,0 +1,75 @@
+"""The process that parses for the server: questions and answers as JSON in frames over its pipes.
+
+Started when it is first needed, ends with its input or when nobody has asked for a while. A frame
+is four bytes, its length, and then JSON; what goes wrong is an answer too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import struct
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+HEADER = struct.Struct("!I")
+_IDLE_S = 600.0
+_NICE = 5
+
+
+def main() -> int:
+    """Answer until the input ends."""
+    from agent_ls.codeintel.index import Index
+    from agent_ls.codeintel.questions import Answers
+
+    with contextlib.suppress(OSError):
+        # The editor and the model come first.
+        os.nice(_NICE)
+    index = Index(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    answers = Answers(index)
+    asked, told = open(0, "rb", buffering=0), open(1, "wb", buffering=0)  # noqa: SIM115
+    while (question := _next(asked)) is not None:
+        try:
+            answer = {"answer": answers.answer(question)}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        data = json.dumps(answer, separators=(",", ":")).encode()
+        _write(told, HEADER.pack(len(data)) + data)
+        # Whoever asked has the answer by now.
+        index.save()
+    return 0
+
+
+def _next(asked: BinaryIO) -> dict[str, Any] | None:
+    """Return the next question; None when there will be none, or there was none for long."""
+    if not select.select([asked], [], [], _IDLE_S)[0]:
+        return None
+    header = _read(asked, HEADER.size)
+    if header is None:
+        return None
+    data = _read(asked, HEADER.unpack(header)[0])
+    return None if data is None else json.loads(data)
+
+
+def _read(asked: BinaryIO, size: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < size:
+        piece = asked.read(size - len(data))
+        if not piece:
+            return None
+        data += piece
+    return bytes(data)
+
+
+def _write(told: BinaryIO, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[told.write(left) :]
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
+        sys.exit(main())

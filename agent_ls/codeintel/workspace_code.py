@@ -1,0 +1,138 @@
+"""The ``CodeIntel`` port over a workspace: small texts are parsed here, all else by the worker.
+
+Owns where parsing happens, and what of it is remembered. Texts come from the workspace port or
+with the question; only the worker looks at the disk by itself, for files that nobody has unsaved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from agent_ls.codeintel.worker_link import WorkerLink
+from agent_ls.domain.errors import ToolError
+from agent_ls.domain.symbols import Definition, Fault, Occurrence, Occurrences, Symbol
+from agent_ls.loop.ports import Workspace
+from agent_ls.syntax.faults import new_faults
+from agent_ls.syntax.languages import language_of
+from agent_ls.syntax.outline import has_outline, outline_of
+
+_INLINE_CHARS = 8_000
+"""About 1 ms of parsing, during which nothing else runs."""
+_REMEMBERED = 64
+_LIMIT_S = 60.0
+_INDEX_LIMIT_S = 30.0
+"""After so long the worker answers from what it has read of a large workspace."""
+
+
+def tags_folder() -> Path:
+    """Return where tags are kept between runs."""
+    return platformdirs.user_cache_path("agent-ls") / "tags"
+
+
+class WorkspaceCode:
+    """What the code of one workspace says."""
+
+    def __init__(self, workspace: Workspace, cache: Path | None) -> None:
+        """Take the workspace and where tags are kept; no process is started yet."""
+        self._workspace = workspace
+        self._worker = WorkerLink(cache, _LIMIT_S)
+        self._outlines: OrderedDict[tuple[str, bytes], tuple[Symbol, ...] | None] = OrderedDict()
+
+    async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
+        """Return the symbols of a text, outermost first; None when nobody can parse it."""
+        language = language_of("", path)
+        if language is None or not has_outline(language):
+            return None
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        key = (language.id, digest)
+        if key in self._outlines:
+            self._outlines.move_to_end(key)
+            return self._outlines[key]
+        found: Sequence[Symbol] | None
+        if len(text) <= _INLINE_CHARS:
+            found = outline_of(text, language)
+        else:
+            rows = await self._worker.ask({"ask": "symbols", "path": path, "text": text})
+            found = None if rows is None else [_symbol(row) for row in rows]
+        self._outlines[key] = None if found is None else tuple(found)
+        if len(self._outlines) > _REMEMBERED:
+            self._outlines.popitem(last=False)
+        return self._outlines[key]
+
+    async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
+        """Return the syntax errors that ``after`` has and ``before`` had not."""
+        language = language_of("", path)
+        if language is None or not language.wheel:
+            return ()
+        if len(before) + len(after) <= _INLINE_CHARS:
+            return new_faults(before, after, language)
+        rows = await self._worker.ask(
+            {"ask": "faults", "path": path, "before": before, "after": after}
+        )
+        return [Fault(*row) for row in rows]
+
+    async def find(self, name: str, limit: int) -> Sequence[Definition]:
+        """Return definitions in the workspace by name, the best first."""
+        answer = await self._about_files("find", ".", {"name": name, "limit": limit})
+        return [Definition(*row) for row in answer["rows"]]
+
+    async def references(self, name: str, below: str, limit: int) -> Occurrences:
+        """Return where a name stands in code below a file or folder."""
+        answer = await self._about_files("references", below, {"name": name, "limit": limit})
+        return Occurrences(tuple(Occurrence(*row) for row in answer["rows"]), answer["more"])
+
+    async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
+        """Return the definitions that matter most, seen from these files."""
+        answer = await self._about_files("map", ".", {"near": [*near], "tokens": max_tokens})
+        if answer["left"]:
+            left = f"({answer['left']} files are not read yet; ask again for them)"
+            return f"{answer['text']}\n{left}"
+        return str(answer["text"])
+
+    async def close(self) -> None:
+        """End the worker."""
+        await self._worker.close()
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Return the worker's process; None when none runs."""
+        return self._worker.pid
+
+    async def _about_files(self, ask: str, below: str, question: Mapping[str, Any]) -> Any:
+        """Ask about files of the workspace, with the texts that are not saved."""
+        workspace = self._workspace
+        roots = workspace.roots
+        _, place = workspace.locate(roots[0].name if below == "." and len(roots) > 1 else below)
+        if await asyncio.to_thread(place.is_file):
+            files = [workspace.shown(place) or below]
+        elif await asyncio.to_thread(place.is_dir):
+            files = await workspace.files(below)
+        else:
+            raise ToolError(f"{below} does not exist.")
+        unsaved = {file.path: file.text for file in await workspace.dirty()}
+        return await self._worker.ask(
+            {
+                "ask": ask,
+                "roots": [
+                    ["" if len(roots) == 1 else f"{root.name}/", str(root.path)] for root in roots
+                ],
+                "files": files,
+                "texts": unsaved,
+                "limit_s": _INDEX_LIMIT_S,
+                **question,
+            }
+        )
+
+
+def _symbol(row: Sequence[Any]) -> Symbol:
+    symbol = Symbol(*row)
+    # JSON has no tuples.
+    return replace(symbol, body=None if symbol.body is None else (*symbol.body,))

@@ -1,0 +1,71 @@
+"""find_symbol: where something is defined, in the whole workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.record import Record
+from agent_ls.loop.ports import CodeIntel
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.text import cleaned, visible_line
+from agent_ls.tools.arguments import Arguments
+from agent_ls.tools.showing import preview
+
+
+class FindSymbolArguments(Arguments):
+    """What is looked for."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "name": ("symbol", "query", "name_path", "symbol_name")
+    }
+
+    name: Annotated[str, Field(min_length=1)]
+
+
+class FindSymbolOptions(Record):
+    """How much one search shows."""
+
+    max_found: int = 40
+    """Definitions shown, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindSymbol:
+    """Finds definitions."""
+
+    name: ClassVar[str] = "find_symbol"
+    description: ClassVar[str] = "Find definitions by (part of) their name."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.SEARCH
+    Arguments: ClassVar[type[Arguments]] = FindSymbolArguments
+
+    code: CodeIntel
+    options: FindSymbolOptions = FindSymbolOptions()
+
+    def paths(self, arguments: FindSymbolArguments) -> tuple[str, ...]:
+        """Return all files."""
+        return (".",)
+
+    async def preview(self, arguments: FindSymbolArguments) -> Preview:
+        """Return what would be looked for."""
+        return preview(f"Find {arguments.name}", arguments.name, self.kind)
+
+    async def run(self, arguments: FindSymbolArguments, context: ToolContext) -> ToolOutput:
+        """Return one line for each definition: place, name, declaration."""
+        found = await self.code.find(arguments.name, self.options.max_found + 1)
+        lines = [
+            f"{visible_line(one.path)}:{one.line}: {one.qualified}: {cleaned(one.signature)}"
+            for one in found[: self.options.max_found]
+        ]
+        if len(found) > self.options.max_found:
+            lines.append(f"(more than {self.options.max_found}; give a longer name)")
+        return ToolOutput(
+            "\n".join(lines) or f"Nothing is defined under a name like {arguments.name!r}.",
+            data={"found": len(lines)},
+        )

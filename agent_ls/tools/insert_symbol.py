@@ -1,0 +1,83 @@
+"""insert_symbol: put text before or after a definition, or at the end of its body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
+from agent_ls.domain.symbols import Symbol
+from agent_ls.loop.grants import grant_of
+from agent_ls.loop.ports import CodeIntel, Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.changing import preview_of
+from agent_ls.tools.symbol_edits import Position, inserted
+from agent_ls.tools.symbol_places import change_of, symbols_in, the_symbol
+
+
+class InsertSymbolArguments(Arguments):
+    """Beside or in which symbol, and what."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **Arguments.other_names,
+        "anchor": ("symbol", "name", "anchor_symbol"),
+        "text": ("new_text", "content", "code", "body"),
+        "position": ("where",),
+    }
+
+    path: FilePath
+    anchor: str
+    position: Position
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class InsertSymbol:
+    """Adds a definition."""
+
+    name: ClassVar[str] = "insert_symbol"
+    description: ClassVar[str] = "Insert text beside a definition, or last in its body."
+    effect: ClassVar[Effect] = Effect.WRITE
+    kind: ClassVar[ToolKind] = ToolKind.EDIT
+    Arguments: ClassVar[type[Arguments]] = InsertSymbolArguments
+
+    workspace: Workspace
+    code: CodeIntel
+
+    def paths(self, arguments: InsertSymbolArguments) -> tuple[str, ...]:
+        """Return the file."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: InsertSymbolArguments) -> Preview:
+        """Return the diff."""
+        file, anchor, change = await self._plan(arguments)
+        title = f"Insert {_where(arguments)} {anchor.qualified} in {arguments.path}"
+        grant = grant_of(self.name, arguments)
+        return preview_of(title, self.kind, change, file.text, grant)
+
+    async def run(self, arguments: InsertSymbolArguments, context: ToolContext) -> ToolOutput:
+        """Plan the change; ACT applies it."""
+        file, anchor, change = await self._plan(arguments)
+        after = apply_replacements(file.text, change.replacements)
+        line = after.count("\n", 0, change.replacements[0].start) + 1
+        where = _where(arguments)
+        return ToolOutput(
+            f"Inserted {where} {anchor.qualified} in {arguments.path}, around line {line}.",
+            data={"path": arguments.path},
+            edits=(change,),
+        )
+
+    async def _plan(self, arguments: InsertSymbolArguments) -> tuple[TextFile, Symbol, ChangeText]:
+        path = arguments.path
+        file, language, symbols = await symbols_in(path, self.workspace, self.code)
+        anchor = the_symbol(symbols, arguments.anchor, path)
+        after = inserted(file.text, symbols, anchor, arguments.position, arguments.text, language)
+        return file, anchor, change_of(file, after)
+
+
+def _where(arguments: InsertSymbolArguments) -> str:
+    return "at the end of" if arguments.position == "inside_end" else arguments.position

@@ -1,0 +1,86 @@
+"""outline: what a file defines, with line numbers, without its bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.record import Record
+from agent_ls.domain.symbols import Symbol
+from agent_ls.loop.ports import CodeIntel, Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.text import cleaned
+from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.showing import preview
+from agent_ls.tools.symbol_places import symbols_in
+
+
+class OutlineArguments(Arguments):
+    """Which file."""
+
+    path: FilePath
+
+
+class OutlineOptions(Record):
+    """How much one outline shows."""
+
+    max_symbols: int = 400
+    """Deeper levels are left out until the rest fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Shows a file's symbols."""
+
+    name: ClassVar[str] = "outline"
+    description: ClassVar[str] = "List a file's definitions."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.READ
+    Arguments: ClassVar[type[Arguments]] = OutlineArguments
+
+    workspace: Workspace
+    code: CodeIntel
+    options: OutlineOptions = OutlineOptions()
+
+    def paths(self, arguments: OutlineArguments) -> tuple[str, ...]:
+        """Return the file."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: OutlineArguments) -> Preview:
+        """Return which file would be looked at."""
+        path = arguments.path
+        return preview(f"Outline {path}", path, self.kind, path=path)
+
+    async def run(self, arguments: OutlineArguments, context: ToolContext) -> ToolOutput:
+        """Return one line for each symbol, deeper ones indented."""
+        file, _, symbols = await symbols_in(arguments.path, self.workspace, self.code)
+        shown, note = self._fitting(symbols)
+        lines = [f"{_lines(one)}  {'  ' * one.depth}{cleaned(one.signature)}" for one in shown]
+        if note:
+            lines.append(note)
+        if file.is_dirty:
+            lines.append("(This is the editor's text; it is not saved yet.)")
+        return ToolOutput(
+            "\n".join(lines) or f"{arguments.path} defines nothing.",
+            data={"path": arguments.path, "symbols": len(symbols)},
+        )
+
+    def _fitting(self, symbols: Iterable[Symbol]) -> tuple[list[Symbol], str]:
+        """Return the symbols for which there is room, and what is said of the others."""
+        every = shown = list(symbols)
+        most = max((one.depth for one in every), default=0)
+        while len(shown) > self.options.max_symbols and most:
+            most -= 1
+            shown = [one for one in every if one.depth <= most]
+        shown = shown[: self.options.max_symbols]
+        left = len(every) - len(shown)
+        return shown, f"({left} more, deeper or later, are left out)" if left else ""
+
+
+def _lines(symbol: Symbol) -> str:
+    if symbol.first_line == symbol.last_line:
+        return f"{symbol.first_line}"
+    return f"{symbol.first_line}-{symbol.last_line}"

@@ -1,0 +1,82 @@
+"""references: where a name is used in code, not in comments or strings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.record import Record
+from agent_ls.loop.ports import CodeIntel
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.text import cleaned, visible_line
+from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.showing import preview
+
+
+class ReferencesArguments(Arguments):
+    """Which name, and where."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **Arguments.other_names,
+        "name": ("symbol", "query", "name_path", "symbol_name"),
+    }
+
+    name: Annotated[str, Field(min_length=1)]
+    path: FilePath = "."
+
+
+class ReferencesOptions(Record):
+    """How much one search shows."""
+
+    max_lines: int = 80
+    """Lines shown; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Finds uses of a name."""
+
+    name: ClassVar[str] = "references"
+    description: ClassVar[str] = "Lines that use an identifier in code; * marks definitions."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.SEARCH
+    Arguments: ClassVar[type[Arguments]] = ReferencesArguments
+
+    code: CodeIntel
+    options: ReferencesOptions = ReferencesOptions()
+
+    def paths(self, arguments: ReferencesArguments) -> tuple[str, ...]:
+        """Return the file or folder that is searched."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: ReferencesArguments) -> Preview:
+        """Return what would be looked for."""
+        payload = f"{arguments.name}\nin {arguments.path}"
+        return preview(f"References to {arguments.name}", payload, self.kind)
+
+    async def run(self, arguments: ReferencesArguments, context: ToolContext) -> ToolOutput:
+        """Return one line for each line with the name; of a qualified one its last part."""
+        name = _last_part(arguments.name)
+        found = await self.code.references(name, arguments.path, self.options.max_lines)
+        lines = [
+            f"{visible_line(one.path)}:{one.line}:{'*' if one.is_definition else ' '}"
+            f"{cleaned(one.text)}"
+            for one in found.found
+        ]
+        if found.more:
+            lines.append(f"({found.more} more lines; give a path)")
+        return ToolOutput(
+            "\n".join(lines) or f"{name!r} stands nowhere in code.",
+            data={"lines": len(found.found) + found.more},
+        )
+
+
+def _last_part(name: str) -> str:
+    for mark in ("::", "#", "."):
+        name = name.rpartition(mark)[2] or name
+    return name.removesuffix("()")

@@ -1,0 +1,87 @@
+"""replace_symbol: put a new definition in the place of a whole one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
+from agent_ls.domain.symbols import Symbol
+from agent_ls.loop.grants import grant_of
+from agent_ls.loop.ports import CodeIntel, Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.changing import preview_of
+from agent_ls.tools.symbol_edits import replaced
+from agent_ls.tools.symbol_places import change_of, symbols_in, the_symbol
+
+
+class ReplaceSymbolArguments(Arguments):
+    """Which symbol, and what stands in its place."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **Arguments.other_names,
+        "symbol": ("name", "name_path", "symbol_name"),
+        "new_text": ("body", "content", "text", "code"),
+    }
+
+    path: FilePath
+    symbol: str
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceSymbol:
+    """Replaces a definition."""
+
+    name: ClassVar[str] = "replace_symbol"
+    description: ClassVar[str] = "Replace a definition such as Class.method, with decorators."
+    effect: ClassVar[Effect] = Effect.WRITE
+    kind: ClassVar[ToolKind] = ToolKind.EDIT
+    Arguments: ClassVar[type[Arguments]] = ReplaceSymbolArguments
+
+    workspace: Workspace
+    code: CodeIntel
+
+    def paths(self, arguments: ReplaceSymbolArguments) -> tuple[str, ...]:
+        """Return the file."""
+        return (arguments.path,)
+
+    async def preview(self, arguments: ReplaceSymbolArguments) -> Preview:
+        """Return the diff."""
+        file, symbol, change, _ = await self._plan(arguments)
+        title = f"Replace {symbol.qualified} in {arguments.path}"
+        grant = grant_of(self.name, arguments)
+        return preview_of(title, self.kind, change, file.text, grant)
+
+    async def run(self, arguments: ReplaceSymbolArguments, context: ToolContext) -> ToolOutput:
+        """Plan the change; ACT applies it."""
+        file, symbol, change, notes = await self._plan(arguments)
+        after = apply_replacements(file.text, change.replacements)
+        told = await self._renamed(arguments.path, after, symbol)
+        said = f"Replaced {symbol.qualified} in {arguments.path}{told}"
+        return ToolOutput(" ".join([said, *notes]), data={"path": arguments.path}, edits=(change,))
+
+    async def _plan(
+        self, arguments: ReplaceSymbolArguments
+    ) -> tuple[TextFile, Symbol, ChangeText, list[str]]:
+        path = arguments.path
+        file, language, symbols = await symbols_in(path, self.workspace, self.code)
+        symbol = the_symbol(symbols, arguments.symbol, path)
+        after, notes = replaced(file.text, symbol, arguments.new_text, language)
+        return file, symbol, change_of(file, after), notes
+
+    async def _renamed(self, path: str, after: str, symbol: Symbol) -> str:
+        """Return where the new definition stands, and what it is called when that is new."""
+        symbols = await self.code.symbols(path, after) or ()
+        place = [one for one in symbols if one.end > symbol.start and one.depth == symbol.depth]
+        if not place:
+            return ". No definition was recognised in its place; look at it."
+        now = place[0]
+        lines = f": now lines {now.first_line}-{now.last_line}."
+        if now.name == symbol.name:
+            return lines
+        return f"{lines} Its name is now {now.qualified}; what uses {symbol.name} was not changed."

@@ -1,0 +1,69 @@
+"""repository_map: the definitions that matter most, as far as a budget of tokens goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.record import Record
+from agent_ls.loop.ports import CodeIntel, Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.safety.text import cleaned
+from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.showing import preview
+
+
+class RepositoryMapArguments(Arguments):
+    """Seen from which files."""
+
+    paths: tuple[FilePath, ...] = ()
+
+
+class RepositoryMapOptions(Record):
+    """How large a map is."""
+
+    max_tokens: int = Field(default=1_500, ge=100, le=8_000)
+    """Tokens of one map, about four characters each."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryMap:
+    """Shows what matters in the workspace."""
+
+    name: ClassVar[str] = "repository_map"
+    description: ClassVar[str] = "The most used definitions, or those that matter to paths."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.SEARCH
+    Arguments: ClassVar[type[Arguments]] = RepositoryMapArguments
+
+    workspace: Workspace
+    code: CodeIntel
+    options: RepositoryMapOptions = RepositoryMapOptions()
+
+    def paths(self, arguments: RepositoryMapArguments) -> tuple[str, ...]:
+        """Return all files."""
+        return (".",)
+
+    async def preview(self, arguments: RepositoryMapArguments) -> Preview:
+        """Return from where the map would be seen."""
+        seen_from = "\n".join(arguments.paths) or "all files"
+        return preview("Map the repository", seen_from, self.kind)
+
+    async def run(self, arguments: RepositoryMapArguments, context: ToolContext) -> ToolOutput:
+        """Return files with definitions and their lines, the most used first.
+
+        Files that are named, changed in this turn or not saved yet weigh more.
+        """
+        near = dict.fromkeys(arguments.paths)
+        if not near:
+            near |= dict.fromkeys(context.view.turn.touched)
+            near |= dict.fromkeys(file.path for file in await self.workspace.dirty())
+        text = await self.code.repository_map(list(near), self.options.max_tokens)
+        return ToolOutput(
+            cleaned(text) or "No file here is in a language whose definitions are known.",
+            data={"chars": len(text)},
+        )
