@@ -117,9 +117,9 @@ async def main(folder, rounds):
     for _ in range(rounds):
         while True:
             file = await disk.read("count.txt")
-            text = str(int(file.text) + 1)
-            whole = (Replacement(start=0, end=len(file.text), text=text),)
-            edit = ChangeText(path="count.txt", base_version=file.version, replacements=whole)
+            number, end = file.text.partition("\\n")[0], file.text.index("\\n")
+            one_more = (Replacement(start=0, end=end, text=str(int(number) + 1)),)
+            edit = ChangeText(path="count.txt", base_version=file.version, replacements=one_more)
             outcome = await disk.apply(edit)
             if outcome.status == "applied":
                 break
@@ -130,9 +130,11 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 
 
 def test_processes_that_write_one_file_lose_nothing(tmp_path: Path) -> None:
-    (tmp_path / "count.txt").write_text("0")
-    command = [sys.executable, "-c", _COUNTER, str(tmp_path.resolve()), "60"]
+    # So long that another process has time between the last look and the write.
+    rest = "\n" + "x" * 1_500_000
+    (tmp_path / "count.txt").write_text(f"0{rest}")
+    command = [sys.executable, "-c", _COUNTER, str(tmp_path.resolve()), "20"]
     writers = [subprocess.Popen(command) for _ in range(3)]
     assert [one.wait(timeout=120) for one in writers] == [0, 0, 0]
-    assert (tmp_path / "count.txt").read_text() == "180"
+    assert (tmp_path / "count.txt").read_text() == f"60{rest}"
     assert [one.name for one in tmp_path.iterdir()] == ["count.txt"]
