@@ -59,6 +59,8 @@ class ClientProfile:
     progress: bool = False
     progress_cancel: bool = False
     code_lens: bool = False
+    lens_refresh: bool = False
+    """The server may ask the client to ask for its code lenses anew."""
     inlay_hints: bool = False
     action_literals: bool = True
     """Code actions may be objects; without it only bare commands are understood."""
@@ -123,6 +125,7 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
         "show_document": bool(window.show_document and window.show_document.support),
         "progress": bool(window.work_done_progress),
         "code_lens": text.code_lens is not None,
+        "lens_refresh": bool(workspace.code_lens and workspace.code_lens.refresh_support),
         "inlay_hints": text.inlay_hint is not None,
         "action_literals": action.code_action_literal_support is not None,
         "action_resolve": frozenset(resolve.properties if resolve else ()),

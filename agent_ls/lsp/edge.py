@@ -24,6 +24,9 @@ from agent_ls.lsp.instructions import Instructions
 from agent_ls.lsp.language_server import AgentLanguageServer
 from agent_ls.lsp.options import without_defaults
 from agent_ls.lsp.pending_edits import PendingEdits
+from agent_ls.lsp.review_choice import Chooser
+from agent_ls.lsp.review_documents import ReviewDocuments
+from agent_ls.lsp.reviews import Reviews
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -59,7 +62,15 @@ class Edge:
         self.workspace = EditorWorkspace(DiskWorkspace(()), server.documents, self.editor)
         self.attention = Attention(server.documents, self.workspace)
         self.instructions = Instructions(server.documents)
-        self.faces = Faces(server, self.editor, self.attention, self.pending_edits)
+        self.reviews = Reviews(
+            server.documents,
+            self.workspace,
+            lambda: self.faces.sessions.values(),
+            self._refresh_lenses,
+        )
+        self.review_documents = ReviewDocuments(server, self.editor)
+        self.chooser = Chooser(self.reviews, self.workspace.shown)
+        self.faces = Faces(server, self.editor, self.attention, self.pending_edits, self.reviews)
         self._tasks: set[asyncio.Task[object]] = set()
         self._command_line = command_line
         self._sessions: Sessions | None = None
@@ -194,6 +205,16 @@ class Edge:
         session = await self.sessions.fork(session_id, turn=turn)
         return self.faces.attach(session, is_current=True)
 
+    async def review_session(self) -> None:
+        """See to it that there is a session to review: after a restart the newest one."""
+        if self.faces.sessions:
+            return
+        await self._settled()
+        if self.workspace.roots:
+            newest = next((one for one in await self.sessions.list() if one.turns), None)
+            if newest is not None:
+                await self.resume(newest.session_id, continue_turn=False)
+
     async def _settled(self) -> None:
         """Wait until no other settings are being taken over, and look which folders there are."""
         async with self._reloading:
@@ -249,6 +270,10 @@ class Edge:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("something in the background failed", exc_info=error)
+
+    def _refresh_lenses(self) -> None:
+        if self.server.profile.lens_refresh:
+            self.spawn(self.editor.refresh_lenses())
 
     def _refresh_marks(self) -> None:
         self.faces.marks.refresh()

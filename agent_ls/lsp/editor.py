@@ -7,6 +7,7 @@ proves is judged elsewhere. Every question ends, whatever the editor does.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -103,6 +104,11 @@ class EditorClient:
             f"A command reads the files on disk, where these are older: {', '.join(paths)}. "
             "Save them, or set save_fallback to write.",
         )
+
+    async def refresh_lenses(self) -> None:
+        """Have the editor ask for its code lenses anew."""
+        with contextlib.suppress(ClientError):
+            await self._server.ask_client(types.WORKSPACE_CODE_LENS_REFRESH, timeout_s=_PROGRESS_S)
 
     async def create_progress(self, token: str) -> bool:
         """Create a progress token; False where the editor shows none or does not answer."""

@@ -38,6 +38,7 @@ class Faces:
         editor: EditorClient,
         attention: Attention,
         pending_edits: PendingEdits,
+        reviews: Reader,
     ) -> None:
         """Build the faces that this client can show."""
         self._server = server
@@ -45,6 +46,7 @@ class Faces:
         self.sessions: dict[str, Session] = {}
         """The open sessions by id; the last is the current one."""
         self._pending_edits = pending_edits
+        self._reviews = reviews
         self.marks = Marks(attention, self.states, self._publish_marks, pending_edits.all)
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         self.notices = Notices(editor.say, self.marks.is_shown)
@@ -113,7 +115,7 @@ class Faces:
 
     def _readers(self) -> list[Reader]:
         # Marks first: notices ask them where a question stands.
-        readers: list[Reader] = [self.marks, self.progress, self.notices]
+        readers: list[Reader] = [self.marks, self.progress, self.notices, self._reviews]
         return [*readers, self.publisher] if self.publisher else readers
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:

@@ -7,9 +7,10 @@ Owns the way from a decision to its events and edits. How hunks come to be is in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import EditOutcome, FileEdit
@@ -20,11 +21,14 @@ from agent_ls.edits.review import FileLedger, Hunk
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.ports import Store, Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.running import settled
 from agent_ls.session.review_edits import apply_recorded, settle_recorded
-from agent_ls.session.review_ledger import Ledger, Touch
+from agent_ls.session.review_ledger import Ledger, Selection, Touch
 from agent_ls.session.review_plans import Clash, next_step
 from agent_ls.session.review_restore import restoring_step
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _TRIES = 4
 """How often an undo is planned anew when the file changes under it."""
@@ -36,15 +40,6 @@ _COUNTS = (
     e.ReviewDecided,
     e.ReviewApplied,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which changes are meant; the more is said, the fewer."""
-
-    turn_id: str | None = None
-    path: str | None = None
-    hunks: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +76,7 @@ class Review:
         self._missing = recorder.state.seq
         """Events up to this one are in the store only."""
         self._reading = asyncio.Lock()
+        self._steps: set[asyncio.Future[Any]] = set()
         self.version = 0
         """Another one whenever the ledger may have changed."""
         recorder.follow(self)
@@ -163,7 +159,7 @@ class Review:
                 await self._recorder.emit(self._decided(decision, turn_id, path, ids))
                 return FileResult(turn_id, path, "done", len(ids))
             try:
-                done = await settled(self._one_step(decision, turn_id, file, hunks, goal))
+                done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
             except WorkspaceError as error:
                 return FileResult(turn_id, path, "refused", reason=str(error))
             if isinstance(done, FileResult):
@@ -175,6 +171,24 @@ class Review:
         else:
             return FileResult(turn_id, path, "refused", reason="it changes all the time")
         return FileResult(turn_id, path, "done" if settled_hunks else "nothing", settled_hunks)
+
+    async def close(self) -> None:
+        """Wait until what was begun is recorded."""
+        while self._steps:
+            await asyncio.wait(self._steps)
+
+    async def _settled(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await a step that must not stop half-way, whoever stops waiting for it."""
+        task = asyncio.ensure_future(work)
+        self._steps.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Future[Any]) -> None:
+        self._steps.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # Whoever waits is told; this is for the case that nobody does any more.
+            _log.info("a step of the review failed: %s", error)
 
     async def _one_step(
         self,
@@ -220,7 +234,7 @@ class Review:
                     if step is None:
                         await self._recorder.emit(event)
                         return FileResult(turn_id, path, "done" if done else "nothing", done)
-                    outcome = await settled(self._applied(event, step))
+                    outcome = await self._settled(self._applied(event, step))
                     if outcome.status == "applied" and step.kind != "move":
                         return FileResult(turn_id, path, "done", done + 1)
                     if outcome.status == "applied":

@@ -32,6 +32,15 @@ class Touch:
     after_blob: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which changes are meant; the more is said, the fewer."""
+
+    turn_id: str | None = None
+    path: str | None = None
+    hunks: frozenset[str] | None = None
+
+
 @dataclass(slots=True)
 class TurnLedger:
     """What one turn changed."""
@@ -60,6 +69,16 @@ class Ledger:
         """Return a file's ledger."""
         turn = self.turns.get(turn_id)
         return turn.files.get(path) if turn else None
+
+    def hunks(self, chosen: Selection, state: HunkState) -> list[Hunk]:
+        """Return the chosen hunks that stand so, newest turn first."""
+        return [
+            one
+            for turn in reversed(list(self.turns.values()))
+            for file in turn.files.values()
+            if chosen.turn_id in (None, turn.turn_id) and chosen.path in (None, file.path)
+            for one in file.those(state, chosen.hunks)
+        ]
 
     def unsettled(self) -> list[e.ReviewDecided]:
         """Return the decisions whose edit has no outcome."""

@@ -11,7 +11,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.edits import ChangeText, DeleteFile
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.edits.minimal import replacements_between
-from agent_ls.session.review import FileResult, Selection
+from agent_ls.session.review import FileResult
+from agent_ls.session.review_ledger import Selection
 from tests.session.reviewing import Reviewed, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"

@@ -92,6 +92,9 @@ class ClientEditor(DemoClient):
         self.pick: str | None = None
         """The button a person presses in message boxes."""
         self.save_works = True
+        self.opened: list[dict[str, Any]] = []
+        """What the server brought before the person."""
+        self.refreshed_lenses = 0
 
     def client_info(self) -> dict[str, Any] | None:
         info: dict[str, Any] | None = self.kind.hello.get("clientInfo")
@@ -104,6 +107,12 @@ class ClientEditor(DemoClient):
             self.shown.messages.append(params)
             titles = [one["title"] for one in params.get("actions") or ()]
             return {"title": self.pick} if self.pick in titles else None
+        if method == "window/showDocument":
+            self.opened.append(params)
+            return {"success": True}
+        if method == "workspace/codeLens/refresh":
+            self.refreshed_lenses += 1
+            return None
         if method == "agent/save" and not self.save_works:
             return {"unsaved": params["uris"]}
         return await super().answer(method, params)

@@ -273,7 +273,30 @@ class Storyteller:
         command = chosen[0]["command"]
         await self.editor.execute(command["command"], *command["arguments"])
 
+    async def step_lenses(self, path: str, golden: str) -> None:
+        """The lenses of a document are these, as ``line: title``."""
+        params = {"textDocument": {"uri": self._uri(path)}}
+        found = await self.editor.request("textDocument/codeLens", params)
+        told = [f"{one['range']['start']['line'] + 1}: {one['command']['title']}" for one in found]
+        assert told == self._golden(golden).splitlines(), f"lenses: {told}"
+
     # What must come true.
+
+    async def step_shown(self, golden: str, place: Place | None = None) -> None:
+        """The server shows a document: this text, or a file at this place (``a.py:3``)."""
+        shown = (await self._until(lambda: self.editor.opened, "a document that is shown")).pop(0)
+        if place is not None:
+            line = shown["selection"]["start"]["line"]
+            assert (shown["uri"], line) == (self._uri(place.path), place.line), shown
+            return
+        if shown["uri"].startswith("agent-ls:"):
+            answer = await self.editor.request(
+                "workspace/textDocumentContent", {"uri": shown["uri"]}
+            )
+            text = answer["text"]
+        else:
+            text = self.editor.path_of(shown["uri"]).read_text()
+        assert text == self._golden(golden), text
 
     async def step_wait(self, what: str, *words: str) -> None:
         """Wait for something that waits: ``approval``, ``question``, ``incomplete-action``,
@@ -340,12 +363,18 @@ class Storyteller:
         )
 
     async def step_disk(self, path: str, golden: str | None = None) -> None:
-        """The file on disk is the golden, or, without one, is not there."""
+        """The file on disk comes to be the golden, or, without one, is not there."""
         target = self.root / path
-        if golden is None:
-            assert not target.exists(), f"{path} exists"
-        else:
-            assert target.read_bytes().decode() == self._golden(golden)
+
+        def now() -> str | None:
+            return target.read_bytes().decode() if target.exists() else None
+
+        wanted = None if golden is None else self._golden(golden)
+        for _ in range(_WAIT_S * 5):
+            if now() == wanted:
+                return
+            await self._news(0.2)
+        raise AssertionError(f"{path} is {now()!r} on disk")
 
     async def step_message(self, text: str) -> None:
         await self._until(

@@ -365,6 +365,93 @@ export interface ResolveResult {
   settled: boolean;
 }
 
+/** Decide about changes; the more fields are given, the fewer changes are meant. `restore` needs a turn: the files it and later turns touched go back to its beginning. */
+export interface ReviewDecideParams {
+  decision: "keep" | "undo" | "redo" | "restore";
+  sessionId?: string | null;
+  /** Null: all turns. */
+  turnId?: string | null;
+  /** Null: all files. */
+  path?: string | null;
+  /** Null: all changes. */
+  hunkIds?: string[] | null;
+}
+
+/** Sent when all of it is done. */
+export interface ReviewDecideResult {
+  files: ReviewFileResult[];
+}
+
+/** Ask for the text of a file before a turn's first touch, for a diff editor. */
+export interface ReviewDiffParams {
+  turnId: string;
+  path: string;
+  sessionId?: string | null;
+}
+
+/** The two sides; null: there was, or is, no file. */
+export interface ReviewDiffResult {
+  before: string | null;
+  /** As the agent left it. */
+  after: string | null;
+  uri: string | null;
+}
+
+/** One file that a turn changed. */
+export interface ReviewFile {
+  location: Location;
+  turnId: string;
+  movedFrom: string | null;
+  hunks: ReviewHunk[];
+}
+
+/** What became of one file. */
+export interface ReviewFileResult {
+  location: Location;
+  turnId: string;
+  status: "done" | "nothing" | "conflict" | "refused";
+  hunks: number;
+  reason: string;
+}
+
+/** One change of the agent's. */
+export interface ReviewHunk {
+  hunkId: string;
+  kind: "text" | "created" | "deleted" | "moved" | "opaque";
+  state: "open" | "kept" | "undone";
+  /** 0-based, the first line of it in the text as it is now. */
+  line: number;
+  /** The line behind the last one; equal to `line` where lines were only taken away. */
+  endLine: number;
+  addedLines: number;
+  removedLines: number;
+  /** Somebody changed these very lines since: an undo would find a conflict. */
+  isChangedSince: boolean;
+  old: string | null;
+  new: string | null;
+}
+
+/** Ask what the agent changed and how it stands. */
+export interface ReviewListParams {
+  /** Null: all sessions that are open here. */
+  sessionId?: string | null;
+  /** Give the old and the new lines along. */
+  withText?: boolean;
+}
+
+/** Oldest turn first; turns without changes are left out. */
+export interface ReviewListResult {
+  turns: ReviewTurn[];
+}
+
+/** One turn with changes. */
+export interface ReviewTurn {
+  sessionId: string;
+  turnId: string;
+  prompt: string;
+  files: ReviewFile[];
+}
+
 /** The person decided about the agent's changes in a file, or the edit for that ended. Ask for `agent/review/list` to see how the changes stand now. */
 export interface ReviewUpdate {
   sessionUpdate: "review_update";
@@ -685,6 +772,9 @@ export interface AgentRequests {
   "agent/sessions/resume": { params: SessionsResumeParams; result: SessionResult };
   "agent/approval/resolve": { params: ApprovalResolveParams; result: ResolveResult };
   "agent/question/resolve": { params: QuestionResolveParams; result: ResolveResult };
+  "agent/review/list": { params: ReviewListParams; result: ReviewListResult };
+  "agent/review/decide": { params: ReviewDecideParams; result: ReviewDecideResult };
+  "agent/review/diff": { params: ReviewDiffParams; result: ReviewDiffResult };
   "agent/config": { params: ConfigParams; result: ConfigResult };
 }
 

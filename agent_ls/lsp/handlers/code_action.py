@@ -14,6 +14,7 @@ from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.lsp import offers
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks import SOURCE, Mark
+from agent_ls.lsp.review_offers import review_offers
 from agent_ls.lsp.shapes import diagnostic_of
 from agent_ls.syntax.comments import InstructionComment
 
@@ -25,6 +26,7 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
     found = [
         *_marked(edge, uri, where),
         *_waiting_elsewhere(edge, uri, where),
+        *review_offers(uri, where, await edge.reviews.at(uri, where.start.line, where.end.line)),
         *await _comments(edge, uri, where),
         *_problems(edge, uri, params.context.diagnostics),
         *offers.selection_offers(uri, where),

@@ -1,4 +1,4 @@
-"""``textDocument/codeLens``: "Run agent" above instruction comments."""
+"""``textDocument/codeLens``: above instruction comments, and above the agent's changes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from lsprotocol import types
 
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.offers import comment_offer
+from agent_ls.lsp.review_offers import review_lenses
 
 
 async def handle(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLens]:
-    """Return a lens for each instruction comment of the document."""
+    """Return the lenses of the document's instruction comments and of the agent's changes."""
     uri = params.text_document.uri
     lenses: list[types.CodeLens] = []
     for comment in await edge.instructions.of(uri):
@@ -18,4 +19,4 @@ async def handle(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLen
         assert command is not None
         shown = types.Command("Run agent", command.command, arguments=command.arguments)
         lenses.append(types.CodeLens(types.Range(place, place), shown))
-    return lenses
+    return [*lenses, *review_lenses(uri, await edge.reviews.of(uri))]

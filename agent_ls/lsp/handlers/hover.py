@@ -1,4 +1,4 @@
-"""``textDocument/hover``: what exactly the agent would do, where it asks."""
+"""``textDocument/hover``: what exactly the agent would do, where it asks, and what it changed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from lsprotocol import types
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.calls import ToolKind
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.reviews import Change
 from agent_ls.safety.text import visible
 
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]()<>#|!~&]")
+_SHOWN_LINES = 40
+_SHOWN_CHARACTERS = 100
 _LANGUAGES = {ToolKind.EXECUTE: "sh", ToolKind.EDIT: "diff", ToolKind.DELETE: "diff"}
 
 
 async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
-    """Return the payload of what waits on this line; None where nothing does."""
+    """Return what waits on this line, and what was changed; None where there is nothing."""
     uri, line = params.text_document.uri, params.position.line
     edge.attention.touch(uri)
     parts: list[str] = []
@@ -29,6 +32,7 @@ async def handle(edge: Edge, params: types.HoverParams) -> types.Hover | None:
                 parts.append(f"**The agent asks:** {plain(mark.subject.text)}\n{options}")
             case _:
                 continue
+    parts += [change_words(one) for one in await edge.reviews.at(uri, line, line)]
     if not parts:
         return None
     markdown = types.MarkupContent(types.MarkupKind.Markdown, "\n\n---\n\n".join(parts))
@@ -44,6 +48,25 @@ def approval_words(request: ApprovalRequest) -> str:
         f"**The agent asks:** {plain(preview.title)}\n\n"
         f"{fence}{language}\n{visible(preview.payload)}\n{fence}\n\n{plain(request.reason)}"
     ).rstrip()
+
+
+def change_words(change: Change) -> str:
+    """Return what the agent changed at a place, as Markdown."""
+    hunk = change.placed.hunk
+    if hunk.kind != "text":
+        return f"**The agent {hunk.kind} this file:** {plain(_short(change.turn.prompt))}"
+    lines = [f"-{one}" for one in hunk.old] + [f"+{one}" for one in hunk.new]
+    shown = lines[:_SHOWN_LINES]
+    if len(lines) > len(shown):
+        shown.append(f"({len(lines) - len(shown)} more lines)")
+    text = "\n".join(shown)
+    since = "\n\nThese lines were changed since." if change.placed.is_changed else ""
+    words = f"**The agent changed this:** {plain(_short(change.turn.prompt))}"
+    return f"{words}\n\n{_fence(text)}diff\n{visible(text)}\n{_fence(text)}{since}"
+
+
+def _short(prompt: str) -> str:
+    return prompt.strip().partition("\n")[0][:_SHOWN_CHARACTERS]
 
 
 def plain(text: str) -> str:

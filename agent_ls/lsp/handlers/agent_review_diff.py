@@ -1,0 +1,21 @@
+"""``agent/review/diff``: both sides of a file's change, for the client's own diff editor."""
+
+from __future__ import annotations
+
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.lsp import wire
+from agent_ls.lsp.edge import Edge
+
+
+async def handle(edge: Edge, params: wire.ReviewDiffParams) -> wire.ReviewDiffResult:
+    """Return the text before the turn's first touch, and as the agent left it."""
+    async for session, turn in edge.reviews.turns():
+        file = turn.files.get(params.path)
+        if (
+            file is not None
+            and turn.turn_id == params.turn_id
+            and params.session_id in (None, session.id)
+        ):
+            uri = edge.attention.uri(file.path)
+            return wire.ReviewDiffResult(before=file.base, after=file.text, uri=uri)
+    raise AgentLsError(f"The agent changed no {params.path} in turn {params.turn_id}.")

@@ -1,0 +1,53 @@
+"""``agent/review/list``: what the agent changed, turn by turn, and how it stands."""
+
+from __future__ import annotations
+
+from agent_ls.edits.review import FileLedger, Placed
+from agent_ls.lsp import wire
+from agent_ls.lsp.edge import Edge
+
+
+async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListResult:
+    """Return the turns with changes, oldest first."""
+    await edge.review_session()
+    found: list[wire.ReviewTurn] = []
+    async for session, turn in edge.reviews.turns():
+        if params.session_id not in (None, session.id) or not turn.files:
+            continue
+        files = [
+            await _file(edge, turn.turn_id, one, with_text=params.with_text)
+            for one in turn.files.values()
+            if one.hunks
+        ]
+        found.append(
+            wire.ReviewTurn(
+                session_id=session.id, turn_id=turn.turn_id, prompt=turn.prompt, files=files
+            )
+        )
+    return wire.ReviewListResult(turns=found[::-1])
+
+
+async def _file(edge: Edge, turn_id: str, file: FileLedger, *, with_text: bool) -> wire.ReviewFile:
+    places = await edge.reviews.places(file)
+    return wire.ReviewFile(
+        location=wire.Location(path=file.path, uri=edge.attention.uri(file.path), line=None),
+        turn_id=turn_id,
+        moved_from=file.moved_from,
+        hunks=[_hunk(one, with_text=with_text) for one in places],
+    )
+
+
+def _hunk(place: Placed, *, with_text: bool) -> wire.ReviewHunk:
+    hunk = place.hunk
+    return wire.ReviewHunk(
+        hunk_id=hunk.id,
+        kind=hunk.kind,
+        state=hunk.state,
+        line=place.first,
+        end_line=place.past,
+        added_lines=0 if hunk.kind == "moved" else len(hunk.new),
+        removed_lines=0 if hunk.kind == "moved" else len(hunk.old),
+        is_changed_since=place.is_changed,
+        old="\n".join(hunk.old) if with_text else None,
+        new="\n".join(hunk.new) if with_text else None,
+    )

@@ -1,0 +1,77 @@
+"""Commands of the review: keep, undo and redo the agent's changes, and list them.
+
+Each answers at once; what takes longer goes on by itself and is told when it did not work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_ls.domain.review import HunkState, ReviewDecision
+from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.review_carrying import carry_out
+
+
+async def keep(edge: Edge, argument: Any = None) -> dict[str, int]:
+    """Keep changes: they are not asked about any more."""
+    return await _decide(edge, "keep", argument)
+
+
+async def undo(edge: Edge, argument: Any = None) -> dict[str, int]:
+    """Undo changes; what was typed since stays."""
+    return await _decide(edge, "undo", argument)
+
+
+async def redo(edge: Edge, argument: Any = None) -> dict[str, int]:
+    """Take an undo back."""
+    return await _decide(edge, "redo", argument)
+
+
+async def list_changes(edge: Edge) -> list[dict[str, Any]]:
+    """Return the turns with open changes, newest first: files, lines, sizes."""
+    await edge.review_session()
+    found: list[dict[str, Any]] = []
+    async for session, turn in edge.reviews.turns():
+        files = [
+            {
+                "path": file.path,
+                "uri": edge.attention.uri(file.path),
+                "changes": [
+                    {
+                        "hunkId": one.hunk.id,
+                        "kind": one.hunk.kind,
+                        "line": one.first,
+                        "lastLine": max(one.first, one.past - 1),
+                    }
+                    for one in await edge.reviews.places(file)
+                    if one.hunk.state == "open"
+                ],
+            }
+            for file in turn.files.values()
+            if file.open()
+        ]
+        if files:
+            found.append(
+                {
+                    "sessionId": session.id,
+                    "turnId": turn.turn_id,
+                    "prompt": turn.prompt,
+                    "files": files,
+                }
+            )
+    return found
+
+
+async def _decide(edge: Edge, decision: ReviewDecision, argument: Any) -> dict[str, int]:
+    await edge.review_session()
+    state: HunkState = "undone" if decision == "redo" else "open"
+    chosen = await edge.chooser.chosen(argument, state)
+    count = 0
+    for session, selection in chosen:
+        count += len((await session.review.ledger()).hunks(selection, state))
+    work = carry_out(decision, chosen, edge.editor, edge.review_documents)
+    if decision == "keep":
+        await work
+    else:
+        edge.spawn(work)
+    return {"changes": count}

@@ -1,0 +1,18 @@
+"""``workspace/textDocumentContent``: the text of an ``agent-ls:`` document."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.lsp.edge import Edge
+
+
+async def handle(
+    edge: Edge, params: types.TextDocumentContentParams
+) -> types.TextDocumentContentResult:
+    """Return the text."""
+    text = edge.review_documents.text(params.uri)
+    if text is None:
+        raise AgentLsError(f"{params.uri} is not there any more; run agent-ls.review.diff again.")
+    return types.TextDocumentContentResult(text)

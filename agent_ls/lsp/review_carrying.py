@@ -1,0 +1,47 @@
+"""A decision carried out for the person: done by the sessions, and told where it did not work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_ls.domain.review import ReviewDecision
+from agent_ls.lsp.editor import EditorClient
+from agent_ls.lsp.review_documents import ReviewDocuments, clash_text
+from agent_ls.session.review import FileResult
+from agent_ls.session.review_ledger import Selection
+from agent_ls.session.session import Session
+
+_VERBS = {"keep": "keep", "undo": "undo", "redo": "redo", "restore": "restore"}
+
+
+async def carry_out(
+    decision: ReviewDecision,
+    chosen: Sequence[tuple[Session, Selection]],
+    editor: EditorClient,
+    documents: ReviewDocuments,
+) -> list[FileResult]:
+    """Decide about the changes and tell what could not be done; return what became of all."""
+    results: list[FileResult] = []
+    for session, selection in chosen:
+        results += await session.review.decide(decision, selection)
+    await tell(decision, results, editor, documents)
+    return results
+
+
+async def tell(
+    decision: ReviewDecision,
+    results: Sequence[FileResult],
+    editor: EditorClient,
+    documents: ReviewDocuments,
+) -> None:
+    """Say which files were left as they are and why, with both versions of a conflict."""
+    verb = _VERBS[decision]
+    if not results:
+        editor.say("info", f"There is nothing to {verb} there.")
+    for one in results:
+        if one.status in ("conflict", "refused"):
+            editor.say("warning", f"{one.path}: {verb} was not possible, {one.reason}.")
+    for one in results:
+        if one.clash is not None and (one.clash.now, one.clash.wanted) != (None, None):
+            name = f"{one.path.replace('/', '-')}.conflict.diff"
+            await documents.show(name, clash_text(one.clash, verb))

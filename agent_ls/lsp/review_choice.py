@@ -1,0 +1,99 @@
+"""What the commands of the review take: which of the agent's changes are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.review import HunkState
+from agent_ls.lsp.reviews import Change, Reviews
+from agent_ls.lsp.uris import uri_to_path
+from agent_ls.lsp.wire import Wire
+from agent_ls.session.review_ledger import Selection
+from agent_ls.session.session import Session
+
+
+class ReviewArgument(Wire):
+    """The argument of ``agent-ls.review.*`` when it is an object; the more is said, the fewer."""
+
+    uri: str | None = None
+    """A file; with ``line`` only the changes on that line."""
+    line: int | None = None
+    """0-based."""
+    last_line: int | None = None
+    turn_id: str | None = None
+    hunk_ids: list[str] | None = None
+    session_id: str | None = None
+
+
+class Chooser:
+    """Finds the changes that an argument means."""
+
+    def __init__(self, reviews: Reviews, shown: Any) -> None:
+        """Take the changes, and how a path outside becomes one of the agent's."""
+        self._reviews = reviews
+        self._shown = shown
+
+    async def chosen(self, argument: Any, state: HunkState) -> list[tuple[Session, Selection]]:
+        """Return the changes by session.
+
+        Nothing means the newest turn that has some; words are ``all``, a turn's id, or a file.
+        Errors: ``AgentLsError`` for an argument that is not understood.
+        """
+        if argument is None:
+            return await self._newest(state)
+        if argument == "all":
+            return [(one, Selection()) for one in await self._sessions()]
+        asked = read_argument(argument)
+        if asked.uri is not None and asked.line is not None and asked.hunk_ids is None:
+            last = asked.line if asked.last_line is None else asked.last_line
+            changes = [
+                one
+                for one in await self._reviews.of(asked.uri, state)
+                if one.touches(asked.line, last)
+            ]
+            return by_session(changes)
+        path = None if asked.uri is None else self._path(asked.uri)
+        hunks = None if asked.hunk_ids is None else frozenset(asked.hunk_ids)
+        return [
+            (one, Selection(asked.turn_id, path, hunks))
+            for one in await self._sessions()
+            if asked.session_id in (None, one.id)
+        ]
+
+    async def _sessions(self) -> list[Session]:
+        found: dict[str, Session] = {}
+        async for session, _ in self._reviews.turns():
+            found[session.id] = session
+        return list(found.values())
+
+    async def _newest(self, state: HunkState) -> list[tuple[Session, Selection]]:
+        async for session, turn in self._reviews.turns():
+            if any(file.those(state) for file in turn.files.values()):
+                return [(session, Selection(turn_id=turn.turn_id))]
+        return []
+
+    def _path(self, uri: str) -> str:
+        path = uri_to_path(uri)
+        return (self._shown(path.resolve()) if path else None) or uri
+
+
+def read_argument(argument: Any) -> ReviewArgument:
+    """Return what a command was given. Errors: ``AgentLsError`` when it is not understood."""
+    if isinstance(argument, str):
+        if argument.startswith("trn_"):
+            return ReviewArgument(turn_id=argument)
+        return ReviewArgument(uri=argument)
+    try:
+        return ReviewArgument.model_validate(argument or {})
+    except ValueError as error:
+        raise AgentLsError(f"agent-ls.review: the argument is not understood: {error}") from None
+
+
+def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:
+    """Return the selections that mean exactly these changes."""
+    found: dict[str, tuple[Session, set[str]]] = {}
+    for one in changes:
+        found.setdefault(one.session.id, (one.session, set()))[1].add(one.placed.hunk.id)
+    return [(session, Selection(hunks=frozenset(ids))) for session, ids in found.values()]

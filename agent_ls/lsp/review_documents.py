@@ -1,0 +1,108 @@
+"""Documents that show changes: a turn's diff, and both versions of a conflict.
+
+Owns how a text gets before the person: as an ``agent-ls:`` document where the client asks the
+server for such, else as a file in the person's state folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections import OrderedDict
+from pathlib import Path
+from urllib.parse import quote
+
+import platformdirs
+from lsprotocol import types
+
+from agent_ls.edits.diff import unified
+from agent_ls.edits.review import FileLedger
+from agent_ls.lsp.asking import ClientError
+from agent_ls.lsp.editor import EditorClient
+from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.uris import path_to_uri
+from agent_ls.session.review_plans import Clash
+
+_MOST = 50
+"""Older documents are forgotten."""
+_SHOW_S = 10.0
+_UNSAFE = re.compile(r"[^\w.+-]+")
+
+
+class ReviewDocuments:
+    """The documents of one editor."""
+
+    def __init__(self, server: AgentLanguageServer, editor: EditorClient) -> None:
+        """Take the way to the client."""
+        self._server, self._editor = server, editor
+        self._texts: OrderedDict[str, str] = OrderedDict()
+
+    def text(self, uri: str) -> str | None:
+        """Return what an ``agent-ls:`` document holds."""
+        return self._texts.get(uri)
+
+    async def show(self, name: str, text: str) -> str:
+        """Show a text; return its URI."""
+        profile = self._server.profile
+        if profile.text_document_content and profile.show_document:
+            uri = f"agent-ls:/review/{quote(name)}"
+            is_known = self._texts.pop(uri, None) is not None
+            self._texts[uri] = text
+            while len(self._texts) > _MOST:
+                self._texts.popitem(last=False)
+            if is_known:
+                await self._ask(
+                    types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH,
+                    types.TextDocumentContentRefreshParams(uri=uri),
+                )
+        else:
+            place = platformdirs.user_state_path("agent-ls") / "review" / _UNSAFE.sub("-", name)
+            await asyncio.to_thread(_write, place, text)
+            uri = path_to_uri(place)
+        if profile.show_document:
+            await self.go_to(uri, None)
+        else:
+            self._editor.say("info", f"The changes are shown in {place_of(uri)}")
+        return uri
+
+    async def go_to(self, uri: str, where: types.Range | None) -> bool:
+        """Bring a document before the person; False where the client cannot."""
+        if not self._server.profile.show_document:
+            return False
+        params = types.ShowDocumentParams(uri=uri, take_focus=True, selection=where)
+        return await self._ask(types.WINDOW_SHOW_DOCUMENT, params)
+
+    async def _ask(self, method: str, params: object) -> bool:
+        try:
+            await self._server.ask_client(method, params, timeout_s=_SHOW_S)
+        except ClientError:
+            return False
+        return True
+
+
+def place_of(uri: str) -> str:
+    """Return a URI as a person reads it."""
+    return uri.removeprefix("file://")
+
+
+def file_diff(file: FileLedger, now: str | None) -> str:
+    """Return a file's change during a turn, and what was typed since, as a unified diff."""
+    return unified(file.base, now, file.moved_from or file.path, file.path)
+
+
+def clash_text(clash: Clash, verb: str) -> str:
+    """Return both versions of a conflict as a document: what is there, and what was wanted."""
+    where = f"line {clash.line}" if clash.line else "the whole file"
+    return (
+        f"{clash.path}: {verb} was not possible, {clash.reason} ({where}).\n"
+        "Nothing of the file was changed. Below, - is the file as it is and + is the file as the "
+        f"{verb} alone would have it.\n\n{unified(clash.now, clash.wanted, clash.path)}"
+    )
+
+
+def _write(place: Path, text: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with os.fdopen(os.open(place, flags, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)

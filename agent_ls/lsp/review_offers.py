@@ -1,0 +1,61 @@
+"""The code actions and lenses with which the agent's changes are kept and undone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lsprotocol import types
+
+from agent_ls.lsp.offers import action
+from agent_ls.lsp.reviews import Change
+
+_MOST_LENSES = 60
+"""With more changes in a document only the document as a whole gets lenses."""
+
+
+def review_offers(
+    uri: str, where: types.Range, changes: Sequence[Change]
+) -> Iterator[types.CodeAction]:
+    """Yield what can be done about the changes on these lines: they, their file, their turn."""
+    if not changes:
+        return
+    these = "this change" if len(changes) == 1 else f"these {len(changes)} changes"
+    asked = _meaning(changes)
+    name = uri.rpartition("/")[2]
+    turn = {"turnId": changes[-1].turn.turn_id}
+    yield action(f"Agent: keep {these}", "agent-ls.review.keep", asked)
+    yield action(f"Agent: undo {these}", "agent-ls.review.undo", asked)
+    yield action(f"Agent: keep all changes in {name}", "agent-ls.review.keep", {"uri": uri})
+    yield action(f"Agent: undo all changes in {name}", "agent-ls.review.undo", {"uri": uri})
+    yield action("Agent: keep all changes of the turn", "agent-ls.review.keep", turn)
+    yield action("Agent: undo all changes of the turn", "agent-ls.review.undo", turn)
+    yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
+
+
+def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLens]:
+    """Yield a pair of lenses for each change, or for all of them when they are many."""
+    if len(changes) > _MOST_LENSES:
+        many = f"{len(changes)} changes of the agent's"
+        yield _lens(0, f"Keep {many}", "agent-ls.review.keep", {"uri": uri})
+        yield _lens(0, f"Undo {many}", "agent-ls.review.undo", {"uri": uri})
+        return
+    for one in changes:
+        hunk = one.placed.hunk
+        size = f"+{len(hunk.new)} -{len(hunk.old)}" if hunk.kind == "text" else hunk.kind
+        asked = _meaning([one])
+        yield _lens(one.first_line, f"Keep {size}", "agent-ls.review.keep", asked)
+        yield _lens(one.first_line, "Undo", "agent-ls.review.undo", asked)
+
+
+def _meaning(changes: Sequence[Change]) -> dict[str, Any]:
+    """Return the argument that means exactly these changes; of one session, the newest."""
+    session = changes[-1].session
+    ids = [one.placed.hunk.id for one in changes if one.session is session]
+    return {"sessionId": session.id, "hunkIds": ids}
+
+
+def _lens(line: int, title: str, command: str, argument: dict[str, Any]) -> types.CodeLens:
+    place = types.Position(line, 0)
+    shown = types.Command(title, command, arguments=[argument])
+    return types.CodeLens(types.Range(place, place), shown)

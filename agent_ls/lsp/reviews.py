@@ -1,0 +1,169 @@
+"""Where the agent's open changes stand in documents, of all sessions of one editor.
+
+Owns placing them in today's text and telling when it has to be asked anew; deciding about them is
+the session's (``session/review.py``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+
+from agent_ls.domain import events as e
+from agent_ls.domain.errors import AgentLsError, WorkspaceError
+from agent_ls.domain.review import HunkState
+from agent_ls.edits.review import FileLedger, Placed, placed
+from agent_ls.lsp.documents import DocumentStore
+from agent_ls.lsp.editor_workspace import EditorWorkspace
+from agent_ls.lsp.uris import uri_to_path
+from agent_ls.session.review_ledger import TurnLedger
+from agent_ls.session.session import Session
+
+_log = logging.getLogger(__name__)
+
+_INLINE_CHARACTERS = 200_000
+"""In larger documents changes are placed by a thread."""
+_SETTLE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of the agent's, and where it is now."""
+
+    session: Session
+    turn: TurnLedger
+    file: FileLedger
+    placed: Placed
+
+    @property
+    def first_line(self) -> int:
+        """Return the 0-based line it is shown at; where lines are gone, the one behind them."""
+        return self.placed.first
+
+    @property
+    def last_line(self) -> int:
+        """Return its last line."""
+        return max(self.placed.first, self.placed.past - 1)
+
+    def touches(self, first_line: int, last_line: int) -> bool:
+        """Say whether it has a line in common with these."""
+        return self.first_line <= last_line and first_line <= self.last_line
+
+
+class Reviews:
+    """The open changes of one editor's sessions; a Reader of each."""
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        workspace: EditorWorkspace,
+        sessions: Callable[[], Iterable[Session]],
+        changed: Callable[[], None],
+    ) -> None:
+        """Take the documents, the open sessions, and whom to tell that changes came or went."""
+        self._documents, self._workspace = documents, workspace
+        self._sessions, self._changed = sessions, changed
+        self._kept: dict[tuple[str, HunkState], tuple[object, list[Change]]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Tell soon that the changes are others."""
+        if self._timer is None and isinstance(
+            stored.event, e.EditApplied | e.ChildEnded | e.ReviewDecided | e.ReviewApplied
+        ):
+            self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._tell)
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+    def _tell(self) -> None:
+        self._timer = None
+        self._changed()
+
+    async def of(self, uri: str, state: HunkState = "open") -> list[Change]:
+        """Return the changes in an open document that stand so, in the order of their lines.
+
+        Shape: of an older turn's, those that a newer one changed again are left out.
+        """
+        document = self._documents.get(uri)
+        path = None if document is None else uri_to_path(document.uri)
+        shown = None if path is None else self._workspace.shown(path.resolve())
+        if document is None or shown is None:
+            return []
+        sessions = list(self._sessions())
+        now = (document.revision, [(one.id, one.review.version) for one in sessions])
+        kept = self._kept.get((document.uri, state))
+        if kept is not None and kept[0] == now:
+            return kept[1]
+        found: list[Change] = []
+        async for session, turn in self.turns(sessions):
+            file = turn.files.get(shown)
+            if file is not None and file.those(state):
+                places = await self._placed(file, document.text)
+                changes = [
+                    Change(session, turn, file, one) for one in places if one.hunk.state == state
+                ]
+                found += [one for one in changes if not _is_covered(one, found)]
+        found.sort(key=lambda one: (one.first_line, one.last_line))
+        self._kept = {
+            key: value for key, value in self._kept.items() if self._documents.get(key[0])
+        }
+        self._kept[document.uri, state] = now, found
+        return found
+
+    async def at(self, uri: str, first_line: int, last_line: int) -> list[Change]:
+        """Return the open changes on these lines."""
+        changes = await self.of(uri)
+        document = self._documents.get(uri)
+        last = document.text.count("\n") if document else 0
+        return [one for one in changes if _on_lines(one, first_line, last_line, last)]
+
+    async def turns(
+        self, sessions: Iterable[Session] | None = None
+    ) -> AsyncIterator[tuple[Session, TurnLedger]]:
+        """Yield the turns, newest first; a session that cannot be read is logged."""
+        for session in reversed(list(self._sessions() if sessions is None else sessions)):
+            try:
+                ledger = await session.review.ledger()
+            except AgentLsError as error:
+                _log.warning("no review of %s: %s", session.id, error)
+                continue
+            for turn in reversed(list(ledger.turns.values())):
+                yield session, turn
+
+    async def text(self, path: str) -> str | None:
+        """Return a file's text as the person sees it; None when there is none."""
+        try:
+            return (await self._workspace.read(path)).text
+        except WorkspaceError:
+            return None
+
+    async def places(self, file: FileLedger) -> list[Placed]:
+        """Return where a file's changes stand now; those of a deleted file at its beginning."""
+        text = await self.text(file.path)
+        found = await self._placed(file, text or "")
+        there = {one.hunk.id for one in found}
+        whole = (one for one in file.hunks if one.kind != "text" and one.id not in there)
+        return [*(Placed(one, 0, 0, False) for one in whole), *found]
+
+    async def _placed(self, file: FileLedger, text: str) -> list[Placed]:
+        if len(text) <= _INLINE_CHARACTERS:
+            return placed(file, text)
+        return await asyncio.to_thread(placed, file, text)
+
+
+def _on_lines(change: Change, first_line: int, last_line: int, last: int) -> bool:
+    """Say whether a change is on these lines; one behind the last line is on the last."""
+    return change.touches(first_line, last_line) or (
+        change.first_line >= last and last_line >= last
+    )
+
+
+def _is_covered(change: Change, newer: Iterable[Change]) -> bool:
+    """Say whether a newer turn's change is at the same place, which has to be decided first."""
+    return change.placed.is_changed and any(
+        one.turn is not change.turn and one.touches(change.first_line, change.last_line)
+        for one in newer
+    )
