@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
@@ -19,6 +20,8 @@ from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
@@ -94,14 +97,14 @@ async def _apply_all(
     """Apply the edits in order; None when all are, else where it stopped and why."""
     done: list[str] = []
     for edit in edits:
-        outcome = await _settled(_apply(planned.call.id, edit, turn))
+        outcome = await settled(_apply(planned.call.id, edit, turn))
         if outcome.status != "applied":
             return done, edit, outcome
         done.append(edit.path)
     return None
 
 
-async def _settled(work: Coroutine[None, None, EditOutcome]) -> EditOutcome:
+async def settled(work: Coroutine[Any, Any, T]) -> T:
     """Await work that must not stop half-way: a cancellation waits until it is settled."""
     task = asyncio.ensure_future(work)
     try:
