@@ -290,7 +290,7 @@ def _stepped(ledger: FileLedger, after: str, at: str, *, is_agent: bool) -> File
         )
         is_settled = not is_agent and all(one.state != "open" for one in group.hunks)
         if hunk.old != hunk.new and not is_settled:
-            hunks.append(hunk)
+            hunks.append(_trimmed(hunk))
     whole = [one for one in ledger.hunks if one.kind != "text"]
     ordered = sorted(hunks, key=lambda one: (one.first, one.past))
     return replace(ledger, text=after, hunks=(*whole, *ordered))
@@ -327,6 +327,22 @@ def _grouped(
         taken = {one for group in groups for one in group.changes}
         groups += [_Group((one,), ()) for one in changes if one not in taken]
     return groups, apart
+
+
+def _trimmed(hunk: Hunk) -> Hunk:
+    """Return a hunk without lines at its ends that are as they were."""
+    start, most = 0, min(len(hunk.old), len(hunk.new))
+    while start < most and hunk.old[start] == hunk.new[start]:
+        start += 1
+    end = 0
+    while end < most - start and hunk.old[-1 - end] == hunk.new[-1 - end]:
+        end += 1
+    return replace(
+        hunk,
+        first=hunk.first + start,
+        old=hunk.old[start : len(hunk.old) - end],
+        new=hunk.new[start : len(hunk.new) - end],
+    )
 
 
 def _old(group: _Group, lines: Lines) -> Lines:

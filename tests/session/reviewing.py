@@ -15,7 +15,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.edit_order import EditOrder
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports import Root, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.review import FileResult, Review
 from agent_ls.session.review_ledger import Selection
@@ -32,16 +32,18 @@ class Reviewed:
     clock: SystemClock = field(default_factory=SystemClock)
     review: Review = field(init=False)
     recorder: Recorder = field(init=False)
-    workspace: DiskWorkspace = field(init=False)
+    workspace: Workspace = None  # pyright: ignore[reportAssignmentType] - the disk, if not given
+    session_id: str = "ses_1"
     turns: int = 0
     calls: int = 0
 
     def __post_init__(self) -> None:
-        self.workspace = DiskWorkspace([Root("project", self.folder.resolve(), False)])
+        if self.workspace is None:  # pyright: ignore[reportUnnecessaryComparison]
+            self.workspace = DiskWorkspace([Root("project", self.folder.resolve(), False)])
         self._begin([])
 
     def _begin(self, journal: list[e.StoredEvent]) -> None:
-        self.recorder = Recorder("ses_1", self.store, self.clock, journal)
+        self.recorder = Recorder(self.session_id, self.store, self.clock, journal)
         self.review = Review(
             self.recorder,
             workspace=self.workspace,
@@ -53,7 +55,7 @@ class Reviewed:
     async def restart(self) -> None:
         """Forget everything but the store."""
         await self.store.append([], durable=True)
-        self._begin(await self.store.load("ses_1"))
+        self._begin(await self.store.load(self.session_id))
 
     async def turn(self) -> str:
         """Begin a turn; the one before is over."""
@@ -68,7 +70,7 @@ class Reviewed:
         if state.turn is None:
             roots = (self.folder.as_uri(),)
             await self.recorder.emit(
-                e.SessionCreated(session_id="ses_1", roots=roots, mode=Mode.AUTO, model="m")
+                e.SessionCreated(session_id=self.session_id, roots=roots, mode=Mode.AUTO, model="m")
             )
         elif state.is_running:
             await self.recorder.emit(
