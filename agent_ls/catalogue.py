@@ -69,6 +69,7 @@ from agent_ls.policies.recoveries.transport import Transport
 from agent_ls.policies.recoveries.truncated_call import TruncatedCall
 from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.model_host import ModelHost, ModelHostOptions
+from agent_ls.tools.apply_patch import ApplyPatch
 from agent_ls.tools.ask_user import AskUser
 from agent_ls.tools.delegate import Delegate
 from agent_ls.tools.delete_file import DeleteFile
@@ -199,6 +200,7 @@ TOOLS: tuple[type[Any], ...] = (
     References,
     RepositoryMap,
     EditFile,
+    ApplyPatch,
     ReplaceSymbol,
     InsertSymbol,
     WriteFile,

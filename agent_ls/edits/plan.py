@@ -44,7 +44,16 @@ def plan_patch(
     if isinstance(parsed, Refused):
         return parsed
     plans: list[FilePlan] = []
-    for one in _gathered(parsed):
+    gathered = _gathered(parsed)
+    named = [path for one in gathered for path in (one.path, one.new_path) if path is not None]
+    twice = [path for path in dict.fromkeys(named) if named.count(path) > 1]
+    if twice:
+        return Refused(
+            f"{twice[0]}: the patch names the file twice, for things that exclude each other. "
+            "Join them into one, or give two patches. Nothing was changed.",
+            "overlap",
+        )
+    for one in gathered:
         plan = _planned(one, texts)
         if isinstance(plan, Refused):
             return replace(plan, reason=f"{one.path}: {plan.reason} Nothing was changed.")

@@ -121,6 +121,11 @@ def _names(lines: Sequence[str], at: int, drafts: list[_Draft]) -> int:
             draft.renamed = (moved[0], moved[1])
         if at + 1 >= len(lines) or not lines[at].startswith("--- "):
             return at
+        match = _NAME.match(lines[at])
+        named = _bare(match.group(1).strip().strip('"'), "a/") if match else ""
+        if draft.old not in (None, named) and named != "/dev/null":
+            # A rename alone has no such lines: they begin the next file.
+            return at
     for number in (at, at + 1):
         match = _NAME.match(lines[number])
         name = match.group(1).strip().strip('"') if match else ""

@@ -18,6 +18,7 @@ def grant_of(tool_name: str, arguments: BaseModel) -> str | None:
     """Return the rule that covers this call and those like it.
 
     Shape: ``edit`` for every tool that changes text, the tool's name for deleting and moving,
+    which a patch may do too,
     ``run_command:<exact command>`` for a command, ``run_command[<folder>]:…`` when it names one.
     None: each such call needs its own yes.
     """
@@ -25,9 +26,20 @@ def grant_of(tool_name: str, arguments: BaseModel) -> str | None:
         return "edit"
     if tool_name in _OWN_GRANT:
         return tool_name
+    if tool_name == "apply_patch":
+        return _grant_of_patch(arguments)
     if tool_name == "run_command":
         return _grant_of_command(arguments)
     return None
+
+
+def _grant_of_patch(arguments: BaseModel) -> str | None:
+    """Return the rule of the most that the patch does: deleting, moving, or changing text."""
+    kinds: frozenset[str] = getattr(arguments, "kinds", frozenset())
+    if not kinds:
+        return None
+    strongest = next((kind for kind in ("delete", "move") if kind in kinds), None)
+    return "edit" if strongest is None else f"{strongest}_file"
 
 
 def _grant_of_command(arguments: BaseModel) -> str | None:

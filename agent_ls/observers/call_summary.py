@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from agent_ls.edits.plan import parse_patch
+from agent_ls.edits.requests import Refused
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import visible_line
 
@@ -54,6 +56,11 @@ def _edit(arguments: _Arguments) -> str:
     return f"{arguments['path']} ({old}→{new} lines)"
 
 
+def _patch(arguments: _Arguments) -> str:
+    parsed = parse_patch(arguments["patch"])
+    return "" if isinstance(parsed, Refused) else ", ".join(one.path for one in parsed)
+
+
 def _search(arguments: _Arguments) -> str:
     return f'"{arguments["pattern"]}" in {arguments.get("path", ".")}'
 
@@ -76,6 +83,7 @@ def _lines(text: str) -> int:
 _SUMMARIES: Mapping[str, Callable[[_Arguments], str]] = {
     "write_file": lambda given: f"{given['path']} ({_lines(given['content'])} lines)",
     "edit_file": _edit,
+    "apply_patch": _patch,
     "replace_symbol": lambda given: f"{given['symbol']} in {given['path']}",
     "insert_symbol": lambda given: f"{given['position']} {given['anchor']} in {given['path']}",
     "repository_map": lambda given: ", ".join(given.get("paths", ())) or "all files",

@@ -22,7 +22,7 @@ _LOOK = (
     *("outline", "find_symbol", "references", "repository_map"),
 )
 _CHANGE = (
-    *("edit_file", "replace_symbol", "insert_symbol"),
+    *("edit_file", "apply_patch", "replace_symbol", "insert_symbol"),
     *("write_file", "delete_file", "move_file"),
 )
 _RUN = ("run_command", "update_plan")

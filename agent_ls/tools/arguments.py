@@ -54,7 +54,7 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, dict) else value
 
 
-def _tidied(path: str) -> str:
+def tidied(path: str) -> str:
     """Return the path without empty and dot components, so that a file has one name."""
     if path.startswith("/") or "\\" in path:
         return path
@@ -65,5 +65,5 @@ def _tidied(path: str) -> str:
     return "/".join(parts) + ("/" if path.endswith(("/", "/.")) else "")
 
 
-FilePath = Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(_tidied)]
+FilePath = Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(tidied)]
 """A path as the model writes it."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
-from agent_ls.domain.edits import FileEdit, apply_replacements
+from agent_ls.domain.edits import FileEdit, Replacement, apply_replacements
 from agent_ls.edits.diff import unified
 from agent_ls.tools.showing import preview
 
@@ -26,3 +28,17 @@ def preview_of(
         case "move":
             diff = f"rename {edit.path}\n    to {edit.new_path}\n"
     return preview(title, diff, kind, path=edit.path, line=line, grant=grant)
+
+
+def places_of(after: str, replacements: Sequence[Replacement]) -> str:
+    """Return where the new text stands now, in lines."""
+    shift = 0
+    lines: list[str] = []
+    for one in replacements:
+        start = one.start + shift
+        first = after.count("\n", 0, start) + 1
+        last = first + one.text.rstrip("\n").count("\n")
+        lines.append(str(first) if first == last else f"{first}-{last}")
+        shift += len(one.text) - (one.end - one.start)
+    word = "line" if len(lines) == 1 and "-" not in lines[0] else "lines"
+    return f"{word} {', '.join(lines)}"

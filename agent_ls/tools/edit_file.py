@@ -18,7 +18,7 @@ from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import preview_of
+from agent_ls.tools.changing import places_of, preview_of
 
 
 class Edit(Arguments):
@@ -73,7 +73,7 @@ class EditFile:
         file, change = await self._plan(arguments)
         after = apply_replacements(file.text, change.replacements)
         return ToolOutput(
-            f"Edited {arguments.path}: {_places(after, change)}.",
+            f"Edited {arguments.path}: {places_of(after, change.replacements)}.",
             data={"path": arguments.path},
             edits=(change,),
         )
@@ -88,17 +88,3 @@ class EditFile:
         if isinstance(placed, Refused):
             raise ToolError(f"{arguments.path} was not changed. {placed.reason}")
         return file, ChangeText(path=arguments.path, base_version=file.version, replacements=placed)
-
-
-def _places(after: str, change: ChangeText) -> str:
-    """Return where the new text stands now, in lines."""
-    shift = 0
-    lines: list[str] = []
-    for one in change.replacements:
-        start = one.start + shift
-        first = after.count("\n", 0, start) + 1
-        last = first + one.text.rstrip("\n").count("\n")
-        lines.append(str(first) if first == last else f"{first}-{last}")
-        shift += len(one.text) - (one.end - one.start)
-    word = "line" if len(lines) == 1 and "-" not in lines[0] else "lines"
-    return f"{word} {', '.join(lines)}"

@@ -1,0 +1,190 @@
+"""apply_patch: change several files by one patch, all of it or nothing.
+
+Owns what a patch means for the workspace; how it is read and placed is the edit engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.edits import (
+    ChangeText,
+    CreateFile,
+    DeleteFile,
+    FileEdit,
+    MoveFile,
+    TextFile,
+    apply_replacements,
+)
+from agent_ls.domain.errors import ToolError
+from agent_ls.edits.diff import unified
+from agent_ls.edits.lines import BOM
+from agent_ls.edits.patches import FilePatch
+from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
+from agent_ls.edits.requests import Refused
+from agent_ls.loop.grants import grant_of
+from agent_ls.loop.ports import Workspace
+from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.tools.arguments import Arguments, tidied
+from agent_ls.tools.changing import places_of
+from agent_ls.tools.showing import preview
+
+_MAX_TITLED = 3
+
+
+class ApplyPatchArguments(Arguments):
+    """A patch in either format."""
+
+    other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "patch": ("input", "diff", "patch_text")
+    }
+
+    patch: Annotated[str, Field(min_length=1)]
+
+    @property
+    def files(self) -> tuple[FilePatch, ...] | Refused:
+        """Return what the patch says, with paths as the workspace names them."""
+        parsed = parse_patch(self.patch)
+        if isinstance(parsed, Refused):
+            return parsed
+        return tuple(
+            replace(one, path=tidied(one.path), new_path=one.new_path and tidied(one.new_path))
+            for one in parsed
+        )
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Return what the patch does with files; empty when it cannot be read."""
+        files = self.files
+        return frozenset() if isinstance(files, Refused) else frozenset(one.kind for one in files)
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyPatch:
+    """Changes files as a patch says."""
+
+    name: ClassVar[str] = "apply_patch"
+    description: ClassVar[str] = (
+        "Change several files at once, all or nothing: a unified diff, or "
+        "`*** Begin Patch` with Add, Update, Delete File and Move to. Context must match."
+    )
+    effect: ClassVar[Effect] = Effect.WRITE
+    kind: ClassVar[ToolKind] = ToolKind.EDIT
+    Arguments: ClassVar[type[Arguments]] = ApplyPatchArguments
+
+    workspace: Workspace
+
+    def paths(self, arguments: ApplyPatchArguments) -> tuple[str, ...]:
+        """Return every file that the patch names; none when it cannot be read."""
+        files = arguments.files
+        if isinstance(files, Refused):
+            return ()
+        return tuple(dict.fromkeys(path for one in files for path in _paths(one)))
+
+    async def preview(self, arguments: ApplyPatchArguments) -> Preview:
+        """Return the diff of all files."""
+        plans, texts = await self._plan(arguments)
+        names = ", ".join(plan.path for plan in plans[:_MAX_TITLED])
+        more = f" and {len(plans) - _MAX_TITLED} more" if len(plans) > _MAX_TITLED else ""
+        first, before = plans[0], texts[plans[0].path]
+        line = 0
+        if first.replacements and before is not None:
+            line = before.text.count("\n", 0, first.replacements[0].start)
+        return preview(
+            f"Patch {names}{more}",
+            "".join(_diff(plan, texts[plan.path]) for plan in plans),
+            self.kind,
+            path=first.path,
+            line=line,
+            grant=grant_of(self.name, arguments),
+        )
+
+    async def run(self, arguments: ApplyPatchArguments, context: ToolContext) -> ToolOutput:
+        """Plan the changes of all files; ACT applies them."""
+        plans, texts = await self._plan(arguments)
+        edits: list[FileEdit] = []
+        for plan in plans:
+            edits += _edits(plan, texts[plan.path], await self._mark(plan))
+        told = "; ".join(_told(plan, texts[plan.path]) for plan in plans)
+        return ToolOutput(
+            f"Patched: {told}.", data={"paths": list(self.paths(arguments))}, edits=tuple(edits)
+        )
+
+    async def _mark(self, plan: FilePlan) -> str:
+        """Return the byte order mark that a file which is written anew has to keep."""
+        if plan.kind != "move" or not plan.replacements:
+            return ""
+        content = await self.workspace.snapshot(plan.path)
+        return BOM if (content or b"").startswith(BOM.encode()) else ""
+
+    async def _plan(
+        self, arguments: ApplyPatchArguments
+    ) -> tuple[tuple[FilePlan, ...], dict[str, TextFile | None]]:
+        files = arguments.files
+        if isinstance(files, Refused):
+            raise ToolError(f"Nothing was changed. {files.reason}")
+        found: dict[str, TextFile | None] = {}
+        for path in self.paths(arguments):
+            is_there = await self.workspace.exists(path)
+            found[path] = await self.workspace.read(path) if is_there else None
+        texts = {path: None if file is None else file.text for path, file in found.items()}
+        plans = plan_patch(files, texts)
+        if isinstance(plans, Refused):
+            raise ToolError(plans.reason)
+        return plans, found
+
+
+def _paths(patch: FilePatch) -> tuple[str, ...]:
+    return (patch.path,) if patch.new_path is None else (patch.path, patch.new_path)
+
+
+def _after(plan: FilePlan, before: TextFile | None) -> str | None:
+    """Return the text that the file has afterwards, wherever it is then."""
+    if before is None:
+        return plan.text
+    return None if plan.kind == "delete" else apply_replacements(before.text, plan.replacements)
+
+
+def _edits(plan: FilePlan, before: TextFile | None, mark: str) -> list[FileEdit]:
+    """Return what has to be done to one file."""
+    if before is None:
+        return [CreateFile(path=plan.path, text=plan.text)]
+    version = before.version
+    if plan.kind == "delete":
+        return [DeleteFile(path=plan.path, base_version=version)]
+    if plan.kind == "move" and plan.new_path is not None:
+        if not plan.replacements:
+            return [MoveFile(path=plan.path, base_version=version, new_path=plan.new_path)]
+        # The new file first: whatever stops this in between loses no text.
+        after = apply_replacements(before.text, plan.replacements)
+        return [
+            CreateFile(path=plan.new_path, text=mark + after.removeprefix(BOM)),
+            DeleteFile(path=plan.path, base_version=version),
+        ]
+    return [ChangeText(path=plan.path, base_version=version, replacements=plan.replacements)]
+
+
+def _diff(plan: FilePlan, before: TextFile | None) -> str:
+    old = None if before is None else before.text
+    shown = unified(old, _after(plan, before), plan.path, plan.new_path)
+    moved = f"rename {plan.path}\n    to {plan.new_path}\n" if plan.kind == "move" else ""
+    return moved + (shown if plan.replacements or plan.kind != "move" else "")
+
+
+def _told(plan: FilePlan, before: TextFile | None) -> str:
+    """Return what becomes of one file, for the model."""
+    if before is None:
+        return f"created {plan.path}"
+    if plan.kind == "delete":
+        return f"deleted {plan.path}"
+    after = apply_replacements(before.text, plan.replacements)
+    where = places_of(after, plan.replacements) if plan.replacements else ""
+    if plan.kind == "move":
+        return f"moved {plan.path} to {plan.new_path}" + (f" ({where})" if where else "")
+    return f"changed {plan.path} ({where})"
