@@ -1,0 +1,116 @@
+"""How long the edit engine takes for one edit, on small, large and repetitive files.
+
+    python -m benchmarks.edit_speed [--repetitions 9] [--json]
+
+Everything runs in this process; of some repetitions the fastest counts, so that other work on the
+machine shows as little as can be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from agent_ls.edits.requests import Wish
+from agent_ls.edits.search_replace import place
+from agent_ls.edits.unified import place_unified
+from benchmarks.figures import Figure, finish
+
+_SMALL, _LARGE = 200, 20_000
+_EXACT_SMALL_MS, _EXACT_LARGE_MS, _OTHER_MS = 0.5, 15.0, 100.0
+
+
+@dataclass(frozen=True)
+class _Case:
+    name: str
+    run: Callable[[], object]
+    goal_ms: float
+
+
+def _lines(count: int) -> list[str]:
+    """Return lines as code has them: functions, repeated bodies, a few blank ones."""
+    lines: list[str] = []
+    while len(lines) < count:
+        number = len(lines)
+        lines += [
+            f"def function_{number}(first, second):",
+            f"    value = first + second * {number}",
+            "    if value is None:",
+            "        return None",
+            "    return value",
+            "",
+        ]
+    return lines[:count]
+
+
+def _window(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Return old and new lines of a function in the middle."""
+    at = len(lines) // 2 // 6 * 6
+    old = lines[at : at + 5]
+    return old, [*old[:1], old[1] + " + 1", *old[2:]]
+
+
+def _wish(old: list[str], new: list[str]) -> Wish:
+    return Wish("\n".join(old), "\n".join(new))
+
+
+def _cases() -> Iterator[_Case]:
+    small, large = _lines(_SMALL), _lines(_LARGE)
+    text, small_text = "\n".join(large) + "\n", "\n".join(small) + "\n"
+    crlf = text.replace("\n", "\r\n")
+    exact, small_exact = _wish(*_window(large)), _wish(*_window(small))
+    old, new = _window(large)
+    bare = _wish([line.strip() for line in old], [line.strip() for line in new])
+    curly = Wish(exact.old.replace("is", "“is”"), exact.new)
+    stale = _wish([*old[:2], "    if value is not None:", *old[3:]], new)
+    gone = _wish([f"{line}_gone" for line in old], ["x"])
+    same = "    value = value + 1\n" * _LARGE
+    diff = "@@ -1,5 +1,5 @@\n" + "".join(
+        f"{sign}{line}\n"
+        for sign, line in [(" ", old[0]), ("-", old[1]), ("+", new[1]), (" ", old[2])]
+    )
+    yield _Case("exact, 200 lines", lambda: place(small_text, [small_exact]), _EXACT_SMALL_MS)
+    yield _Case("exact, 20,000 lines", lambda: place(text, [exact]), _EXACT_LARGE_MS)
+    yield _Case("exact, 20,000 lines, CRLF", lambda: place(crlf, [exact]), _EXACT_LARGE_MS)
+    yield _Case("diff, 20,000 lines", lambda: place_unified(text, diff), _OTHER_MS)
+    yield _Case("no indentation", lambda: place(text, [bare]), _OTHER_MS)
+    yield _Case("context changed", lambda: place(text, [stale]), _OTHER_MS)
+    yield _Case("not there, candidates", lambda: place(text, [gone]), _OTHER_MS)
+    yield _Case("other characters, not there", lambda: place(text, [curly]), _OTHER_MS)
+    short = Wish("value = value", "x")
+    yield _Case("one line 20,000 times", lambda: place(same, [short]), _OTHER_MS)
+    many = _wish(["value = value + 1"] * 200, ["x"])
+    yield _Case("200 of one line 20,000 times", lambda: place(same, [many]), _OTHER_MS)
+    other = _wish(["    value = value + 1"] * 199 + ["    value = value - 1"], ["x"])
+    yield _Case("nearly 200 such lines", lambda: place(same, [other]), _OTHER_MS)
+    wide = "    größe = “größe” + 1\n    }\n" * (_LARGE // 2)
+    blurred = Wish('größe = "größe" - 1\n}\nreturn größe', "x")
+    yield _Case("20,000 lines beyond ASCII", lambda: place(wide, [blurred]), _OTHER_MS)
+
+
+def measure(repetitions: int) -> list[Figure]:
+    """Return the fastest of some repetitions of each edit."""
+    found: list[Figure] = []
+    for case in _cases():
+        best = float("inf")
+        for _ in range(repetitions):
+            began = time.perf_counter()
+            case.run()
+            best = min(best, (time.perf_counter() - began) * 1e3)
+        found.append(Figure(case.name, best, "ms", case.goal_ms))
+    return found
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=9)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    return finish("edit_speed", measure(given.repetitions), as_json=given.json)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
