@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import time
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,13 @@ from pathlib import Path
 
 from agent_ls.codeintel.tag_file import TagFile, sweep
 from agent_ls.codeintel.tags import MAX_TAGGED_BYTES, NOTHING, Tags, tags_of
-from agent_ls.safety.name_patterns import NOT_SECRET, SECRET
 from agent_ls.syntax.definitions import made_by
 from agent_ls.syntax.languages import Language, language_of
 
 _SETTLED_NS = 2_000_000_000
 """A file that changed more recently than this could change again without showing it."""
+_MAY_BE_SECRET = re.compile(r"(?:^|/)(?:\.|id_|kubeconfig)|secret|\.tfstate\.|\.keychain")
+"""What the name of every file of code has that could hold secrets, and of few others."""
 _DATA = frozenset({"json", "jsonc"})
 """Languages whose keys are no definitions that anybody looks for by name."""
 
@@ -110,7 +112,7 @@ class Index:
             counts = language is not None and language.outline and language.id not in _DATA
             self._languages[key] = language if counts else None
         found = self._languages[key]
-        if found and SECRET.search(name.lower()) and not NOT_SECRET.search(name.lower()):
+        if found and _MAY_BE_SECRET.search(name.lower()) and _is_secret(name.lower()):
             found = None
         self._by_name[name] = found
         return found
@@ -160,6 +162,13 @@ class Index:
         if is_settled:
             place.fresh[name] = place.kept[name]
         return tags
+
+
+def _is_secret(name: str) -> bool:
+    # Loading the patterns takes longer than most files take to parse.
+    from agent_ls.safety.name_patterns import NOT_SECRET, SECRET
+
+    return bool(SECRET.search(name)) and not NOT_SECRET.search(name)
 
 
 def _unsaved(place: _Place, name: str, text: str, language: Language) -> Tags:

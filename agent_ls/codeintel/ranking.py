@@ -19,11 +19,11 @@ from agent_ls.codeintel.tags import Tag, Tags
 _MAX_DEFINERS = 12
 """A name that more files define says nothing about where it leads."""
 _MIN_NAME_CHARS = 3
-_ROUNDS = 10
+_ROUNDS = 8
 _DAMPING = 0.85
 _NEAR_SHARE = 0.8
 """How much of a visitor's jumps lead to the files that the question is about."""
-_MAX_OUT = 48
+_MAX_OUT = 24
 """Links of a file that count; the others are the weakest."""
 _UNLINKED = frozenset({"field", "member", "key", "variable", "constant"})
 _LONG_NAME_CHARS = 8
@@ -67,9 +67,14 @@ class _File:
     """What one file says of others."""
 
     tags: Tags
-    links: list[tuple[str, _Target, float]]
+    links: list[tuple[str, float]]
+    """The names it uses and to what share."""
     out: list[tuple[int, float]]
     """To which files its rank flows, in shares of one."""
+
+
+_Exports = list[tuple[str, Sort, float]]
+"""The names that a file defines for others, and how much a call of them weighs."""
 
 
 class Graph:
@@ -79,19 +84,24 @@ class Graph:
         """Read the tags; those that are the same objects as in ``before`` are not read again."""
         self._paths = sorted(tags)
         self._tags = tags
-        self._targets = _targets([tags[path] for path in self._paths])
+        made: dict[int, tuple[Tags, _Exports]] = {} if before is None else before._exports
+        # The tags are kept with what was made of them, so that no other object gets their id.
+        self._exports: dict[int, tuple[Tags, _Exports]] = {
+            id(one): made.get(id(one)) or (one, _exports(one)) for one in tags.values()
+        }
+        self._targets = _targets([self._exports[id(tags[path])][1] for path in self._paths])
         is_alike = before is not None and before._paths == self._paths
         old = before._files if before is not None and is_alike else []
         changed = _changed(before._targets, self._targets) if before and is_alike else set[str]()
         self._files: list[_File] = []
         for at, path in enumerate(self._paths):
-            known = old[at] if old else None
-            if known is None or known.tags is not tags[path] or _uses_any(known.tags, changed):
-                known = self._read(at, tags[path])
-            self._files.append(known)
+            file = old[at] if old else None
+            if file is None or file.tags is not tags[path] or _uses_any(file.tags, changed):
+                file = self._read(at, tags[path])
+            self._files.append(file)
 
     def _read(self, at: int, tags: Tags) -> _File:
-        links: list[tuple[str, _Target, float]] = []
+        links: list[tuple[str, float]] = []
         shares: defaultdict[int, float] = defaultdict(float)
         for use, count in zip(tags.uses.split(" "), tags.counts, strict=False):
             name = use.strip(".(")
@@ -101,26 +111,33 @@ class Graph:
             form = (_MEMBER if use[0] == "." else 0) + (use[-1] == "(")
             weight = target.weight * _USE_WEIGHT[target.sort][form] * _ROOTS[count]
             if weight:
-                links.append((name, target, weight))
+                links.append((name, weight))
                 for holder in target.holders:
                     if holder != at:
                         shares[holder] += weight
         strongest = heapq.nlargest(_MAX_OUT, shares.items(), key=lambda one: (one[1], -one[0]))
-        total = sum(share for _, share in strongest)
-        return _File(tags, links, [(to, share / total) for to, share in strongest])
+        flow = sum(share for _, share in strongest)
+        total = sum(weight for _, weight in links)
+        return _File(
+            tags,
+            [(name, weight / total) for name, weight in links],
+            [(to, share / flow) for to, share in strongest],
+        )
 
     def ranked(self, near: Sequence[str], most: int) -> list[Ranked]:
         """Return the definitions that matter most seen from these files, the best first."""
         ranks = self._file_ranks(near)
-        scores: defaultdict[tuple[int, str], float] = defaultdict(float)
-        for at, file in enumerate(self._files):
-            total = sum(weight * len(target.holders) for _, target, weight in file.links)
-            for name, target, weight in file.links:
-                for holder in target.holders:
-                    if holder != at:
-                        scores[holder, name] += ranks[at] * weight / total
-        best = heapq.nlargest(most, scores.items(), key=lambda one: (one[1], -one[0][0], one[0][1]))
-        found = [one for (at, name), score in best for one in self._named(at, name, score)]
+        scores: defaultdict[str, float] = defaultdict(float)
+        for rank, file in zip(ranks, self._files, strict=True):
+            for name, share in file.links:
+                scores[name] += rank * share
+        best = heapq.nlargest(most, scores.items(), key=lambda one: (one[1], one[0]))
+        found = [
+            one
+            for name, score in best
+            for at in self._targets[name].holders
+            for one in self._named(at, name, score)
+        ]
         if len(found) < most:
             found += self._unused(ranks, {(one.path, one.tag.line) for one in found})
         return found[:most]
@@ -162,23 +179,31 @@ class Graph:
         return ranks
 
 
-def _targets(files: Sequence[Tags]) -> dict[str, _Target]:
+def _exports(tags: Tags) -> _Exports:
+    """Return the names that a file defines for others, each once."""
+    found: dict[str, tuple[Sort, float]] = {}
+    for tag in tags.defined:
+        name = tag.name
+        if tag.depth > _MAX_DEPTH or tag.kind in _UNLINKED or len(name) < _MIN_NAME_CHARS:
+            continue
+        sort = _sort(tag)
+        weight = _USE_WEIGHT[sort][_CALL] * _telling(name)
+        if name not in found or weight > found[name][1]:
+            found[name] = (sort, weight)
+    return [(name, *facts) for name, facts in found.items()]
+
+
+def _targets(files: Sequence[_Exports]) -> dict[str, _Target]:
     """Return what can be linked to by name."""
     holders: dict[str, list[int]] = {}
     best: dict[str, tuple[float, Sort]] = {}
-    for at, tags in enumerate(files):
-        for tag in tags.defined:
-            if tag.depth > _MAX_DEPTH or tag.kind in _UNLINKED:
-                continue
-            name = tag.name
-            if len(name) < _MIN_NAME_CHARS:
-                continue
-            known = holders.setdefault(name, [])
-            if not known or known[-1] != at:
-                known.append(at)
-            sort = _sort(tag)
-            weight = _USE_WEIGHT[sort][_CALL] * _telling(name)
-            if name not in best or weight > best[name][0]:
+    for at, exports in enumerate(files):
+        for name, sort, weight in exports:
+            if name in holders:
+                holders[name].append(at)
+                best[name] = max(best[name], (weight, sort))
+            else:
+                holders[name] = [at]
                 best[name] = (weight, sort)
     return {
         name: _Target(best[name][1], _telling(name) / len(where), tuple(where))

@@ -77,7 +77,8 @@ def tags_of(data: bytes, language: Language) -> Tags:
         for one in definitions(tree, data, language)
     )
     counted = uses(data.decode("utf-8", "replace"), language)
-    kept = [one for one in counted.most_common(MAX_USES) if len(one[0]) >= _MIN_USE_CHARS]
+    used = counted.most_common(MAX_USES) if len(counted) > MAX_USES else counted.items()
+    kept = [one for one in used if len(one[0]) >= _MIN_USE_CHARS]
     # Counts say how much, not exactly how often.
     return Tags(found, " ".join(use for use, _ in kept), tuple(min(n, 255) for _, n in kept))
 

@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 
 import agent_ls
-from agent_ls.domain.errors import bug
 
 _PACKAGE = Path(agent_ls.__file__).parent
 
@@ -17,6 +16,9 @@ def grammars_folder() -> Path:
     for folder in (_PACKAGE / "grammars", _PACKAGE.parent / "grammars"):
         if (folder / "languages.toml").is_file():
             return folder
+    # Imported only for a broken installation: a process that parses needs nothing of the domain.
+    from agent_ls.domain.errors import bug
+
     raise bug(f"the language data is neither in {_PACKAGE} nor beside it")
 
 

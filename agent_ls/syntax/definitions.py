@@ -38,6 +38,8 @@ _GENERICS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _ANNOTATIONS = re.compile(r"^(?:@[\w.:]+(?:\([^()]*\))?\s+|\[\[[^\]]*\]\]\s*)+")
 _COMMENT = re.compile(r":\s*#.*")
 """A comment between the head of a Python block and its first statement."""
+_SYMBOL = "symbol."
+_END_MARKS = ("{", "=>", "=", ":", ",", ";", "\\")
 _MAX_SIGNATURE_CHARS = 160
 
 
@@ -99,11 +101,8 @@ def definitions(tree: Tree, data: bytes, language: Language) -> list[Found]:
 
 def _found(captures: dict[str, list[Node]], data: bytes) -> Found | None:
     """Return the definition that a match is about; None for a declarator without a name."""
-    kind, node = next(
-        (name.removeprefix("symbol."), nodes[0])
-        for name, nodes in captures.items()
-        if name.startswith("symbol.")
-    )
+    capture = next(name for name in captures if name.startswith(_SYMBOL))
+    kind, node = capture[len(_SYMBOL) :], captures[capture][0]
     if "declarator" in captures:
         named = _declared(captures["declarator"][0])
         if named is None:
@@ -214,11 +213,15 @@ def signature(one: Found, data: bytes) -> str:
         begin = line_start
     end = one.node.end_byte if one.body is None else one.body.start_byte
     text = data[begin : min(end, begin + 4 * _MAX_SIGNATURE_CHARS)].decode("utf-8", "replace")
-    text = _ANNOTATIONS.sub("", text.lstrip("\ufeff \t\r\n"))
+    text = text.lstrip("\ufeff \t\r\n")
+    if text[:1] in ("@", "["):
+        text = _ANNOTATIONS.sub("", text)
     if one.kind not in ("function", "method", "constructor"):
         text = text.partition("\n")[0]
-    text = _COMMENT.sub("", " ".join(text.split()))
-    for end_mark in ("{", "=>", "=", ":", ",", ";", "\\"):
-        text = text.removesuffix(end_mark).rstrip()
-    text = text.rstrip()
+    text = " ".join(text.split())
+    if "#" in text:
+        text = _COMMENT.sub("", text)
+    if text[-1:] in "{>=:,;\\":
+        for end_mark in _END_MARKS:
+            text = text.removesuffix(end_mark).rstrip()
     return text if len(text) <= _MAX_SIGNATURE_CHARS else text[: _MAX_SIGNATURE_CHARS - 1] + "…"

@@ -1,23 +1,23 @@
 """What is known of each language: file names, grammar, comment syntax. Owns ``languages.toml``.
 
-Knows nothing of editors: a language id is a word that an editor may or may not share.
+Knows nothing of editors: a language id is a word that an editor may or may not share. Imports
+little, for a process that parses and does nothing else.
 """
 
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Any, Literal, cast
 
-from pydantic import Field
-
-from agent_ls.domain.record import Record
 from agent_ls.syntax.data import read_data
 
 
-class Language(Record):
+@dataclass(frozen=True, slots=True)
+class Language:
     """One language, as ``languages.toml`` describes it; the fields are explained there."""
 
     id: str
@@ -29,7 +29,8 @@ class Language(Record):
     line: tuple[str, ...] = ()
     block: tuple[tuple[str, str] | tuple[str, str, Literal["nested"]], ...] = ()
     strings: tuple[str | tuple[str, str], ...] = ('"', "'")
-    escape: str = Field(default="\\", max_length=1)
+    escape: str = "\\"
+    """One character or none."""
     comment_at: Literal["anywhere", "word", "line"] = "anywhere"
 
     @property
@@ -42,7 +43,15 @@ class Language(Record):
 def languages() -> tuple[Language, ...]:
     """Return every known language, in the file's order."""
     table = tomllib.loads(read_data("languages.toml"))
-    return tuple(Language(id=name, **facts) for name, facts in table.items())
+    return tuple(
+        Language(id=name, **{key: _frozen(value) for key, value in facts.items()})
+        for name, facts in table.items()
+    )
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value as TOML gives it with tuples for lists."""
+    return tuple(map(_frozen, cast("list[Any]", value))) if isinstance(value, list) else value
 
 
 @cache

@@ -13,9 +13,14 @@ from agent_ls.syntax.definitions import definitions
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
 
-_patterns: dict[str, re.Pattern[str]] = {}
+_patterns: dict[tuple[str, bool], re.Pattern[str]] = {}
 _USE = r"((?:\.|::|->)?[^\W\d]\w*(?: ?\()?)"
+_USE_WITH_DOTS = r"(\.?[^\W\d]\w*(?: ?\()?)"
 _USE_WITH_DOLLARS = r"(\.?(?:[^\W\d]|\$)[\w$]*(?: ?\()?)"
+_USES = {
+    "ecmascript": _USE_WITH_DOLLARS,
+    **dict.fromkeys(("python", "go", "java"), _USE_WITH_DOTS),
+}
 _MEMBER = re.compile("^(?:::|->)")
 _NOT_CODE = ("comment", "string", "heredoc", "char", "text", "content", "regex")
 
@@ -25,9 +30,12 @@ def uses(text: str, language: Language) -> Counter[str]:
 
     Shape: ``name``, ``name(`` for a call, ``.name`` and ``.name(`` for what belongs to something.
     """
-    pattern = _patterns.get(language.id)
-    if pattern is None:
-        pattern = _patterns[language.id] = _pattern(language)
+    key = (language.id, text.isascii())
+    if key not in _patterns:
+        # Where there is nothing else, looking for ASCII words alone takes less time.
+        flags = re.DOTALL | (re.ASCII if key[1] else 0)
+        _patterns[key] = re.compile(_pattern(language), flags)
+    pattern = _patterns[key]
     found = Counter(pattern.findall(text))
     del found[""]
     for word in [one for one in found if one[0] in ":-" or " " in one]:
@@ -35,14 +43,17 @@ def uses(text: str, language: Language) -> Counter[str]:
     return found
 
 
-def _pattern(language: Language) -> re.Pattern[str]:
-    """Return what matches comments and strings whole, and gives words a group."""
+def _pattern(language: Language) -> str:
+    """Return what matches comments and strings whole, and gives words a group.
+
+    Words come first because they are the most, and none begins like a comment or a string.
+    """
     skipped = [rf"{re.escape(block[0])}.*?{re.escape(block[1])}" for block in language.block]
     skipped += [rf"{re.escape(opener)}[^\n]*" for opener in language.line]
     strings = [(one, one) if isinstance(one, str) else one for one in language.strings]
     skipped += [_string(*one) for one in sorted(strings, key=lambda one: -len(one[0]))]
-    use = _USE_WITH_DOLLARS if "ecmascript" in language.outline else _USE
-    return re.compile("|".join([*skipped, use]), re.DOTALL)
+    use = _USES.get(language.outline[0] if language.outline else "", _USE)
+    return "|".join([use, *skipped])
 
 
 def _string(opener: str, closer: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from agent_ls.codeintel.index import Index, Scope
 from agent_ls.codeintel.tag_file import TagFile, sweep
 from agent_ls.codeintel.tags import Tag, Tags
+from agent_ls.safety.name_patterns import NOT_SECRET, SECRET
 
 _TAGS = Tags((Tag("A.b", "method", 1, 2, "def b(self)"),), "A größe .b(", (1, 2, 255))
 
@@ -131,3 +133,16 @@ def test_an_index_answers_with_what_it_has_when_time_is_up(tmp_path: Path) -> No
     tagged = index.update(scope, -1.0)
     assert (sorted(tagged.tags), tagged.left) == (["m1.py"], 2)
     assert index.update(scope, 10).left == 0
+
+
+@pytest.mark.parametrize("front", ["", "a/", "id/.b/"])
+@pytest.mark.parametrize("end", ["", ".py", ".sh", ".ts", ".h", "x.go", "/a.py", "/b/c.java"])
+def test_a_file_of_secrets_is_never_read(front: str, end: str, tmp_path: Path) -> None:
+    """Names are made of every pattern of secrets, with the ends that files of code have."""
+    index = Index(None)
+    patterns = SECRET.pattern.replace("(?:^|/)", "").replace("(?:/|$)", "").replace("$", "")
+    for pattern in patterns.split("|"):
+        name = front + re.sub(r"\\(.)", r"\1", pattern.replace("[^/]*", "x")) + end
+        if SECRET.search(name) and not NOT_SECRET.search(name):
+            assert index.language(name) is None, name
+    assert index.language("src/a.py") is not None

@@ -56,6 +56,8 @@ def test_ids_and_names_lead_to_the_language(
 @pytest.mark.parametrize("language", languages(), ids=lambda one: one.id)
 def test_each_row_finds_itself_and_has_usable_syntax(language: Language) -> None:
     check(language.id, "", language.id)
+    assert len(language.escape) <= 1
+    assert language.comment_at in ("anywhere", "word", "line")
     for token in (*language.line, *(part for block in language.block for part in block)):
         assert token
         assert token == token.lower()
