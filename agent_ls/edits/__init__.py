@@ -1,4 +1,21 @@
-"""Pure text: matching, diffs, patches, minimal text edits.
+"""Pure text: matching, diffs, patches, three-way merges, minimal text edits.
 
-Reads no file and knows no protocol.
+Reads no file and knows no protocol. What others call, one function for each format:
+
+- ``search_replace.place(text, wishes)``: search and replace. A ``requests.Wish`` holds the old
+  and the new text, the line where the old one is believed to begin, and whether all places are
+  meant.
+- ``unified.place_unified(text, diff)``: a unified diff of one file; its numbers are hints.
+- ``envelope.place_envelope(text, patch)``: an update of one file between ``*** Begin Patch`` and
+  ``*** End Patch``.
+- ``plan.plan_patch(patch, texts)``: a patch of several files in either format; ``texts`` holds
+  the text of each path, None for a file that does not exist. Answers ``plan.FilePlan`` per file.
+- ``merge.merge(base, ours, theirs)``: what makes ours of theirs' changes too, and the conflicts.
+- ``merge.rebase(base, replacements, now)``: an edit of ``base`` as one of the newer text.
+- ``minimal.replacements_between(before, after)``: the least that makes one text of another.
+
+All that place something answer sorted ``domain.edits.Replacement`` that do not overlap, in code
+points of the text as it was given, or a ``requests.Refused``: its ``why`` for programs, its
+``reason`` for the model (what was sought, what comes nearest, what to do), its ``candidates``.
+Nothing is ever half done. ``domain.edits.apply_replacements`` carries them out.
 """

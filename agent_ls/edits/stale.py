@@ -37,7 +37,7 @@ _HEADER = re.compile(
 )
 _CALLED = re.compile(r"([\w$]{2,})\s*\(")
 _OPENERS = ("{", "(", "[", ":")
-_NAME = re.compile(r"[\w$]{2,}")
+_NAME = re.compile(r"[\w$]+")
 _KEYWORDS = frozenset(
     [
         "export",

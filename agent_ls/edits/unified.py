@@ -100,46 +100,46 @@ def _starts_file(lines: Sequence[str], at: int) -> bool:
 
 
 def _names(lines: Sequence[str], at: int, drafts: list[_Draft]) -> int:
+    """Begin a file, and return where the lines that name it end."""
     draft = _Draft()
     drafts.append(draft)
     if lines[at].startswith("diff --git"):
-        match = _GIT.match(lines[at])
-        if match:
-            draft.old, draft.new = match.group(1), match.group(2)
-        at += 1
-        moved: list[str] = []
-        while at < len(lines) and _EXTENDED.match(lines[at]):
-            line = lines[at]
-            if line.startswith("diff --git"):
-                return at
-            draft.is_new = draft.is_new or line.startswith("new file")
-            draft.is_deleted = draft.is_deleted or line.startswith("deleted file")
-            if line.startswith(("rename from ", "rename to ")):
-                moved.append(line.split(" ", 2)[2].strip())
-            at += 1
-        if len(moved) == 2:
-            draft.renamed = (moved[0], moved[1])
+        at = _of_git(lines, at, draft)
+        # A rename alone is not followed by names: such as there are begin the next file.
         if at + 1 >= len(lines) or not lines[at].startswith("--- "):
             return at
-        match = _NAME.match(lines[at])
-        named = _bare(match.group(1).strip().strip('"'), "a/") if match else ""
-        if draft.old not in (None, named) and named != "/dev/null":
-            # A rename alone has no such lines: they begin the next file.
+        if draft.old is not None and _name(lines[at], "a/") not in (None, draft.old):
             return at
-    for number in (at, at + 1):
-        match = _NAME.match(lines[number])
-        name = match.group(1).strip().strip('"') if match else ""
-        if number == at:
-            draft.old = None if name == "/dev/null" else _bare(name, "a/")
-            draft.is_new = draft.is_new or name == "/dev/null"
-        else:
-            draft.new = None if name == "/dev/null" else _bare(name, "b/")
-            draft.is_deleted = draft.is_deleted or name == "/dev/null"
+    draft.old, draft.new = _name(lines[at], "a/"), _name(lines[at + 1], "b/")
+    draft.is_new = draft.is_new or draft.old is None
+    draft.is_deleted = draft.is_deleted or draft.new is None
     return at + 2
 
 
-def _bare(name: str, prefix: str) -> str:
-    return name.removeprefix(prefix).removeprefix("./")
+def _of_git(lines: Sequence[str], at: int, draft: _Draft) -> int:
+    """Read what git says before the names, and return where it ends."""
+    match = _GIT.match(lines[at])
+    if match:
+        draft.old, draft.new = match.group(1), match.group(2)
+    at += 1
+    moved: list[str] = []
+    while at < len(lines) and _EXTENDED.match(lines[at]) and not _GIT.match(lines[at]):
+        line = lines[at]
+        draft.is_new = draft.is_new or line.startswith("new file")
+        draft.is_deleted = draft.is_deleted or line.startswith("deleted file")
+        if line.startswith(("rename from ", "rename to ")):
+            moved.append(line.split(" ", 2)[2].strip())
+        at += 1
+    if len(moved) == 2:
+        draft.renamed = (moved[0], moved[1])
+    return at
+
+
+def _name(line: str, prefix: str) -> str | None:
+    """Return the path that a line names; None for a file that does not exist."""
+    match = _NAME.match(line)
+    name = match.group(1).strip().strip('"') if match else ""
+    return None if name == "/dev/null" else name.removeprefix(prefix).removeprefix("./")
 
 
 def _end_of_hunk(lines: Sequence[str], at: int) -> int:

@@ -1,0 +1,199 @@
+"""The rules of editing, sentence by sentence, as somebody would try them who knows only these."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.edits.envelope import place_envelope
+from agent_ls.edits.requests import Refused, Why, Wish
+from agent_ls.edits.search_replace import place
+from agent_ls.edits.unified import place_unified
+
+_PY = (
+    "class A:\n    def f(self):\n        x = 1\n        return x\n\n"
+    "    def g(self):\n        y = 2\n        return y\n"
+)
+_F = "def a():\n    x = 1\n    return x\n\n\ndef b():\n    x = 1\n    return x\n"
+_B2 = _F.replace("def b():\n    x = 1", "def b():\n    x = 2")
+_SIX = "def f(a):\n    alpha = 1\n    beta = 2\n    gamma = 3\n    delta = 4\n    return alpha\n"
+_SIX_5 = _SIX.replace("delta = 4", "delta = 5")
+
+
+def check(text: str, request: str | list[Wish], expected: str | tuple[Why, ...]) -> None:
+    """Assert the text afterwards, or one of the kinds of refusal; a string is a patch."""
+    if isinstance(request, list):
+        placed = place(text, request)
+    else:
+        run = place_envelope if request.startswith("***") else place_unified
+        placed = run(text, request)
+    if isinstance(expected, tuple):
+        assert isinstance(placed, Refused), apply_replacements(text, placed)
+        assert placed.why in expected, placed.reason
+        return
+    assert not isinstance(placed, Refused), placed.reason
+    assert apply_replacements(text, placed) == expected
+
+
+def _diff(body: str, header: str = "@@ -1,3 +1,3 @@") -> str:
+    return f"--- a/f\n+++ b/f\n{header}\n{body}"
+
+
+def _envelope(body: str) -> str:
+    return f"*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    "text, old, new, expected",
+    [
+        pytest.param("\tif a:\n\t\tb()\nx\n    if a:\n        b()\n", "    if a:\n        b()",
+                     "    if c:\n        b()",
+                     "\tif a:\n\t\tb()\nx\n    if c:\n        b()\n", id="exact-beats-fuzzy"),
+        pytest.param("def f():\n    if x:\n        y()\n    return\n", "  if x:\n    y()",
+                     "  if x:\n    y()\n    if q:\n      w()",
+                     "def f():\n    if x:\n        y()\n        if q:\n            w()\n"
+                     "    return\n", id="two-blanks-for-four"),
+        pytest.param(_PY, "def g(self):", "@prop\ndef g(self):",
+                     _PY.replace("    def g", "    @prop\n    def g"), id="a-decorator"),
+        pytest.param(_PY, "    y = 2\n    return y", "        y = 3\n        return y",
+                     _PY.replace("y = 2", "y = 3"), id="only-the-old-text-lost-a-level"),
+        pytest.param("a = 1   \nb = 2\n", "a = 1", "a = 1\nc = 3", "a = 1   \nc = 3\nb = 2\n",
+                     id="a-line-that-stays-keeps-its-blanks"),
+        pytest.param("a\rb\rc\r", "a\nb", "a\nx\nb", "a\rx\rb\rc\r", id="carriage-returns"),
+        pytest.param("a\r\nb\nc\r\nd\n", "b\nc", "b\nx\nc", "a\r\nb\nx\nc\r\nd\n",
+                     id="a-new-line-ends-like-the-one-above"),
+        pytest.param("\ufeffa\nb\n", "a\nb", "z\na\nb", "\ufeffz\na\nb\n", id="mark-stays-first"),
+        pytest.param("a\nb", "b\n", "c\n", "a\nc", id="a-final-end-is-not-added"),
+        pytest.param("a\x0cb\nc\u2028d\x85e\n", "d\x85e", "d\x85f", "a\x0cb\nc\u2028d\x85f\n",
+                     id="no-line-ends"),
+        pytest.param("  m = foo(\"a\"); x\n", "foo(“a”)", "foo(“b”)", "  m = foo(\"b\"); x\n",
+                     id="quotes-inside-a-line"),
+        pytest.param("  m = cafe\u0301(1); x\n", "caf\u00e9(1)", "caf\u00e9(2)",
+                     "  m = cafe\u0301(2); x\n", id="a-normal-form-inside-a-line"),
+        pytest.param("x = f('a')\ny\n", "x = f(\u2018a\u2019)\ny",
+                     "x = f(\u2018a\u2019, \u2019b\u2018)\ny",
+                     "x = f('a', 'b')\ny\n", id="quotes-of-the-other-side"),
+        pytest.param(_SIX.replace("beta = 2", "beta = 22"), _SIX, _SIX_5,
+                     _SIX_5.replace("beta = 2", "beta = 22"), id="context-was-changed"),
+        pytest.param(_SIX.replace("return alpha", "return alpha  # x"), _SIX, _SIX_5,
+                     _SIX_5.replace("return alpha", "return alpha  # x"), id="also-at-the-edge"),
+        pytest.param(_SIX.replace("    beta = 2\n", ""), _SIX, _SIX_5,
+                     _SIX_5.replace("    beta = 2\n", ""), id="context-is-gone"),
+        pytest.param(_SIX.replace("gamma = 3\n", "gamma = 3\n    more = 1\n"), _SIX, _SIX_5,
+                     _SIX_5.replace("gamma = 3\n", "gamma = 3\n    more = 1\n"),
+                     id="context-is-new"),
+        pytest.param(_SIX, _SIX, "def f(a):\n    alpha = 9\n    # ... rest stays ...\n",
+                     _SIX.replace("alpha = 1", "alpha = 9"), id="a-mark-for-the-rest"),
+        pytest.param("f()\n", "f()", "// ... however, only lines before this one are of use\nf()",
+                     "// ... however, only lines before this one are of use\nf()\n",
+                     id="dots-that-begin-a-sentence"),
+        pytest.param("1: foo\n2: bar\n", "2: bar", "2: baz", "1: foo\n2: baz\n",
+                     id="numbers-of-the-file-itself"),
+        pytest.param("x = '&lt;'\n", "x = '&lt;'", "x = '&gt;'", "x = '&gt;'\n",
+                     id="entities-of-the-file-itself"),
+    ],
+)  # fmt: skip
+def test_what_keeps_its_meaning_is_placed(text: str, old: str, new: str, expected: str) -> None:
+    check(text, [Wish(old, new)], expected)
+
+
+@pytest.mark.parametrize(
+    "text, old, new, why",
+    [
+        pytest.param("a = 1\n" + "q\n" * 60 + "a = 1\n", "a = 1", "a = 2", ("ambiguous",),
+                     id="two-places"),
+        pytest.param("a\nb = 2\nc\n", "a\nb = 1\nc", "a\nb = 3\nc", ("not-found",),
+                     id="a-replaced-line-was-changed"),
+        pytest.param("a\nb = 2\nc\n", "a\nb = 1\nc", "a\nc", ("not-found",),
+                     id="a-removed-line-was-changed"),
+        pytest.param("a\n   \nb\n", "   ", "b", ("blank",), id="blank"),
+        pytest.param("", "a", "b", ("not-found",), id="nothing-there"),
+        pytest.param("def f():\n    return compute(2)\n", "    return compute(1)",
+                     "    return compute(2)", ("applied",), id="applied"),
+        pytest.param("if a:\n        b()\n", "if a:\n    b()", "if a:\n        b()", ("applied",),
+                     id="an-indentation-that-is-there"),
+        pytest.param("10: foo\nfoo\nbar\n", "3: bar", "3: baz", ("not-found",),
+                     id="numbers-though-the-file-has-such"),
+        pytest.param("x = “q”\ny = \"a\"\n", "y = “a”", "y = “b”", ("not-found",),
+                     id="quotes-though-the-file-has-such"),
+        pytest.param("a = \"\\\"q\\\"\"\nb = \"x\"\n", "b = \\\"x\\\"", "b = \\\"y\\\"",
+                     ("not-found",), id="escapes-though-the-file-has-such"),
+        pytest.param(_SIX.replace("def f(a)", "def g(a)"), _SIX, _SIX_5, ("not-found",),
+                     id="another-function-with-the-same-body"),
+        pytest.param(_SIX.replace("beta = 2", "call_something_else()"), _SIX, _SIX_5,
+                     ("not-found",), id="another-line-in-the-place-of-context"),
+        pytest.param(_SIX.replace("beta = 2", "beta = 3") + _SIX.replace("beta = 2", "beta = 4"),
+                     _SIX, _SIX_5, ("not-found",), id="two-places-with-changed-context"),
+        pytest.param("import os\nimport sys\nmain()\n", "import os\nimport sys\nmain()",
+                     "import json\n# ... existing code ...\nmain()", ("marker",),
+                     id="a-mark-after-a-line-that-may-be-new"),
+        pytest.param("a()\nb()\nc()\n\nd()\n", "a()\nb()\nc()\n\nd()",
+                     "x()\n# ... existing code ...\nc()\n\n# ... existing code ...", ("marker",),
+                     id="a-mark-whose-lines-are-not-certain"),
+        pytest.param("a()\n}\nb()\nc()\n", "a()\n}\nb()\nc()", "a()\n# ... rest ...\n\nc()",
+                     ("marker",), id="a-blank-line-beside-a-mark-that-nobody-knows"),
+    ],
+)  # fmt: skip
+def test_what_may_mean_something_else_changes_nothing(
+    text: str, old: str, new: str, why: tuple[Why, ...]
+) -> None:
+    check(text, [Wish(old, new)], why)
+
+
+@pytest.mark.parametrize(
+    "text, patch, expected",
+    [
+        pytest.param("\ta\n\tb\n\tc\n", _diff("     a\n-    b\n+    x\n     c\n"),
+                     "\ta\n\tx\n\tc\n", id="blanks-for-tabs"),
+        pytest.param("a\nbb\ncc\n", _diff("  a\n- bb\n+ xx\n  cc\n"), "a\nxx\ncc\n",
+                     id="a-blank-behind-each-sign"),
+        pytest.param("  a\n  bb\n  cc\n", _diff("  a\n-  bb\n+  xx\n  cc\n"), "  a\n  xx\n  cc\n",
+                     id="context-without-its-sign"),
+        pytest.param(_F, "Here:\n\n```diff\n" + _diff(" def b():\n-    x = 1\n+    x = 2\n")
+                     + "```\n\nDone.\n", _B2, id="words-around-a-fence"),
+        pytest.param(_F, _diff(" def b():\n-    x = 1\n+    x = 2\n     return x\n")
+                     + "\nThat should do it.\n", _B2, id="words-behind-it"),
+        pytest.param(_F, _diff("-    x = 1\n+    x = 2\n", "@@ -2,1 +2,1 @@ def b():"),
+                     ("ambiguous",), id="number-and-section-contradict-each-other"),
+        pytest.param("a\n-- x\n++ y\nb\n", _diff(" a\n--- x\n-++ y\n b\n", "@@ -1,4 +1,2 @@"),
+                     "a\nb\n", id="lines-like-headers"),
+        pytest.param("a\nb\n", _diff(" a\n-b\n+x\n@@ -9 +9 @@\n-zz top\n+y\n"), ("not-found",),
+                     id="one-hunk-of-two-does-not-fit"),
+        pytest.param("cafe\u0301\nx\n", _diff(" caf\u00e9\n-x\n+y\n"), "cafe\u0301\ny\n",
+                     id="a-normal-form"),
+        pytest.param(_F, _envelope("@@ def b():\n+    y = 0\n"),
+                     _F.replace("def b():\n", "def b():\n    y = 0\n"), id="right-after-an-anchor"),
+        pytest.param("def a():\n    x\n    q\n    x\n", _envelope("@@ def a():\n-    x\n+    y\n"),
+                     "def a():\n    y\n    q\n    x\n", id="the-first-after-an-anchor"),
+        pytest.param(_F, _envelope("@@ def b():\n def a():\n-    x = 1\n+    x = 2\n"),
+                     ("ambiguous", "not-found"), id="not-after-the-anchor"),
+        pytest.param(_F, _envelope("@@ def zz():\n-    x = 1\n+    x = 2\n"), ("ambiguous",),
+                     id="an-anchor-that-is-not-there-breaks-no-tie"),
+    ],
+)  # fmt: skip
+def test_patches_are_read_as_they_are_meant(
+    text: str, patch: str, expected: str | tuple[Why, ...]
+) -> None:
+    check(text, patch, expected)
+
+
+@pytest.mark.parametrize(
+    "text, wishes, expected",
+    [
+        pytest.param("a\nb\nc\n", [Wish("c", "z"), Wish("a", "x")], "x\nb\nz\n", id="any-order"),
+        pytest.param("a\nb\n", [Wish("a", "b"), Wish("b", "c")], "b\nc\n",
+                     id="none-sees-what-another-did"),
+        pytest.param("a b c\n", [Wish("a b", "x"), Wish("b c", "y")], ("overlap",), id="overlap"),
+        pytest.param("a\nb\n", [Wish("a", "x"), Wish("zz top", "y")], ("not-found",),
+                     id="all-or-nothing"),
+        pytest.param("\tx = 1\n\ty\n\tx = 1\n\ty\n",
+                     [Wish("    x = 1\n    y", "    x = 2\n    y", replace_all=True)],
+                     "\tx = 2\n\ty\n\tx = 2\n\ty\n", id="all-places-in-other-indentation"),
+        pytest.param("x=1\nq\nq\nq\nx=1\n", [Wish("x=1", "x=2", 1), Wish("x=1", "x=3", 5)],
+                     "x=2\nq\nq\nq\nx=3\n", id="hints-tell-twins-apart"),
+    ],
+)  # fmt: skip
+def test_several_edits_are_one(
+    text: str, wishes: list[Wish], expected: str | tuple[Why, ...]
+) -> None:
+    check(text, wishes, expected)
