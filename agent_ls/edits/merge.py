@@ -64,7 +64,11 @@ def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
     conflicts: list[Conflict] = []
     for change in others:
         new = their_lines[change.first : change.past]
-        touched = [one for one in mine if meet(one, change, beside=beside)]
+        touched = [
+            one
+            for one in mine
+            if meet(one, change, beside=beside) or brings_back(one, our_lines, change, new)
+        ]
         low = min([change.low, *(one.low for one in touched)])
         high = max([change.high, *(one.high for one in touched)])
         if not touched:
@@ -145,6 +149,14 @@ def meet(one: Change, other: Change, *, beside: bool = False) -> bool:
     if one.low == one.high or other.low == other.high:
         return one.low <= other.high and other.low <= one.high
     return one.low < other.high and other.low < one.high
+
+
+def brings_back(one: Change, lines: Sequence[str], gap: Change, gone: Sequence[str]) -> bool:
+    """Tell whether a change right beside a gap has some of the lines that are to fill the gap."""
+    if gap.low < gap.high or not one.low <= gap.low <= one.high:
+        return False
+    come = set(lines[one.first : one.past])
+    return any(line in come for line in gone if line.strip())
 
 
 def _in_ours(mine: Sequence[Change], low: int, high: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typing import assert_never
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.review import HunkKind, HunkState
 from agent_ls.edits.lines import BOM, flattened
-from agent_ls.edits.merge import Change, changes_between, meet, shift_before
+from agent_ls.edits.merge import Change, brings_back, changes_between, meet, shift_before
 from agent_ls.edits.minimal import replacements_between
 
 Lines = tuple[str, ...]
@@ -46,9 +46,10 @@ class Hunk:
         """Return the line behind it in the ledger's text."""
         return self.first + len(self.held)
 
-    def meets(self, change: Change) -> bool:
-        """Say whether a change is about the same lines."""
-        return meet(Change(self.first, self.past, 0, 0), change, beside=True)
+    def meets(self, change: Change, after: Sequence[str]) -> bool:
+        """Say whether a change, whose other side is ``after``, is about the same lines."""
+        own = Change(self.first, self.past, 0, 0)
+        return meet(own, change, beside=True) or brings_back(change, after, own, self.old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +222,7 @@ def placed(ledger: FileLedger, now: str) -> list[Placed]:
             elif one.kind == "moved":
                 found.append(Placed(one, 0, 0, False))
             continue
-        touched = [change for change in changes if one.meets(change)]
+        touched = [change for change in changes if one.meets(change, goal)]
         if not touched:
             shift = shift_before(changes, one.first, one.past)
             found.append(Placed(one, one.first + shift, one.past + shift, one.is_mixed))
@@ -272,7 +273,7 @@ def _stepped(ledger: FileLedger, after: str, at: str, *, is_agent: bool) -> File
     assert ledger.text is not None
     lines, goal = lines_of(ledger.text), lines_of(after)
     changes = changes_between(list(lines), list(goal))
-    groups, apart = _grouped(ledger.parts, changes, is_agent=is_agent)
+    groups, apart = _grouped(ledger.parts, changes, goal, is_agent=is_agent)
     hunks = [
         replace(one, first=one.first + shift_before(changes, one.first, one.past)) for one in apart
     ]
@@ -297,7 +298,7 @@ def _stepped(ledger: FileLedger, after: str, at: str, *, is_agent: bool) -> File
 
 
 def _grouped(
-    hunks: Sequence[Hunk], changes: Sequence[Change], *, is_agent: bool
+    hunks: Sequence[Hunk], changes: Sequence[Change], goal: Lines, *, is_agent: bool
 ) -> tuple[list[_Group], list[Hunk]]:
     """Return what belongs together, and the hunks that no change is about.
 
@@ -307,7 +308,7 @@ def _grouped(
     groups: list[_Group] = []
     apart: list[Hunk] = []
     for hunk in hunks:
-        met = tuple(one for one in changes if hunk.meets(one))
+        met = tuple(one for one in changes if hunk.meets(one, goal))
         if is_agent and hunk.state != "open":
             if not met:
                 apart.append(hunk)

@@ -7,6 +7,7 @@ Positions themselves are `positions`' business, URIs are `uris`'.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from lsprotocol import types
 
@@ -37,7 +38,9 @@ def text_edits(
     """The edits that carry replacements of `positions.text` out in the client."""
     return [
         types.TextEdit(range_of(positions, one.start, one.end), one.text)
-        for one in sayable(positions.text, replacements)
+        for one in map(
+            partial(_before_last_end, positions.text), sayable(positions.text, replacements)
+        )
     ]
 
 
@@ -52,6 +55,15 @@ def span_of(positions: TextPositions, place: types.Range) -> tuple[int, int]:
     ends = (positions.offset(p.line, p.character) for p in (place.start, place.end))
     start, end = sorted(ends)
     return start, end
+
+
+def _before_last_end(text: str, one: Replacement) -> Replacement:
+    """The same change without naming the line behind the last line end, which some editors lack."""
+    end = "\r\n" if text.endswith("\r\n") else "\n"
+    if not one.start == one.end == len(text) or not (text.endswith(end) and one.text.endswith(end)):
+        return one
+    at = len(text) - len(end)
+    return Replacement(start=at, end=at, text=end + one.text.removesuffix(end))
 
 
 def _splits_crlf(text: str, offset: int) -> bool:

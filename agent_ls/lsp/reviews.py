@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from agent_ls.domain import events as e
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.review import HunkState
-from agent_ls.edits.review import FileLedger, Placed, placed
+from agent_ls.edits.review import FileLedger, Placed, lines_of, placed
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.uris import uri_to_path
@@ -36,16 +36,18 @@ class Change:
     turn: TurnLedger
     file: FileLedger
     placed: Placed
+    bottom: int
+    """The last line of the document that an editor shows."""
 
     @property
     def first_line(self) -> int:
         """Return the 0-based line it is shown at; where lines are gone, the one behind them."""
-        return self.placed.first
+        return min(self.placed.first, self.bottom)
 
     @property
     def last_line(self) -> int:
         """Return its last line."""
-        return max(self.placed.first, self.placed.past - 1)
+        return max(self.first_line, min(self.placed.past - 1, self.bottom))
 
     def touches(self, first_line: int, last_line: int) -> bool:
         """Say whether it has a line in common with these."""
@@ -71,7 +73,8 @@ class Reviews:
     def on_event(self, stored: e.StoredEvent) -> None:
         """Tell soon that the changes are others."""
         if self._timer is None and isinstance(
-            stored.event, e.EditApplied | e.ChildEnded | e.ReviewDecided | e.ReviewApplied
+            stored.event,
+            e.EditApplied | e.CommandChanged | e.ChildEnded | e.ReviewDecided | e.ReviewApplied,
         ):
             self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._tell)
 
@@ -98,12 +101,16 @@ class Reviews:
         if kept is not None and kept[0] == now:
             return kept[1]
         found: list[Change] = []
+        # Editors show no line behind the last line end.
+        bottom = max(0, len(lines_of(document.text.removesuffix("\n"))) - 1)
         async for session, turn in self.turns(sessions):
             file = turn.files.get(shown)
             if file is not None and file.those(state):
                 places = await self._placed(file, document.text)
                 changes = [
-                    Change(session, turn, file, one) for one in places if one.hunk.state == state
+                    Change(session, turn, file, one, bottom)
+                    for one in places
+                    if one.hunk.state == state
                 ]
                 found += [one for one in changes if not _is_covered(one, found)]
         found.sort(key=lambda one: (one.first_line, one.last_line))
@@ -115,10 +122,7 @@ class Reviews:
 
     async def at(self, uri: str, first_line: int, last_line: int) -> list[Change]:
         """Return the open changes on these lines."""
-        changes = await self.of(uri)
-        document = self._documents.get(uri)
-        last = document.text.count("\n") if document else 0
-        return [one for one in changes if _on_lines(one, first_line, last_line, last)]
+        return [one for one in await self.of(uri) if one.touches(first_line, last_line)]
 
     async def turns(
         self, sessions: Iterable[Session] | None = None
@@ -152,13 +156,6 @@ class Reviews:
         if len(text) <= _INLINE_CHARACTERS:
             return placed(file, text)
         return await asyncio.to_thread(placed, file, text)
-
-
-def _on_lines(change: Change, first_line: int, last_line: int, last: int) -> bool:
-    """Say whether a change is on these lines; one behind the last line is on the last."""
-    return change.touches(first_line, last_line) or (
-        change.first_line >= last and last_line >= last
-    )
 
 
 def _is_covered(change: Change, newer: Iterable[Change]) -> bool:

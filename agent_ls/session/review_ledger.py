@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from agent_ls.domain import events as e
-from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, FileEdit, apply_replacements
 from agent_ls.domain.review import HunkState
+from agent_ls.edits.lines import BOM
 from agent_ls.edits.review import FileLedger, Hunk
 
 Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
@@ -30,6 +31,8 @@ class Touch:
     """Another one only for a move."""
     before_blob: str | None
     after_blob: str | None
+    edit: FileEdit | None = None
+    """What exactly was done; None for what a command did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +131,28 @@ class Ledger:
             return
         decision = self._decisions.pop(event.review_id, None)
         if decision is not None and event.status == "applied":
-            self._touched(decision.edit, decision.before_blob, event.after_blob)
+            if decision.edit is not None:
+                edit = decision.edit
+                self._touched(edit, edit, decision.before_blob, event.after_blob)
             self._decided(decision)
 
     async def _edited(
-        self, edit: FileEdit, before_blob: str | None, after_blob: str | None, at: str
+        self,
+        edit: FileEdit,
+        before_blob: str | None,
+        after_blob: str | None,
+        at: str,
+        *,
+        is_exact: bool = True,
     ) -> None:
         turn = self.turns.get(self._turn_id)
         if turn is None:
             return
-        self._touched(edit, before_blob, after_blob)
+        self._touched(edit if is_exact else None, edit, before_blob, after_blob)
         path = self._name(edit.path)
         before, after = await self._text(before_blob), await self._text(after_blob)
+        if is_exact and before is not _OPAQUE and after is not _OPAQUE:
+            after = text_after(edit, before, after)
         known = turn.files.pop(path, None)
         if known is None:
             base = None if before is _OPAQUE else before
@@ -156,12 +169,15 @@ class Ledger:
                 turn.files[path] = known
 
     def _touched(
-        self, edit: FileEdit | None, before_blob: str | None, after_blob: str | None
+        self,
+        exact: FileEdit | None,
+        edit: FileEdit,
+        before_blob: str | None,
+        after_blob: str | None,
     ) -> None:
-        if edit is not None:
-            path = self._name(edit.path)
-            new_path = self._name(edit.new_path) if edit.kind == "move" else path
-            self.touches.append(Touch(self._turn_id, path, new_path, before_blob, after_blob))
+        path = self._name(edit.path)
+        new_path = self._name(edit.new_path) if edit.kind == "move" else path
+        self.touches.append(Touch(self._turn_id, path, new_path, before_blob, after_blob, exact))
 
     def _decided(self, event: e.ReviewDecided) -> None:
         if event.decision == "restore":
@@ -193,6 +209,21 @@ class Ledger:
             return _OPAQUE if data is None else data.decode()
         except UnicodeDecodeError:
             return _OPAQUE
+
+
+def text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | None:
+    """Return what an edit alone made of a text.
+
+    What was ``seen`` right after it may hold what a quick person typed meanwhile.
+    """
+    if edit.kind == "create":
+        return edit.text
+    if edit.kind != "change" or before is None:
+        return seen
+    try:
+        return apply_replacements(before.removeprefix(BOM), edit.replacements)
+    except ValueError:
+        return seen
 
 
 _OPAQUE = "\0no text"

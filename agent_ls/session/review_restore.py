@@ -19,7 +19,7 @@ from agent_ls.domain.edits import (
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.review import flat
 from agent_ls.loop.ports import Store, Workspace
-from agent_ls.session.review_ledger import Touch
+from agent_ls.session.review_ledger import Touch, text_after
 from agent_ls.session.review_plans import Clash, merged_texts
 
 
@@ -35,8 +35,8 @@ async def restoring_step(
     now = await workspace.read(path) if await workspace.exists(path) else None
     goal: str | None = now.text if now else None
     try:
-        for before_blob, after_blob in _joined(lineage):
-            before, after = await _text(store, before_blob), await _text(store, after_blob)
+        sides = [await _sides(store, one) for one in lineage]
+        for before, after in _joined(sides):
             goal = await _taken_back(before, after, goal)
     except _Contradiction as error:
         wanted = await _text(store, lineage[0].before_blob)
@@ -65,16 +65,24 @@ class _Contradiction(Exception):
         self.line = line
 
 
-def _joined(lineage: Sequence[Touch]) -> Iterator[tuple[str | None, str | None]]:
-    """Yield the bytes before and after each edit, newest first; as one where they touch."""
+async def _sides(store: Store, touch: Touch) -> tuple[str | None, str | None]:
+    """Return the text before an edit, and what the edit alone made of it."""
+    before, after = await _text(store, touch.before_blob), await _text(store, touch.after_blob)
+    return before, after if touch.edit is None else text_after(touch.edit, before, after)
+
+
+def _joined(
+    sides: Sequence[tuple[str | None, str | None]],
+) -> Iterator[tuple[str | None, str | None]]:
+    """Yield the texts before and after each edit, newest first; as one where they touch."""
     held: tuple[str | None, str | None] | None = None
-    for one in reversed(lineage):
-        if held is not None and held[0] == one.after_blob and held[0] is not None:
-            held = (one.before_blob, held[1])
+    for before, after in reversed(sides):
+        if held is not None and after is not None and held[0] == after:
+            held = (before, held[1])
             continue
         if held is not None:
             yield held
-        held = (one.before_blob, one.after_blob)
+        held = (before, after)
     if held is not None:
         yield held
 

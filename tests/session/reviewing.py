@@ -36,6 +36,8 @@ class Reviewed:
     session_id: str = "ses_1"
     turns: int = 0
     calls: int = 0
+    types_behind: tuple[str, str] | None = None
+    """What the person replaces, and by what, right after the agent's next edit."""
 
     def __post_init__(self) -> None:
         if self.workspace is None:  # pyright: ignore[reportUnnecessaryComparison]
@@ -114,6 +116,9 @@ class Reviewed:
         await self.recorder.emit(e.EditIntended(call_id=call_id, edit=edit, before_blob=blob))
         outcome = await self.workspace.apply(edit)
         assert outcome.status == "applied", outcome
+        if self.types_behind is not None:
+            self.user(edit.path, *self.types_behind)
+            self.types_behind = None
         after = await self.workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
         await self.recorder.emit(
             e.EditApplied(

@@ -91,6 +91,21 @@ async def test_a_conflict_changes_nothing_and_shows_both_versions(tmp_path: Path
     )
 
 
+async def test_typing_right_behind_an_edit_is_the_persons(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        # The bytes that were seen after the edit hold what a quick person typed meanwhile.
+        session.types_behind = ("two", "two mine")
+        await session.agent("a.py", "eight", "8")
+        await session.undo()
+        await session.agent("a.py", "eight", "8")
+        session.user("a.py", "one", "1")
+        await session.end()
+        assert statuses(await session.review.restore("trn_1")) == [("a.py", "done")]
+
+    after = _TEXT.replace("two", "two mine").replace("one", "1")
+    await check(tmp_path, story, after={"a.py": after})
+
+
 async def test_an_undo_is_undone(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent("a.py", "two", "2")
