@@ -5,6 +5,7 @@
 import * as vscode from "vscode";
 import type { Conversation } from "./conversation";
 import type { Panel } from "./panel";
+import type { Review } from "./review";
 import type { Server } from "./server";
 import { chosen } from "./settings";
 import type { ApprovalChoice, SessionRow } from "./wire";
@@ -14,11 +15,12 @@ export interface Parts {
   server: Server;
   conversation: Conversation;
   panel: Panel;
+  review: Review;
 }
 
 /** Register them all. */
 export function registerCommands(parts: Parts): vscode.Disposable[] {
-  const { server, conversation, panel } = parts;
+  const { server, conversation, panel, review } = parts;
   const sessionId = () => conversation.sessionId;
   const resolve = (choice: ApprovalChoice, note = "") =>
     server.request("agent/approval/resolve", { sessionId: sessionId(), choice, note });
@@ -28,6 +30,12 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     stopTurn: () => server.request("agent/cancel", { sessionId: sessionId() }),
     finishTurn: () =>
       vscode.commands.executeCommand("agent-ls.finish", conversation.sessionId || null),
+    keepChange: () => review.here("keep"),
+    undoChange: () => review.here("undo"),
+    nextChange: () => review.here("next"),
+    previousChange: () => review.here("previous"),
+    undoTurn: () => vscode.commands.executeCommand("agent-ls.review.undo"),
+    showChanges: () => vscode.commands.executeCommand("agent-ls.review.diff"),
     newSession: () => newSession(parts),
     pickSession: () => pickSession(parts),
     pickMode: () => pickMode(parts),

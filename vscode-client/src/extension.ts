@@ -4,6 +4,7 @@ import { registerCommands } from "./commands";
 import { Conversation } from "./conversation";
 import { answerSaving, DiagnosticsForwarder } from "./editor";
 import { Panel } from "./panel";
+import { Review } from "./review";
 import { Server } from "./server";
 import { chosen } from "./settings";
 import { Status } from "./status";
@@ -14,17 +15,19 @@ let server: Server | null = null;
 export function activate(context: vscode.ExtensionContext): void {
   server = new Server(answerSaving);
   const conversation = new Conversation(server);
-  const panel = new Panel(context.extensionUri, server, conversation);
+  const review = new Review(server, conversation);
+  const panel = new Panel(context.extensionUri, server, conversation, review);
   context.subscriptions.push(
     server,
     conversation,
+    review,
     panel,
     new Status(server, conversation),
     new DiagnosticsForwarder(server),
     vscode.workspace.onDidChangeConfiguration((event) =>
       onConfigurationChange(event, conversation),
     ),
-    ...registerCommands({ server, conversation, panel }),
+    ...registerCommands({ server, conversation, panel, review }),
     announceFailure(server),
   );
   void server.restart();

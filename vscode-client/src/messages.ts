@@ -1,7 +1,14 @@
 // What the extension and its panel say to each other.
 //
 // The panel gets what the server said and folds it itself; it asks for actions and does none.
-import type { ApprovalChoice, ConfigResult, SnapshotResult, UpdateParams } from "./wire";
+import type {
+  ApprovalChoice,
+  ConfigResult,
+  ReviewDecideParams,
+  ReviewTurn,
+  SnapshotResult,
+  UpdateParams,
+} from "./wire";
 
 /** How the server process is. */
 export type ServerState =
@@ -18,6 +25,8 @@ export type ToPanel =
   | { type: "refused"; problem: string }
   | { type: "updates"; params: UpdateParams }
   | { type: "config"; config: ConfigResult }
+  /** What the agent changed, oldest turn first. */
+  | { type: "review"; turns: ReviewTurn[] }
   /** A prompt did not reach the server; its words go back where they were typed. */
   | { type: "unsent"; text: string; problem: string }
   /** An answer came too late or did not arrive: the buttons work again. */
@@ -39,6 +48,9 @@ export const PANEL_COMMANDS = [
 
 export type PanelCommand = (typeof PANEL_COMMANDS)[number];
 
+/** Which changes are meant, and what becomes of them. */
+export type Decide = ReviewDecideParams;
+
 export type FromPanel =
   /** The panel was loaded and knows nothing. */
   | { type: "ready" }
@@ -53,6 +65,9 @@ export type FromPanel =
     }
   | { type: "answer"; questionId: string; text: string }
   | { type: "run"; command: PanelCommand }
+  | { type: "decide"; asked: Decide }
+  /** Show what a turn made of a file, side by side. */
+  | { type: "diff"; sessionId: string; turnId: string; path: string }
   /** Show a place in a file; the line is 0-based. */
   | { type: "open"; uri: string; line: number | null }
   /** Follow a link that the model wrote. */

@@ -7,6 +7,7 @@ import type { Conversation } from "./conversation";
 import { follow as followLink, openPlace } from "./links";
 import { type FromPanel, PANEL_COMMANDS, type ToPanel } from "./messages";
 import { page } from "./page";
+import type { Review } from "./review";
 import type { Agent } from "./server";
 import { message } from "./words";
 
@@ -16,22 +17,25 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #extension: vscode.Uri;
   readonly #agent: Agent;
   readonly #conversation: Conversation;
+  readonly #review: Review;
   readonly #listeners: vscode.Disposable[];
   #view: vscode.WebviewView | null = null;
   #isLoaded = false;
   /** What to say as soon as there is a panel to say it to. */
   #greeting: ToPanel | null = null;
 
-  constructor(extension: vscode.Uri, agent: Agent, conversation: Conversation) {
+  constructor(extension: vscode.Uri, agent: Agent, conversation: Conversation, review: Review) {
     this.#extension = extension;
     this.#agent = agent;
     this.#conversation = conversation;
+    this.#review = review;
     this.#listeners = [
       agent.onState((server) => this.#post({ type: "server", server })),
       conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
       conversation.onUpdates((params) => this.#post({ type: "updates", params })),
       conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
+      review.onChange((turns) => this.#post({ type: "review", turns })),
       conversation.onChange(({ approvals, questions }) =>
         this.#badge(approvals.length + questions.length),
       ),
@@ -124,6 +128,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
           await vscode.commands.executeCommand(`agent-ls.${said.command}`);
         }
         return;
+      case "decide":
+        return this.#review.decide(said.asked);
+      case "diff":
+        return this.#review.diff(said.sessionId, said.turnId, said.path);
       case "open":
         return openPlace(said.uri, said.line);
       case "link":

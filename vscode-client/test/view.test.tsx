@@ -369,3 +369,50 @@ test("everything that can be clicked is a button or a link with a name", async (
     }
   }
 });
+
+test("changes are listed and decided about", async () => {
+  const hunk = (hunkId: string, line: number, state: "open" | "kept") => ({
+    hunkId,
+    kind: "text" as const,
+    state,
+    line,
+    endLine: line + 1,
+    addedLines: 2,
+    removedLines: 1,
+    isChangedSince: false,
+    old: null,
+    new: null,
+  });
+  const turn = {
+    sessionId: "ses_1",
+    turnId: "trn_1",
+    prompt: "Change them",
+    files: [
+      {
+        location: { path: "a.py", uri: "file:///w/a.py", line: null },
+        turnId: "trn_1",
+        movedFrom: null,
+        hunks: [hunk("7.0", 2, "open"), hunk("7.1", 8, "kept"), hunk("9.0", 12, "open")],
+      },
+    ],
+  };
+  await check(running, { type: "review", turns: [turn] });
+  const line = root.querySelector<HTMLButtonElement>(".changes .line");
+  expect(line?.textContent).toContain("2 changes");
+  await act(() => line?.click());
+  const press = (name: string) =>
+    act(() => root.querySelector<HTMLButtonElement>(`[aria-label="${name}"]`)?.click());
+  await press("Undo line 3 of a.py");
+  await press("Keep a.py");
+  await press("Undo the turn");
+  const of = { sessionId: "ses_1", turnId: "trn_1" };
+  expect(said).toEqual(
+    [
+      { ...of, decision: "undo", path: "a.py", hunkIds: ["7.0"] },
+      { ...of, decision: "keep", path: "a.py" },
+      { ...of, decision: "undo" },
+    ].map((asked) => ({ type: "decide", asked })),
+  );
+  await check({ type: "review", turns: [{ ...turn, files: [] }] });
+  expect(root.querySelector(".changes")).toBeNull();
+});

@@ -4,6 +4,7 @@ import type { EndItem, State } from "../fold/state";
 import type { ServerState } from "../messages";
 import type { ConfigResult } from "../wire";
 import { Approval } from "./approval";
+import { Changes } from "./changes";
 import { Composer } from "./composer";
 import { PostContext, usePost } from "./context";
 import { Disclosure } from "./disclosure";
@@ -43,6 +44,7 @@ export function App({ known, post, draft, onDraft }: Props) {
         )}
         <div class="dock">
           <Plan entries={session.plan} />
+          <Changes turns={known.review} />
           {approval && (
             <Approval
               key={approval.approvalId}

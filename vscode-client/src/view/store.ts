@@ -4,7 +4,7 @@
 import { follow, fromSnapshot } from "../fold/reduce";
 import { EMPTY, type State } from "../fold/state";
 import type { FromPanel, ServerState, ToPanel } from "../messages";
-import type { ConfigResult } from "../wire";
+import type { ConfigResult, ReviewTurn } from "../wire";
 
 export interface Known {
   server: ServerState;
@@ -14,6 +14,8 @@ export interface Known {
   /** Why there is no session. */
   refused: string | null;
   config: ConfigResult | null;
+  /** What the agent changed, oldest turn first. */
+  review: readonly ReviewTurn[];
   /** A prompt that was not taken. */
   unsent: { text: string; problem: string } | null;
   /** Why an answer to an approval or a question did not count, by its id. */
@@ -33,6 +35,7 @@ export const UNKNOWN: Known = {
   isLoaded: false,
   refused: null,
   config: null,
+  review: [],
   unsent: null,
   unsettled: {},
   compose: { text: "", times: 0 },
@@ -57,6 +60,8 @@ export function learn(known: Known, said: ToPanel): Known {
       return { ...known, session: follow(known.session, said.params) };
     case "config":
       return { ...known, config: said.config };
+    case "review":
+      return { ...known, review: said.turns };
     case "unsent":
       return { ...known, unsent: { text: said.text, problem: said.problem } };
     case "unsettled":

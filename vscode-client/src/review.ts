@@ -1,0 +1,115 @@
+// The agent's changes for the panel and for key bindings: listed, decided about, shown as diffs.
+//
+// Holds no truth: the server is asked for the list whenever something may have changed it.
+import * as vscode from "vscode";
+import type { Conversation } from "./conversation";
+import type { Decide } from "./messages";
+import type { Agent } from "./server";
+import type { ReviewTurn, Update } from "./wire";
+
+const SCHEME = "agent-ls-before";
+const SETTLE_MS = 150;
+const CHANGING: ReadonlySet<Update["sessionUpdate"]> = new Set<Update["sessionUpdate"]>([
+  "file_edited",
+  "review_update",
+  "turn_ended",
+]);
+const UNDONE = new Set(["conflict", "refused"]);
+
+export class Review implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  readonly #agent: Agent;
+  readonly #conversation: Conversation;
+  readonly #changed = new vscode.EventEmitter<ReviewTurn[]>();
+  readonly #before = new Map<string, string>();
+  readonly #listeners: vscode.Disposable[];
+  #timer: NodeJS.Timeout | null = null;
+  #turns: ReviewTurn[] = [];
+
+  readonly onChange = this.#changed.event;
+
+  constructor(agent: Agent, conversation: Conversation) {
+    this.#agent = agent;
+    this.#conversation = conversation;
+    this.#listeners = [
+      conversation.onSnapshot(() => this.#soon()),
+      conversation.onUpdates(({ updates }) => {
+        if (updates.some((one) => CHANGING.has(one.sessionUpdate))) this.#soon();
+      }),
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+    ];
+  }
+
+  /** The turns that changed files, oldest first. */
+  get turns(): readonly ReviewTurn[] {
+    return this.#turns;
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#before.get(uri.toString()) ?? "";
+  }
+
+  /** Decide about changes, and say which files had to be left as they are. */
+  async decide(asked: Decide): Promise<void> {
+    const { files } = await this.#agent.request("agent/review/decide", asked);
+    for (const one of files) {
+      if (!UNDONE.has(one.status)) continue;
+      const words = `${one.location.path} was left as it is: ${one.reason}.`;
+      void vscode.window.showWarningMessage(words);
+    }
+    await this.#refresh();
+  }
+
+  /** Show what a turn made of a file, in the editor's own diff. */
+  async diff(sessionId: string, turnId: string, path: string): Promise<void> {
+    const sides = await this.#agent.request("agent/review/diff", { sessionId, turnId, path });
+    const before = this.#document(`${turnId}/before/${path}`, sides.before);
+    const isThere = sides.uri !== null && sides.after !== null;
+    const after = isThere
+      ? vscode.Uri.parse(sides.uri as string)
+      : this.#document(`${turnId}/after/${path}`, sides.after);
+    await vscode.commands.executeCommand("vscode.diff", before, after, `${path} (the agent's)`);
+  }
+
+  /** Keep or undo the changes at the cursor or in the selection, or go to the next or previous. */
+  async here(command: "keep" | "undo" | "next" | "previous"): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor) return;
+    const { start, end, active } = editor.selection;
+    const uri = editor.document.uri.toString();
+    const isGoing = command === "next" || command === "previous";
+    const where = isGoing ? { line: active.line } : { line: start.line, lastLine: end.line };
+    await vscode.commands.executeCommand(`agent-ls.review.${command}`, { uri, ...where });
+  }
+
+  dispose(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    for (const one of this.#listeners) one.dispose();
+    this.#changed.dispose();
+  }
+
+  #document(name: string, text: string | null): vscode.Uri {
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}` });
+    this.#before.set(uri.toString(), text ?? "");
+    return uri;
+  }
+
+  #soon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      void this.#refresh();
+    }, SETTLE_MS);
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#agent.state.is !== "running") return;
+    try {
+      const { sessionId } = this.#conversation;
+      const { turns } = await this.#agent.request("agent/review/list", { sessionId });
+      this.#turns = turns;
+      this.#changed.fire(turns);
+    } catch {
+      // The next update asks again; what the server has to say about it is in its log.
+      this.#changed.fire([]);
+    }
+  }
+}
