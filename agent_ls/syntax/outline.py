@@ -119,10 +119,21 @@ def _right_before(start: int, outer: Node, root: Node, data: bytes) -> Node | No
     if node is None or node.end_byte > start or node.id == outer.id:
         return None
     begin = node.start_byte
-    line = data[data.rfind(b"\n", 0, begin) + 1 : begin]
-    if node.type in _COMMENTS and (line.strip(_BLANKS) or _is_the_files(data, begin)):
+    if node.type in _COMMENTS and (
+        _indent(data, begin) != _indent(data, start) or _is_the_files(data, begin)
+    ):
+        # It goes on with something else, or belongs to what is before it on its line.
         return None
     return node
+
+
+def _indent(data: bytes, at: int) -> bytes:
+    """Return what stands before the place on its line, up to the first comment or code."""
+    line_start = data.rfind(b"\n", 0, at) + 1
+    line = data[line_start:at].removeprefix(b"\xef\xbb\xbf")
+    lead = line[: len(line) - len(line.lstrip(b" \t"))]
+    # A comment may stand on the definition's own line; code before either is no margin.
+    return lead if lead == line or line.lstrip().startswith((b"/*", b"@")) else line
 
 
 def _is_the_files(data: bytes, begin: int) -> bool:

@@ -154,41 +154,46 @@ def _trimmed(new_text: str) -> str:
 def _placed(block: str, place: str, text: str, language: Language) -> str:
     """Return the block indented for its place, in the file's style."""
     lines = block.split("\n")
-    kept = rows_in_strings(block, language)
+    kept, docstrings = rows_in_strings(block, language)
+    if language.id in ("c", "cpp"):
+        # Directives stay at the margin.
+        kept |= {row for row, line in enumerate(lines) if row and line.startswith("#")}
     style = style_of(flattened(text).split("\n"))
-    restyle = restyled([line for row, line in enumerate(lines) if row not in kept], style)
+    code = [line for row, line in enumerate(lines) if row not in kept and row not in docstrings]
     first = indent_of(lines[0])
-    leads = [
-        indent_of(line)
-        for row, line in enumerate(lines)
-        if row and row not in kept and line.strip()
-    ]
-    if _is_absolute(first, leads, place, lines[-1], style.unit):
+    leads = [indent_of(line) for line in code[1:] if line.strip()]
+    if not first and place and leads and _is_absolute(leads, place, lines, style.unit):
         return "\n".join([place + lines[0], *lines[1:]])
-    common = (
-        first if all(lead.startswith(first) for lead in leads) else min([first, *leads], key=len)
-    )
+    restyle = restyled(code, style)
+    common = first
+    if not all(lead.startswith(first) for lead in leads):
+        common = min([first, *leads], key=len)
+    least = min(map(width, leads), default=0)
     found: list[str] = []
     for row, line in enumerate(lines):
-        if row in kept or not line.strip():
-            found.append(line if row in kept else "")
-            continue
         lead = indent_of(line)
-        deeper = lead.removeprefix(common)
-        if restyle is not None:
-            deeper = restyle(deeper) or deeper
-        found.append(place + deeper + line[len(lead) :])
+        # A docstring may have been written at the margin on purpose.
+        if row in kept or (row in docstrings and width(lead) < least):
+            found.append(line)
+        elif not line.strip():
+            found.append("")
+        else:
+            deeper = lead.removeprefix(common)
+            if restyle is not None:
+                deeper = restyle(deeper) or deeper
+            found.append(place + deeper + line[len(lead) :])
     return "\n".join(found)
 
 
-def _is_absolute(first: str, leads: list[str], place: str, last: str, unit: str) -> bool:
+_HEADS = ("@", "#[", "[[", "#", "//", "/*", "<!--", "--")
+"""How a line begins that the next one stands level with: a decorator, an attribute, a comment."""
+
+
+def _is_absolute(leads: list[str], place: str, lines: Sequence[str], unit: str) -> bool:
     """Say whether only the first line lacks the indentation that the others have already."""
-    if first or not place or not leads:
-        return False
     least, goal = min(map(width, leads)), width(place)
-    if last.lstrip().startswith(("}", ")", "]", "end")):
-        return least >= goal
-    return least >= goal + (width(unit) or 1)
+    is_level = lines[0].startswith(_HEADS) or lines[-1].lstrip().startswith(("}", ")", "]"))
+    return least >= goal + (0 if is_level else width(unit) or 1)
 
 
 def _place(text: str, at: int) -> str:
