@@ -607,7 +607,8 @@ def _(rng, truth, window, text):
     bent = _after(text, window)
     edit = Edit("\n".join(window.old), "\n".join(window.new))
     added = sum(char.isalnum() for line in _added(window) for char in line)
-    return (bent, edit, None) if added > 12 and edit.new in bent else None
+    is_there = added > 12 and edit.new in bent and edit.old not in bent
+    return (bent, edit, None) if is_there else None
 
 
 @_drift(_REFUSE, "twin-changed")

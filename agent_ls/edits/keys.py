@@ -79,17 +79,18 @@ def carried(old: str, new: str, there: str, table: dict[str, str]) -> str:
     source = _pairs(olds, theres)
     if source is None:
         return new
+    into = _way(table)
     parts: list[str] = []
     for op in Indel.opcodes([key for key, _ in olds], [key for key, _ in news]):
         if op.tag == "equal":
             parts += [
-                source[at] if olds[at][1] == piece else table.get(piece, piece)
+                source[at] if olds[at][1] == piece else into(piece)
                 for at, (_, piece) in zip(
                     range(op.src_start, op.src_end), news[op.dest_start : op.dest_end], strict=True
                 )
             ]
         elif op.tag in ("insert", "replace"):
-            parts += [table.get(piece, piece) for _, piece in news[op.dest_start : op.dest_end]]
+            parts += [into(piece) for _, piece in news[op.dest_start : op.dest_end]]
     return "".join(parts)
 
 
@@ -115,7 +116,16 @@ def converted(line: str, table: dict[str, str]) -> str:
     """Return the line with the pieces of the table replaced."""
     if not table or line.isascii():
         return line
-    return "".join(table.get(piece, piece) for _, piece in units(line))
+    into = _way(table)
+    return "".join(into(piece) for _, piece in units(line))
+
+
+def _way(table: dict[str, str]) -> Key:
+    """Return how one piece is converted: a normal form holds for all of them."""
+    for form in ("NFC", "NFD"):
+        if any(unicodedata.normalize(form, piece) == there for piece, there in table.items()):
+            return lambda piece: table.get(piece) or unicodedata.normalize(form, piece)
+    return lambda piece: table.get(piece, piece)
 
 
 def _pairs(olds: list[tuple[str, str]], theres: list[tuple[str, str]]) -> list[str] | None:

@@ -73,7 +73,7 @@ def applied_at(ground: Ground, hunk: Hunk) -> int | None:
 
 def is_applied_there(ground: Ground, hunk: Hunk, place: Place) -> bool:
     """Tell whether an addition already stands where it would go."""
-    if any(line.sign == "-" for line in hunk.lines):
+    if any(line.sign == "-" and stripped(line.text) for line in hunk.lines):
         return False
     if not _says_something([line.text for line in hunk.lines if line.sign == "+"]):
         return False
