@@ -83,7 +83,9 @@ def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
             )
     ground = Ground(flat.text)
     spans = of_blocks(ground, found, 1)
-    ends = _final_end(sides[0].has_final_end, sides[2].has_final_end, flat.text, spans)
+    # A text without a line has none that could lack its end.
+    wants_end = sides[2].has_final_end or not their_lines
+    ends = _final_end(sides[0].has_final_end, wants_end, flat.text, spans)
     return Merged(replacements_of(flat, [*spans, *ends]), tuple(conflicts))
 
 
