@@ -58,13 +58,15 @@ def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
     at = 0
     while at < len(lines):
         line = lines[at]
-        if _starts_file(lines, at):
+        if _starts_file(lines, at) or (not drafts and _is_named(lines, at)):
             at = _names(lines, at, drafts)
-        elif _HEADER.match(line):
+        elif _HEADER.match(line) or (drafts and not drafts[-1].hunks and line[:1] in tuple("+- ")):
             if not drafts:
                 drafts.append(_Draft())
-            past = _end_of_hunk(lines, at)
-            hunk = _hunk(line, lines[at + 1 : past])
+            # Some leave the header of the only hunk out.
+            first = at + 1 if _HEADER.match(line) else at
+            past = _end_of_hunk(lines, first - 1)
+            hunk = _hunk(lines[first - 1] if first > at else "@@", lines[first:past])
             if isinstance(hunk, Refused):
                 return hunk
             if hunk.lines:
@@ -92,11 +94,15 @@ def _unfenced(lines: list[str]) -> list[str]:
 def _starts_file(lines: Sequence[str], at: int) -> bool:
     if lines[at].startswith("diff --git "):
         return True
-    if not lines[at].startswith("--- ") or at + 1 >= len(lines):
-        return False
     # A removed line may itself begin with dashes; only a name is followed by a hunk.
     after = next((line for line in lines[at + 2 :] if line.strip()), "@@")
-    return lines[at + 1].startswith("+++ ") and after.startswith(("@@", "diff "))
+    return _is_named(lines, at) and after.startswith(("@@", "diff "))
+
+
+def _is_named(lines: Sequence[str], at: int) -> bool:
+    """Tell whether two lines here look like those that name a file."""
+    is_pair = lines[at].startswith("--- ") and at + 1 < len(lines)
+    return is_pair and lines[at + 1].startswith("+++ ")
 
 
 def _names(lines: Sequence[str], at: int, drafts: list[_Draft]) -> int:
