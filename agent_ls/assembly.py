@@ -42,6 +42,7 @@ from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
 from agent_ls.workspace.meter import ProcessMeter
 from agent_ls.workspace.runner import ShellRunner
+from agent_ls.workspace.tree_watch import TreeWatch
 
 
 class SystemClock:
@@ -108,6 +109,8 @@ async def open_sessions(
         "claims": FileClaims(clock),
         "is_dry_run": settings.dry_run,
         "rules": SavedRules(rules_file()),
+        # In a dry run no command runs.
+        "watch": None if settings.dry_run else _watch(settings, workspace),
         "models": settings.models,
         "telemetry": telemetry,
         "meter": ProcessMeter(clock),
@@ -131,6 +134,10 @@ async def open_sessions(
         is_dry_run=settings.dry_run,
         on_close=close,
     )
+
+
+def _watch(settings: Settings, workspace: Workspace) -> TreeWatch | None:
+    return TreeWatch(workspace) if settings.loop.watch_commands else None
 
 
 def _make_schemas() -> None:
@@ -242,6 +249,7 @@ def _kit(
         store=ports["store"],
         approver=ports["approver"],
         rules=ports["rules"],
+        watch=ports["watch"],
         hooks=ports["hooks"],
         role=role,
         tools={tool.name: tool for tool in tools},

@@ -219,9 +219,9 @@ def _loosens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
     if keys == ("dry_run",):
         return settings.dry_run and value is not True
     if keys == ("allowed_tools",) and settings.allowed_tools:
-        return (
-            not isinstance(value, list) or not value or not set(value) <= {*settings.allowed_tools}
-        )
+        if not isinstance(value, list) or not value:
+            return True
+        return not set(cast("list[object]", value)) <= set(settings.allowed_tools)
     return False
 
 

@@ -430,6 +430,19 @@ class ChildEnded(_Event):
     """What a dry run left out, in order; of its own sub-agents too."""
 
 
+class CommandChanged(_Event):
+    """A command changed, made or removed a text of the project."""
+
+    type: Literal["command_changed"] = "command_changed"
+    call_id: str
+    path: str
+    before_blob: str | None = None
+    """None: there was no file, or its text is not known."""
+    after_blob: str | None = None
+    """None: it is gone."""
+    is_before_known: bool = True
+
+
 OutputMethod = Literal["set", "merge", "assign", "push", "concat"]
 """How a value joins what is at its path already."""
 
@@ -608,6 +621,7 @@ Event = Annotated[
     | ToolCallStarted
     | EditIntended
     | EditApplied
+    | CommandChanged
     | ReviewDecided
     | ReviewApplied
     | ToolCallFinished
@@ -643,6 +657,7 @@ _DURABLE = (
     GrantsRevoked,
     EditIntended,
     EditApplied,
+    CommandChanged,
     ReviewDecided,
     ReviewApplied,
     ChildStarted,

@@ -14,11 +14,11 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import CallDecided, ToolCallFinished, ToolCallStarted
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.asking import ask
+from agent_ls.loop.command_changes import run_watched
 from agent_ls.loop.denials import denied
 from agent_ls.loop.guarding import Decided, decide
 from agent_ls.loop.keeping import keep_output
 from agent_ls.loop.proposing import propose
-from agent_ls.loop.running import run_tool
 from agent_ls.loop.sockets import PlannedCall, Ran
 from agent_ls.loop.state import CallState
 from agent_ls.loop.tool_hooks import ask_before_tool, changed_by
@@ -122,7 +122,7 @@ async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
         ran = await early
         if ran is not None:
             return ran
-    return await run_tool(planned, turn)
+    return await run_watched(planned, turn)
 
 
 async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> None:

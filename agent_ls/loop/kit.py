@@ -12,7 +12,17 @@ from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.loop.ports import Approver, Clock, Provider, Rules, Store, Workspace
-from agent_ls.loop.sockets import Check, Compactor, FollowUp, Gate, Guard, Injection, Recovery, Tool
+from agent_ls.loop.sockets import (
+    Check,
+    CommandWatch,
+    Compactor,
+    FollowUp,
+    Gate,
+    Guard,
+    Injection,
+    Recovery,
+    Tool,
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,8 @@ class Kit:
     approver: Approver
     rules: Rules
     hooks: Hooks
+    watch: CommandWatch | None
+    """None: what commands change is not looked at."""
     role: str
     """What the system prompt begins with; environment, project and rules are added."""
     tools: Mapping[str, Tool[Any]]

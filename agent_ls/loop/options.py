@@ -49,6 +49,10 @@ class LoopOptions(Record):
     """Ask, when a turn in plan mode ends, which steps of its plan run; false: only show them."""
     max_output_bytes: int = 262_144
     """A longer result is not kept at its output path: no call can refer to its text."""
+    watch_commands: bool = True
+    """Look at the project's files around each command, so that what it changes can be undone."""
+    max_command_changes: int = Field(default=200, ge=0)
+    """Files that one command changed and that are recorded."""
     approval_timeout_s: float = Field(default=0.0, ge=0)
     """After so long without an answer a permission counts as refused; 0: it waits for ever."""
     max_wrong_outputs: int = 3

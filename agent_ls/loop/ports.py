@@ -210,6 +210,18 @@ class CommandOutcome:
     """Whether there was more output than the cap lets through."""
 
 
+@dataclass(frozen=True, slots=True)
+class CommandChange:
+    """A text that a command changed, made or took away."""
+
+    path: str
+    before: bytes | None
+    """None: there was no file, or its text was not known."""
+    after: bytes | None
+    """None: it is gone."""
+    is_before_known: bool = True
+
+
 class Runner(Protocol):
     """Runs commands: own process group, environment from an allow-list, no stdin."""
 

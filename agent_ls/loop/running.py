@@ -125,10 +125,13 @@ async def _apply_in_order(call_id: str, edit: FileEdit, turn: Turn) -> EditOutco
     before = await workspace.snapshot(edit.path)
     before_blob = None if before is None else await store.put_blob(before)
     await turn.emit(EditIntended(call_id=call_id, edit=edit, before_blob=before_blob))
+    places = (edit.path, edit.new_path) if edit.kind == "move" else (edit.path,)
+    _tell_watch(places, turn)
     try:
         outcome = await workspace.apply(edit)
     except WorkspaceError as error:
         outcome = EditOutcome(status="refused", reason=str(error))
+    _tell_watch(places, turn)
     after: bytes | None = None
     if outcome.status == "applied":
         after = await workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
@@ -145,6 +148,13 @@ async def _apply_in_order(call_id: str, edit: FileEdit, turn: Turn) -> EditOutco
         )
     )
     return outcome
+
+
+def _tell_watch(paths: tuple[str, ...], turn: Turn) -> None:
+    """Keep another agent's command from being held for an edit's author."""
+    for path in paths:
+        if turn.kit.watch is not None:
+            turn.kit.watch.edits(path)
 
 
 def _line_changes(before: bytes | None, after: bytes | None) -> tuple[int, int]:

@@ -30,6 +30,7 @@ from agent_ls.domain.verdicts import (
     Slot,
 )
 from agent_ls.loop.expressions import Destination
+from agent_ls.loop.ports import CommandChange
 from agent_ls.loop.view import TurnView
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel, contravariant=True)
@@ -221,4 +222,20 @@ class Tool(Protocol[ArgumentsT]):
 
     async def run(self, arguments: ArgumentsT, context: ToolContext) -> ToolOutput:
         """Do it; ``ToolError`` when there is no good result, anything else is a defect."""
+        ...
+
+
+class CommandWatch(Protocol):
+    """Looks at the files around a command."""
+
+    async def begin(self, planned: PlannedCall) -> int | None:
+        """Look before it; None when it plainly changes nothing."""
+        ...
+
+    async def changes(self, mark: int) -> tuple[CommandChange, ...]:
+        """Return what has changed since ``begin`` returned the mark."""
+        ...
+
+    def edits(self, path: str) -> None:
+        """Know that an agent edits this file now: what becomes of it is no command's doing."""
         ...

@@ -370,6 +370,8 @@ def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
             first = turn.touched[event.path]
             after = TouchedFile(first.before_blob, event.after_blob)
             return replace(turn, touched=_with(turn.touched, event.path, after))
+        case e.CommandChanged():
+            return _fold_command_change(turn, event)
         case e.ChildEnded():
             return _fold_child(turn, event)
         case e.CallDecided():
@@ -429,6 +431,16 @@ def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
         # The new name had no file before; the old one has none any more.
         touched[event.path] = TouchedFile(before, None)
         touched.setdefault(intent.edit.new_path, TouchedFile(None, event.after_blob))
+    return replace(turn, touched=MappingProxyType(touched))
+
+
+def _fold_command_change(turn: TurnState, event: e.CommandChanged) -> TurnState:
+    """Remember what a command did to a file, unless nobody knows what it was before."""
+    first = turn.touched.get(event.path)
+    if first is None and not event.is_before_known:
+        return turn
+    before = first.before_blob if first else event.before_blob
+    touched = {**turn.touched, event.path: TouchedFile(before, event.after_blob)}
     return replace(turn, touched=MappingProxyType(touched))
 
 

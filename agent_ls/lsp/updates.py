@@ -119,6 +119,7 @@ class Translation:
                 | e.FinalOutputGiven()
                 | e.GrantsRevoked()
                 | e.EffectSimulated()
+                | e.CommandChanged()
             ):
                 return _of_acting(event)
             case _:
@@ -445,11 +446,13 @@ def _of_acting(
     | e.PlanResolved
     | e.FinalOutputGiven
     | e.GrantsRevoked
-    | e.EffectSimulated,
+    | e.EffectSimulated
+    | e.CommandChanged,
 ) -> list[wire.Update]:
     """Return what clients see of plans that wait, and of rules and effects that do not hold."""
     match event:
-        case e.OutputStored() | e.FinalOutputGiven() | e.PlanResolved():
+        case e.OutputStored() | e.FinalOutputGiven() | e.PlanResolved() | e.CommandChanged():
+            # What commands changed is shown by the review.
             return []
         case e.PlanProposed():
             lines = "\n".join(f"- {one.title}" for one in event.calls)

@@ -119,6 +119,9 @@ class Ledger:
                 intent = self._intents.pop((event.call_id, event.path), None)
                 if intent is not None and event.status == "applied":
                     await self._edited(intent.edit, intent.before_blob, event.after_blob, at)
+            case e.CommandChanged(path=path) if event.is_before_known:
+                change = _change_of(path, event.before_blob, event.after_blob)
+                await self._edited(change, event.before_blob, event.after_blob, at, is_exact=False)
             case _:
                 pass
 
@@ -224,6 +227,15 @@ def text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | No
         return apply_replacements(before.removeprefix(BOM), edit.replacements)
     except ValueError:
         return seen
+
+
+def _change_of(path: str, before_blob: str | None, after_blob: str | None) -> FileEdit:
+    """Return a command's change as the edit it amounts to; the ledger reads the blobs."""
+    if before_blob is None:
+        return CreateFile(path=path, text="")
+    if after_blob is None:
+        return DeleteFile(path=path, base_version="")
+    return ChangeText(path=path, base_version="", replacements=())
 
 
 _OPAQUE = "\0no text"

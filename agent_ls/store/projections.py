@@ -92,6 +92,7 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             | ev.FinalOutputGiven()
             | ev.GrantsRevoked()
             | ev.EffectSimulated()
+            | ev.CommandChanged()
             | ev.HookRan()
             | ev.ChildStarted()
             | ev.Compacted()

@@ -93,6 +93,11 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
         case e.EditApplied():
             lines = f" +{event.added_lines} -{event.removed_lines}"
             return f"  {event.call_id} {event.path} {event.status}{lines}"
+        case e.CommandChanged():
+            how = "changed" if event.after_blob else "removed"
+            if event.before_blob is None:
+                how = "made" if event.is_before_known else "changed, from what nobody knows,"
+            return f"  {event.call_id} {how} {event.path}"
         case e.ReviewDecided():
             named = f" {' '.join(event.hunks)}" if event.hunks else ""
             return f"  review: {event.decision} {event.path}{named}"

@@ -1,0 +1,55 @@
+"""What a command changed belongs to the turn like an edit: seen around it, recorded before its
+result."""
+
+from __future__ import annotations
+
+import logging
+
+from agent_ls.domain.calls import Effect
+from agent_ls.domain.events import CommandChanged
+from agent_ls.loop.running import run_tool, settled
+from agent_ls.loop.sockets import CommandWatch, PlannedCall, Ran
+from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+
+async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
+    """Run the call; what it changes by a command is recorded, also when it is cancelled."""
+    watch = turn.kit.watch
+    if watch is None or planned.effect is not Effect.EXECUTE:
+        return await run_tool(planned, turn)
+    try:
+        mark = await watch.begin(planned)
+    except Exception:
+        _log.exception("could not look at the files before a command; its changes go unseen")
+        mark = None
+    if mark is None:
+        return await run_tool(planned, turn)
+    try:
+        return await run_tool(planned, turn)
+    finally:
+        await settled(_record(planned.call.id, watch, mark, turn))
+
+
+async def _record(call_id: str, watch: CommandWatch, mark: int, turn: Turn) -> None:
+    """Record each text that changed, up to a number nobody would look through."""
+    try:
+        changes = await watch.changes(mark)
+    except Exception:
+        _log.exception("could not look at the files after a command; its changes go unseen")
+        return
+    limit = turn.kit.options.max_command_changes
+    if len(changes) > limit:
+        _log.warning("a command changed %s files; only %s are recorded", len(changes), limit)
+    for one in changes[:limit]:
+        store = turn.kit.store
+        await turn.emit(
+            CommandChanged(
+                call_id=call_id,
+                path=one.path,
+                before_blob=None if one.before is None else await store.put_blob(one.before),
+                after_blob=None if one.after is None else await store.put_blob(one.after),
+                is_before_known=one.is_before_known,
+            )
+        )
