@@ -17,6 +17,7 @@ from agent_ls.edits.keys import stripped
 
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,6}|#x[0-9a-fA-F]{2,5});")
 _ESCAPE = re.compile(r'\\[\\"\'ntr/`$]')
+_PAIR = re.compile(r"\\.")
 _NUMBERED = re.compile(r"^[ \t]{0,8}(\d{1,7})(?:\t| ?[|│→:]|[)\]] )")
 _SPACED = re.compile(r"^[ \t]{0,8}\d{1,7} ?[|│→:](?: |$)")
 _BARE_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})([|│→:]?)[ \t]*$")
@@ -57,7 +58,9 @@ def _without_escapes(flat: str, old: str, new: str) -> Iterator[Reading]:
     is_one_line = "\n" not in old.strip("\n")
     tables = [_ONLY_QUOTES, _LITERALS]
     if is_one_line and "\\n" in old:
-        tables = [_CONTROLS, _ONLY_CONTROLS]
+        # Where no quote goes without its backslash, all of the text was written as in JSON.
+        is_json = '"' not in _PAIR.sub("", old + new) and "\n" not in new.strip("\n")
+        tables = [_CONTROLS] if is_json else [_CONTROLS, _ONLY_CONTROLS]
     seen: set[tuple[str, str]] = set()
     for table in tables:
         undone = {one for one in _ESCAPE.findall(old + new) if one[1] in table}

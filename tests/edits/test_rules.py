@@ -90,6 +90,8 @@ def _envelope(body: str) -> str:
         pytest.param("f()\n", "f()", "// ... however, only lines before this one are of use\nf()",
                      "// ... however, only lines before this one are of use\nf()\n",
                      id="dots-that-begin-a-sentence"),
+        pytest.param("  a();\n  }\n", "  a();\\n  }", "  a();\\n  b(\\\"x\\\");\\n  }",
+                     "  a();\n  b(\"x\");\n  }\n", id="all-of-it-as-in-json"),
         pytest.param("1: foo\n2: bar\n", "2: bar", "2: baz", "1: foo\n2: baz\n",
                      id="numbers-of-the-file-itself"),
         pytest.param("x = '&lt;'\n", "x = '&lt;'", "x = '&gt;'", "x = '&gt;'\n",
