@@ -67,7 +67,8 @@ def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
         touched = [
             one
             for one in mine
-            if meet(one, change, beside=beside) or brings_back(one, our_lines, change, new)
+            if meet(one, change, beside=beside)
+            or (beside and brings_back(one, our_lines, change, new))
         ]
         low = min([change.low, *(one.low for one in touched)])
         high = max([change.high, *(one.high for one in touched)])
@@ -153,12 +154,12 @@ def meet(one: Change, other: Change, *, beside: bool = False) -> bool:
     return one.low < other.high and other.low < one.high
 
 
-def brings_back(one: Change, lines: Sequence[str], gap: Change, gone: Sequence[str]) -> bool:
-    """Tell whether a change right beside a gap has some of the lines that are to fill the gap."""
-    if gap.low < gap.high or not one.low <= gap.low <= one.high:
+def brings_back(one: Change, lines: Sequence[str], other: Change, new: Sequence[str]) -> bool:
+    """Tell whether a change right beside another one has some of its lines already."""
+    if one.low > other.high or other.low > one.high:
         return False
     come = set(lines[one.first : one.past])
-    return any(line in come for line in gone if line.strip())
+    return any(line in come for line in new if line.strip())
 
 
 def _in_ours(mine: Sequence[Change], low: int, high: int) -> tuple[int, int]:

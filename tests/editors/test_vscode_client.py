@@ -94,6 +94,12 @@ async def test_a_turn_is_led_from_the_panel(vscode: VsCode, extension: Path, sho
     await check(vscode, extension, shop, "turn")
 
 
+async def test_changes_are_kept_and_undone_by_keyboard_and_in_the_panel(
+    vscode: VsCode, extension: Path, shop: Path
+) -> None:
+    await check(vscode, extension, shop, "review")
+
+
 async def test_the_client_keeps_its_manners_when_things_go_wrong(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:

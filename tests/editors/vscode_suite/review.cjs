@@ -1,0 +1,71 @@
+// The agent's changes in a real VS Code: lenses, keeping and undoing with the keyboard, the list in
+// the panel with its buttons and the editor's own diff.
+const path = require('node:path');
+const vscode = require('vscode');
+const { agent } = require('./person.cjs');
+
+exports.run = async ({ step, until, screen }) => {
+  const { panel, say } = agent({ until, screen });
+  const folder = vscode.workspace.workspaceFolders[0].uri.fsPath;
+  const uri = vscode.Uri.file(path.join(folder, 'prices.py'));
+  const document = await vscode.workspace.openTextDocument(uri);
+  const editor = await vscode.window.showTextDocument(document);
+  const before = document.getText();
+  const lenses = async () => (await vscode.commands.executeCommand('vscode.executeCodeLensProvider', uri, 99))
+    .map((one) => `${one.range.start.line}: ${one.command?.title}`);
+  const goTo = async (word) => {
+    const at = document.positionAt(document.getText().indexOf(word));
+    const shown = await vscode.window.showTextDocument(document);
+    shown.selection = new vscode.Selection(at, at);
+    await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
+  };
+  const menu = async (...keys) => {
+    await screen.press({ keys: 'Control+.' });
+    await screen.wait({ selector: '.action-widget', text: 'Agent: keep this change' });
+    for (const one of keys) await screen.press({ keys: one });
+  };
+
+  await step('the agent changes two places', async () => {
+    await vscode.commands.executeCommand('agent-ls.openPanel');
+    await panel('wait', { selector: '.composer textarea' });
+    await vscode.commands.executeCommand('agent-ls.mode', 'accept-edits');
+    await say('Change it.');
+    await panel('wait', { selector: '.changes .line', text: '2 changes' });
+    await until(() => document.getText().includes('whole ='), 'the edit');
+    await panel('wait', { selector: '.end .verb', text: 'Done' });
+  });
+  await step('the changes follow what is typed above them', async () => {
+    await editor.edit((one) => one.insert(new vscode.Position(0, 0), '# mine\n'));
+    await until(async () => (await lenses()).includes('1: Keep +1 -1'), 'the lens');
+    await until(async () => (await lenses()).includes('5: Keep +2 -1'), 'the other lens');
+  });
+  await step('the first is kept with the keyboard', async () => {
+    await goTo('# money');
+    await menu('Enter');
+    await panel('wait', { selector: '.changes .line', text: '1 change' });
+    if (!document.getText().includes('# money')) throw new Error(document.getText());
+  });
+  await step('the other is undone with the keyboard', async () => {
+    await goTo('whole =');
+    await menu('ArrowDown', 'Enter');
+    await until(() => !document.getText().includes('whole'), 'the undone change');
+    const wanted = `# mine\n${before.replace('import Decimal\n', 'import Decimal  # money\n')}`;
+    if (document.getText() !== wanted) throw new Error(document.getText());
+    await panel('wait', { selector: '.changes', gone: true });
+  });
+  await step('an undo is taken back, and the panel undoes it again', async () => {
+    await vscode.commands.executeCommand('agent-ls.review.redo');
+    await until(() => document.getText().includes('whole ='), 'the change again');
+    await panel('wait', { selector: '.changes .line', text: '1 change' });
+    await panel('click', { selector: '.changes .line' });
+    await panel('click', { selector: '[aria-label="Undo prices.py"]' });
+    await until(() => !document.getText().includes('whole'), 'the undone change');
+  });
+  await step('the next change is gone to with a command', async () => {
+    await vscode.commands.executeCommand('agent-ls.review.redo');
+    await until(() => document.getText().includes('whole ='), 'the change again');
+    await goTo('# mine');
+    await vscode.commands.executeCommand('agent-ls.nextChange');
+    await until(() => vscode.window.activeTextEditor.selection.active.line === 5, 'the cursor at the change');
+  });
+};
