@@ -26,7 +26,8 @@ from agent_ls.syntax.outline import has_outline, outline_of
 
 _INLINE_CHARS = 8_000
 """About 1 ms of parsing, during which nothing else runs."""
-_REMEMBERED = 64
+_MAX_REMEMBERED = 20_000
+"""Symbols of texts that were asked for last, some hundred bytes each."""
 _LIMIT_S = 60.0
 _INDEX_LIMIT_S = 30.0
 """After so long the worker answers from what it has read of a large workspace."""
@@ -45,6 +46,7 @@ class WorkspaceCode:
         self._workspace = workspace
         self._worker = WorkerLink(cache, _LIMIT_S)
         self._outlines: OrderedDict[tuple[str, bytes], tuple[Symbol, ...] | None] = OrderedDict()
+        self._remembered = 0
 
     async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
         """Return the symbols of a text, outermost first; None when nobody can parse it."""
@@ -62,10 +64,14 @@ class WorkspaceCode:
         else:
             rows = await self._worker.ask({"ask": "symbols", "path": path, "text": text})
             found = None if rows is None else [_symbol(row) for row in rows]
-        self._outlines[key] = None if found is None else tuple(found)
-        if len(self._outlines) > _REMEMBERED:
-            self._outlines.popitem(last=False)
-        return self._outlines[key]
+        known = None if found is None else tuple(found)
+        if key not in self._outlines:
+            self._remembered += 1 + len(known or ())
+        self._outlines[key] = known
+        while self._remembered > _MAX_REMEMBERED and self._outlines:
+            _, oldest = self._outlines.popitem(last=False)
+            self._remembered -= 1 + len(oldest or ())
+        return known
 
     async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
         """Return the syntax errors that ``after`` has and ``before`` had not."""
