@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.merge import merge
@@ -194,3 +197,53 @@ _TABLE = {
 @pytest.mark.parametrize("name", _TABLE)
 def test_hunks(name: str) -> None:
     check(_TABLE[name])
+
+
+_LINE = st.sampled_from(["a", "b", "", "}", "é", "😀\u2028", "\tx"])
+_LINES = st.lists(_LINE, max_size=12)
+_END = st.sampled_from(["\n", "\r\n"])
+
+
+@given(
+    base=_LINES,
+    edits=st.lists(_LINES, min_size=1, max_size=4),
+    head=st.lists(st.sampled_from(["mine", "mein"]), max_size=3),
+    tail=st.lists(st.sampled_from(["mine", "mein"]), max_size=3),
+    end=_END,
+    order=st.randoms(use_true_random=False),
+)
+def test_undoing_every_hunk_in_any_order_gives_the_text_before_and_what_was_typed(
+    base: list[str],
+    edits: list[list[str]],
+    head: list[str],
+    tail: list[str],
+    end: str,
+    order: random.Random,
+) -> None:
+    # Two lines at each end, which nobody else has, keep the typing apart from the edits.
+    around = ["top", "TOP"], ["END", "end"]
+
+    def text(lines: list[str], *, typed: bool = False) -> str:
+        above, below = (head, tail) if typed else ([], [])
+        whole = [*above, *around[0], *lines, *around[1], *below]
+        return "".join(line + end for line in whole)
+
+    now = text(base)
+    ledger = FileLedger("a.py", now, now)
+    for number, lines in enumerate(edits):
+        after = text(lines)
+        ledger, now = ledger.edited(now, after, str(number)), after
+    now = text(edits[-1], typed=True)
+    hunks = list(ledger.open())
+    order.shuffle(hunks)
+    for one in hunks:
+        after = ledger.decided([one.id], "undone")
+        merged = merge(ledger.text or "", now, after.text or "", beside=True)
+        assert not merged.conflicts
+        now, ledger = apply_replacements(now, merged.replacements), after
+    assert now == text(base, typed=True)
+    for one in hunks:
+        after = ledger.decided([one.id], "open")
+        merged = merge(ledger.text or "", now, after.text or "", beside=True)
+        now, ledger = apply_replacements(now, merged.replacements), after
+    assert now == text(edits[-1], typed=True)
