@@ -7,7 +7,6 @@ Positions themselves are `positions`' business, URIs are `uris`'.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from lsprotocol import types
 
@@ -36,12 +35,8 @@ def text_edits(
     positions: TextPositions, replacements: Iterable[Replacement]
 ) -> list[types.TextEdit]:
     """The edits that carry replacements of `positions.text` out in the client."""
-    return [
-        types.TextEdit(range_of(positions, one.start, one.end), one.text)
-        for one in map(
-            partial(_before_last_end, positions.text), sayable(positions.text, replacements)
-        )
-    ]
+    said = _before_last_end(positions.text, sayable(positions.text, replacements))
+    return [types.TextEdit(range_of(positions, one.start, one.end), one.text) for one in said]
 
 
 def range_of(positions: TextPositions, start: int, end: int) -> types.Range:
@@ -57,13 +52,18 @@ def span_of(positions: TextPositions, place: types.Range) -> tuple[int, int]:
     return start, end
 
 
-def _before_last_end(text: str, one: Replacement) -> Replacement:
+def _before_last_end(text: str, changes: tuple[Replacement, ...]) -> tuple[Replacement, ...]:
     """The same change without naming the line behind the last line end, which some editors lack."""
+    if not changes or not changes[-1].start == changes[-1].end == len(text):
+        return changes
+    *others, last = changes
     end = "\r\n" if text.endswith("\r\n") else "\n"
-    if not one.start == one.end == len(text) or not (text.endswith(end) and one.text.endswith(end)):
-        return one
     at = len(text) - len(end)
-    return Replacement(start=at, end=at, text=end + one.text.removesuffix(end))
+    is_whole = text.endswith(end) and last.text.endswith(end)
+    if not is_whole or (others and others[-1].end > at):
+        return changes
+    moved = Replacement(start=at, end=at, text=end + last.text.removesuffix(end))
+    return (*others, moved)
 
 
 def _splits_crlf(text: str, offset: int) -> bool:

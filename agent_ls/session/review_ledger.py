@@ -6,6 +6,7 @@ is ``edits/review.py``'s. What is not an event did not happen: a restarted serve
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +19,9 @@ from agent_ls.edits.review import FileLedger, Hunk
 Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
 Fetch = Callable[[str], Awaitable[bytes | None]]
 Name = Callable[[str], str]
+
+_INLINE_CHARACTERS = 200_000
+"""Edits of larger texts are compared by a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,7 @@ class Ledger:
             new_path = self._name(edit.new_path)
             turn.files[new_path] = known.drifted(before, at).moved(new_path, at)
         else:
-            known = known.edited(before, after, at)
+            known = await _edited(known, before, after, at)
             # What was made and taken away in one turn never was.
             if known.base is not None or known.text is not None:
                 turn.files[path] = known
@@ -212,6 +216,12 @@ class Ledger:
             return _OPAQUE if data is None else data.decode()
         except UnicodeDecodeError:
             return _OPAQUE
+
+
+async def _edited(known: FileLedger, before: str | None, after: str | None, at: str) -> FileLedger:
+    if len(before or "") + len(after or "") <= _INLINE_CHARACTERS:
+        return known.edited(before, after, at)
+    return await asyncio.to_thread(known.edited, before, after, at)
 
 
 def text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | None:

@@ -43,8 +43,17 @@ CASES = {
     "meeting-between-the-two": ("a\r\nb", replacements((0, 2, "1"), (2, 4, "2")), "12"),
     "two-inserts-between-the-two": ("\r\n", replacements((1, 1, "1"), (1, 1, "2")), "\r12\n"),
     "at-the-end": ("a\n", replacements((2, 2, "b")), "a\nb"),
+    "a-line-at-the-end": ("a\n", replacements((2, 2, "b\n")), "a\nb\n"),
+    "a-line-at-the-end-with-crlf": ("a\r\n", replacements((3, 3, "b\r\n")), "a\r\nb\r\n"),
+    "a-line-behind-a-changed-end": ("a\n", replacements((1, 2, "\n\n"), (2, 2, "b\n")), "a\n\nb\n"),
+    "a-line-behind-a-changed-line": ("a\n", replacements((0, 1, "x"), (2, 2, "b\n")), "x\nb\n"),
     "nothing": ("a", (), "a"),
 }
+
+
+def test_no_edit_names_the_line_behind_the_last_line_end() -> None:
+    [edit] = text_edits(TextPositions("a\n", "utf-16"), replacements((2, 2, "b\n")))
+    assert (edit.range.start, edit.new_text) == (types.Position(0, 1), "\nb")
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
