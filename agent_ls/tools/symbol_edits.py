@@ -94,9 +94,12 @@ def _inside(
     inner = [one for one in inner if one.depth == anchor.depth + 1]
     if inner and inner[-1].kind in _LISTED and not text[inner[-1].end : end - 1].strip(" \t\r\n,"):
         return _in_list(text, inner[-1], "after", block, language)
-    gap = _gap(text, symbols, inner[-1], block, language) if inner else 0
     if anchor.kind in ("function", "method", "constructor"):
         gap = 0
+    elif inner:
+        gap = _gap(text, symbols, inner[-1], block, language)
+    else:
+        gap = int("\n" in block)
     outer = _place(text, anchor.own_start)
     if text[start : start + 1] == "{" and text[end - 1 : end] == "}":
         deeper = _indent_inside(text, start + 1, end - 1) or outer + _unit(text)
@@ -253,15 +256,15 @@ def _gap(
     text: str, symbols: Sequence[Symbol], anchor: Symbol, block: str, language: Language
 ) -> int:
     """Return how many blank lines stand between definitions like these."""
-    is_small = anchor.kind in _SMALL and anchor.first_line == anchor.last_line
-    if is_small and "\n" not in block:
+    is_small = anchor.kind in _SMALL or anchor.body is None
+    if is_small and anchor.first_line == anchor.last_line and "\n" not in block:
         return 0
     level = [one for one in symbols if one.depth == anchor.depth]
     gaps = Counter(
         text.count("\n", one.end, other.start) - 1
         for one, other in pairwise(level)
-        if not text[one.end : other.start].strip() and {one.kind, other.kind} - _SMALL
+        if not text[one.end : other.start].strip() and not {one.kind, other.kind} & _SMALL
     )
     if gaps:
         return max(0, max(gaps, key=lambda one: (gaps[one], one)))
-    return 2 if language.id == "python" and anchor.depth == 0 else 1
+    return 2 if language.id == "python" and not _place(text, anchor.start) else 1

@@ -242,6 +242,39 @@ async def test_a_definition_is_replaced_in_its_place(
             '{\n  "b": {\n    "c": 2\n  }\n}\n', id="key-in-an-empty-object",
         ),
         pytest.param(
+            "a.py", 'class A:\n    """Doc."""\n', "A", "inside_end", "def f(self):\n    pass",
+            'class A:\n    """Doc."""\n\n    def f(self):\n        pass\n', id="after-a-docstring",
+        ),
+        pytest.param(
+            "a.py", "if x:\n    def f():\n        pass\n", "f", "after", "def g():\n    pass",
+            "if x:\n    def f():\n        pass\n\n    def g():\n        pass\n",
+            id="in-a-condition",
+        ),
+        pytest.param(
+            "a.cpp", "class A {\npublic:\n  void f();\n};\n", "A", "inside_end", "void g();",
+            "class A {\npublic:\n  void f();\n  void g();\n};\n", id="declarations",
+        ),
+        pytest.param(
+            "A.java", "enum E {\n  A, B;\n\n  void f() {}\n}\n", "E.B", "after", "C",
+            "enum E {\n  A, B, C;\n\n  void f() {}\n}\n", id="entries-before-members",
+        ),
+        pytest.param(
+            "a.rs", "impl S {\n    fn a() {}\n}\n", "S", "inside_end", "fn b() {\n    1\n}",
+            "impl S {\n    fn a() {}\n\n    fn b() {\n        1\n    }\n}\n", id="impl",
+        ),
+        pytest.param(
+            "a.go", "package a\n\nfunc A() {\n\tb()\n}\n", "A", "inside_end", "if x {\n    c()\n}",
+            "package a\n\nfunc A() {\n\tb()\n\tif x {\n\t\tc()\n\t}\n}\n",
+            id="statements-with-tabs",
+        ),
+        pytest.param(
+            "a.ts", "export const x = 1;\nexport function f() {\n  return 1;\n}\n", "f", "after",
+            "export function g() {}",
+            "export const x = 1;\nexport function f() {\n  return 1;\n}\n"
+            "\nexport function g() {}\n",
+            id="functions-apart",
+        ),
+        pytest.param(
             "a.sh", "f() {\n  a\n}\n", "f", "inside_end", "b", "f() {\n  a\n  b\n}\n", id="shell",
         ),
     ],
