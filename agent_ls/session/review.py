@@ -36,6 +36,7 @@ _COUNTS = (
     e.TurnStarted,
     e.EditIntended,
     e.EditApplied,
+    e.CommandChanged,
     e.ChildEnded,
     e.ReviewDecided,
     e.ReviewApplied,

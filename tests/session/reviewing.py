@@ -129,6 +129,48 @@ class Reviewed:
             )
         )
 
+    async def command(self, path: str, text: str | None) -> None:
+        """Have a command of the agent's give a file this text; None: delete it."""
+        place = self.folder / path
+        before = place.read_bytes() if place.exists() else None
+        if text is None:
+            place.unlink()
+        else:
+            place.write_bytes(text.encode())
+        await self.recorder.emit(
+            e.CommandChanged(
+                call_id="cal_1",
+                path=path,
+                before_blob=None if before is None else await self.store.put_blob(before),
+                after_blob=None if text is None else await self.store.put_blob(text.encode()),
+            )
+        )
+
+    @asynccontextmanager
+    async def child(self) -> AsyncGenerator[None]:
+        """Let the agent's edits be those of a sub-agent, whose journal is its own."""
+        parent, self.calls = self.recorder, self.calls + 1
+        call_id, child_id = f"cal_{self.calls}", f"ses_child{self.calls}"
+        await parent.emit(
+            e.ChildStarted(
+                call_id=call_id, child_id=child_id, kind="implement", task="Help.", mode=Mode.AUTO
+            )
+        )
+        self.recorder = Recorder(child_id, self.store, self.clock)
+        await self.recorder.emit(
+            e.SessionCreated(
+                session_id=child_id, roots=(), mode=Mode.AUTO, model="m", parent_id=self.session_id
+            )
+        )
+        await self.recorder.emit(e.TurnStarted(turn_id="trn_child", prompt="Help."))
+        yield
+        self.recorder = parent
+        await parent.emit(
+            e.ChildEnded(
+                call_id=call_id, child_id=child_id, kind="implement", stop=StopReason.COMPLETED
+            )
+        )
+
     def user(self, path: str, old: str, new: str) -> None:
         """Have the person replace the first ``old`` of a file."""
         place = self.folder / path

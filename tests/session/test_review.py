@@ -106,6 +106,35 @@ async def test_typing_right_behind_an_edit_is_the_persons(tmp_path: Path) -> Non
     await check(tmp_path, story, after={"a.py": after})
 
 
+async def test_what_a_command_changed_is_undone_and_restored_like_an_edit(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "gone.py": "g\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.command("a.py", _TEXT.replace("two", "2"))
+        await session.command("gone.py", None)
+        await session.command("new.py", "n\n")
+        session.user("a.py", "nine", "mine")
+        await session.undo("two")
+        await session.end()
+        results = await session.review.restore("trn_1")
+        assert sorted(statuses(results)) == [("gone.py", "done"), ("new.py", "done")]
+
+    await check(tmp_path, story, files, after={**files, "a.py": _TEXT.replace("nine", "mine")})
+
+
+async def test_what_a_sub_agent_changed_is_undone_with_its_parents_turn(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        async with session.child():
+            await session.agent("a.py", "eight", "8")
+            session.user("a.py", "one", "1")
+            await session.agent("a.py", "five", "5")
+        assert await session.open_hunks() == [("a.py", "two"), ("a.py", "five"), ("a.py", "eight")]
+        await session.undo()
+
+    await check(tmp_path, story, after={"a.py": _TEXT.replace("one", "1")})
+
+
 async def test_an_undo_is_undone(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent("a.py", "two", "2")
