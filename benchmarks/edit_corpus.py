@@ -599,7 +599,8 @@ def _(rng, truth, window, text):
     solid = [one for one in window.old + window.new if one.strip()]
     common = min((len(_indent(one)) for one in solid), default=0)
     edit = _both(window, lambda lines: [one[common:] if one.strip() else one for one in lines])
-    return edit and (text + "\n" + "\n".join(window.old) + "\n", edit, None)
+    bent = text + "\n" + "\n".join(window.old) + "\n"
+    return None if edit is None or edit.old in bent else (bent, edit, None)
 
 
 @_drift(_REFUSE, "applied")

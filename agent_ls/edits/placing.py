@@ -49,7 +49,8 @@ def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     """Return the blocks that carry out the hunk at its place."""
     if is_applied_there(ground, hunk, place) or _is_indented_there(ground, hunk, place):
         return applied(place.first)
-    return woven(ground, hunk, place)
+    done = _done_exactly(ground, hunk, place)
+    return woven(ground, hunk, place) if done is None else applied(done)
 
 
 def nearest_to(lines: Sequence[int], hint: int | None, reach: int = _HINT_REACH) -> int | None:
@@ -91,6 +92,21 @@ def _is_indented_there(ground: Ground, hunk: Hunk, place: Place) -> bool:
     )
     is_all = [stripped(line) for line in old] == [stripped(line) for line in new]
     return is_all and old != new and there == new
+
+
+def _done_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:
+    """Return where the new lines stand as they were written, if the old ones do so nowhere."""
+    lines = ground.file.lines
+    is_exact = all(
+        trimmed(line) == trimmed(lines[number])
+        for line, number in zip(hunk.old, place.at, strict=True)
+        if number is not None
+    )
+    added = [line.text for line in hunk.lines if line.sign == "+"]
+    if is_exact or not _says_something(added):
+        return None
+    at = f"\n{ground.file.flat}\n".find("\n" + "\n".join(hunk.new) + "\n")
+    return None if at < 0 else ground.file.number_at(at)
 
 
 def _says_something(lines: Sequence[str]) -> bool:
