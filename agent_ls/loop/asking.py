@@ -113,9 +113,10 @@ async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn
 def _refusal_words(answer: ApprovalAnswer) -> str:
     """Return what the model reads when a person, or nobody, did not say yes."""
     if answer.by == "nobody":
-        why = answer.note or "Nobody is there to give it."
+        why = answer.note or "nobody is there to give it"
         return (
-            f"This needs a person's permission. {why} Go on without it, or say what you would need."
+            f"This needs a person's permission and {why}. "
+            "Go on without it, or say what you would need."
         )
     words = f" The user says: “{answer.note}”." if answer.note else ""
     return f"The user rejected this call.{words} Do not repeat it; do it another way, or ask."

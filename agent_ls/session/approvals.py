@@ -55,9 +55,7 @@ class Approvals:
                         self._approvals, request.id, ApprovalRequested(request=request), _NOBODY
                     )
             except TimeoutError:
-                answer = _NOBODY.model_copy(
-                    update={"note": f"Nobody answered within {limit_s:g} s."}
-                )
+                answer = _NOBODY.model_copy(update={"note": f"nobody gave it within {limit_s:g} s"})
             is_grant = answer.choice in _GRANTS and _is_broad(request)
             await self._recorder.emit(
                 ApprovalResolved(

@@ -303,6 +303,7 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         ],
     ),
     (e.PlanResolved(plan_id="pln_1", approved=("cal_1",)), []),
+    (e.CommandChanged(call_id="cal_1", path="a.py"), []),
     (e.FinalOutputGiven(call_id="cal_1", value={"a": 1}), []),
     (
         e.GrantsRevoked(grants=("run:make test",), why="Makefile was edited."),

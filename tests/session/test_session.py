@@ -161,7 +161,7 @@ async def test_a_permission_that_nobody_gives_in_time_is_refused(
 [[answer]]
 text = "I leave it."
 [answer.expect]
-contains = ["needs a person's permission. Nobody answered within 0.2 s."]
+contains = ["needs a person's permission and nobody gave it within 0.2 s."]
 """
     async with (
         scripted(_WAITS_FOR_A_YES + goes_on, port=model_port),
