@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from agent_ls.loop.ports import ModelFacts
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state import fold_all
 from agent_ls.loop.view import TurnView
-from agent_ls.policies.guards.approval import Approval
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.text import visible_line
 from agent_ls.settings import load_settings
@@ -73,13 +72,14 @@ async def _explained(arguments: argparse.Namespace, folder: Path) -> Explained:
     loaded = load_settings(folders=[folder], command_line=command_line_settings(arguments))
     tell_problems(loaded)
     mode, workspace = loaded.settings.mode, open_disk_workspace([folder])
-    rules = SavedRules(rules_file())
+    ports: dict[str, Any] = {"workspace": workspace, "rules": SavedRules(rules_file())}
     planned = _planned(arguments.kind, arguments.subject, workspace)
     view = _view(mode)
     decision, by, reason, every_time = "allow", "guards", "", False
     for guard in (one for one in catalogue.GUARDS if one.name in _GUARDS):
-        ports = {"rules": rules} if guard is Approval else {}
-        match await guard(workspace=workspace, **ports).judge(planned, view):
+        wanted = {one.name for one in fields(guard)}
+        own = {name: port for name, port in ports.items() if name in wanted}
+        match await guard(**own).judge(planned, view):
             case Deny(reason=why):
                 return Explained(arguments.subject, mode.value, "deny", guard.name, why, True)
             case Ask(reason=why, broad=broad) if decision == "allow" or not (broad or every_time):
