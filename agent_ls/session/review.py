@@ -32,6 +32,7 @@ T = TypeVar("T")
 
 _TRIES = 4
 """How often an undo is planned anew when the file changes under it."""
+_PATIENCE_S = 5.0
 _COUNTS = (
     e.TurnStarted,
     e.EditIntended,
@@ -117,6 +118,9 @@ class Review:
         """
         if decision == "restore":
             raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
+        if self._steps:
+            # What was decided a moment ago counts, unless the editor takes its time.
+            await asyncio.wait(self._steps, timeout=_PATIENCE_S)
         ledger = await self.ledger()
         found: list[FileResult] = []
         for turn_id in reversed(list(ledger.turns)):

@@ -244,8 +244,14 @@ class Storyteller:
             )
 
     async def step_noaction(self, place: Place, title: str) -> None:
-        titles = [one["title"] for one in await self._actions(place)]
-        assert not any(title in one for one in titles), f"offered: {titles}"
+        """No code action there has this in its title, or none has it any more soon."""
+        titles: list[str] = []
+        for _ in range(_WAIT_S * 5):
+            titles = [one["title"] for one in await self._actions(place)]
+            if not any(title in one for one in titles):
+                return
+            await self._news(0.2)
+        raise AssertionError(f"offered: {titles}")
 
     async def step_actions(self, place: Place, golden: str) -> None:
         titles = [one["title"] for one in await self._actions(place)]
