@@ -185,7 +185,8 @@ class Walk:
         model = self.models[name]
         low, high = self.stretch(model)
         lines = [self.line("a") for _ in range(self.dice.choice((0, 1, 1, 2)))]
-        if low != high or lines:
+        # An empty file has no line whose end a new one could take.
+        if model.there and (low != high or lines):
             model.change(low, high, lines, f"trn_{self.session.turns}")
             await self.session.agent_writes(name, model.text)
 
