@@ -176,6 +176,7 @@ async def test_a_sub_agent_has_a_journal_of_its_own_and_no_way_to_delegate_furth
     assert "delegate" in told.model.requests[0].tools
     assert set(told.model.requests[1].tools) == {
         "read_file", "list_dir", "glob", "grep", "read_output", "diagnostics",
+        "outline", "find_symbol", "references", "repository_map",
     }  # fmt: skip
     assert told.lines == ["[explore] read_file a.txt\n", "[explore] ended: completed\n"]
 
