@@ -1,0 +1,233 @@
+"""A part that fails holds nobody up: each socket goes on without it, or refuses, or ends the turn.
+
+The parts that fail here are new ones, put in front of the real ones; a store that cannot be
+written is another matter: no part may hide it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pydantic import BaseModel
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.errors import StoreError, WorkspaceError
+from agent_ls.domain.events import CommandChanged, ToolCallFinished, TurnEnded
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.ports import Approver, CommandChange, Provider
+from agent_ls.loop.recorder import Recorder
+from tests.support.scripted import scripted
+from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+SCENARIO = """
+[[answer]]
+[[answer.call]]
+tool = "run_command"
+arguments = { command = "echo made > made.txt" }
+
+[[answer]]
+text = "Done."
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Broken:
+    """A part of any socket that fails whenever it is asked."""
+
+    error: Exception
+    name: ClassVar[str] = "broken"
+    stop: ClassVar[StopReason] = StopReason.UNVERIFIED
+    cap: int = 1
+
+    async def judge(self, *_: object) -> Any:
+        raise self.error
+
+    async def check(self, _: object) -> Any:
+        raise self.error
+
+    async def propose(self, _: object) -> Any:
+        raise self.error
+
+    async def follow(self, *_: object) -> Any:
+        raise self.error
+
+
+class Nothing(BaseModel):
+    """No arguments."""
+
+    model_config = {"extra": "allow"}
+
+
+@dataclasses.dataclass(frozen=True)
+class BrokenTool:
+    """A tool that fails, in place of the one that runs commands."""
+
+    error: Exception
+    name: ClassVar[str] = "run_command"
+    description: ClassVar[str] = "Fails."
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.OTHER
+    Arguments: ClassVar[type[BaseModel]] = Nothing
+
+    def paths(self, _: object) -> tuple[str, ...]:
+        return ()
+
+    async def preview(self, _: object) -> Preview:
+        raise self.error
+
+    async def run(self, *_: object) -> Any:
+        raise self.error
+
+
+@dataclasses.dataclass(frozen=True)
+class BrokenWatch:
+    """A look at the files that fails before a command, or after it."""
+
+    error: Exception
+    fails_before: bool
+
+    async def begin(self, _: object) -> int | None:
+        if self.fails_before:
+            raise self.error
+        return 1
+
+    async def changes(self, mark: int) -> tuple[CommandChange, ...]:
+        raise self.error
+
+    def edits(self, path: str) -> None:
+        """Nothing is remembered."""
+
+
+class HalfWorkspace:
+    """A workspace that cannot describe itself."""
+
+    def __init__(self, whole: object, error: Exception) -> None:
+        self._whole, self._error = whole, error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+    async def describe(self) -> str:
+        raise self._error
+
+
+def with_part(kit: Kit, socket: str, error: Exception) -> Kit:
+    """Return the kit with a part of that socket that fails."""
+    match socket:
+        case "tool":
+            return dataclasses.replace(kit, tools={**kit.tools, "run_command": BrokenTool(error)})
+        case "watch before" | "watch after":
+            return dataclasses.replace(kit, watch=BrokenWatch(error, socket == "watch before"))
+        case "workspace":
+            return dataclasses.replace(kit, workspace=HalfWorkspace(kit.workspace, error))
+        case _:
+            return dataclasses.replace(kit, **{socket: (Broken(error), *getattr(kit, socket))})
+
+
+async def check(
+    folder: Path,
+    host: Provider,
+    port: int,
+    socket: str,
+    error: Exception,
+    *,
+    settings: str = "",
+    is_strict: bool = True,
+) -> tuple[TurnEnded, list[Any]]:
+    """Run a turn with one command; return how it ended, and its events."""
+    async with (
+        scripted(SCENARIO, port=port, is_strict=is_strict),
+        open_test_sessions(folder, host, settings_toml=f'mode = "auto"\n{settings}') as sessions,
+    ):
+        built = sessions._build_kit
+
+        def build(approver: Approver, recorder: Recorder) -> Kit:
+            return with_part(built(approver, recorder), socket, error)
+
+        sessions._build_kit = build if socket else built
+        session = await sessions.create()
+        person = Person(session, [])
+        session.follow(person)
+        await session.submit("Make it.")
+        async with asyncio.timeout(TURN_LIMIT_S):
+            ended = await session.wait_idle()
+    assert ended is not None
+    return ended, person.events
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    place.mkdir()
+    return place
+
+
+@pytest.mark.parametrize(
+    ("socket", "happens", "says"),
+    [
+        ("checks", True, ""),
+        ("injections", True, ""),
+        ("follow_ups", True, ""),
+        ("gates", True, ""),
+        ("watch before", True, ""),
+        ("watch after", True, ""),
+        ("guards", False, "The check broken failed (boom), so the call was not run."),
+        ("tool", False, "The tool itself failed (ValueError: boom)."),
+    ],
+)
+async def test_the_turn_goes_on_without_a_part_that_fails(
+    folder: Path, model_host: Provider, model_port: int, socket: str, happens: bool, says: str
+) -> None:
+    ended, events = await check(folder, model_host, model_port, socket, ValueError("boom"))
+    assert (ended.stop, ended.output) == (StopReason.COMPLETED, "Done.")
+    assert (folder / "made.txt").exists() is happens
+    [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
+    assert says in result.text
+    assert (result.error is None) is happens
+
+
+@pytest.mark.parametrize(
+    "socket", ["checks", "injections", "follow_ups", "gates", "guards", "tool"]
+)
+async def test_no_part_hides_that_nothing_can_be_stored(
+    folder: Path, model_host: Provider, model_port: int, socket: str
+) -> None:
+    error = StoreError("the disk is full")
+    ended, events = await check(folder, model_host, model_port, socket, error, is_strict=False)
+    assert ended.stop is StopReason.ERROR
+    assert "the disk is full" in ended.failure_reason
+    # Every call has its result all the same.
+    results = [one.result for one in events if isinstance(one, ToolCallFinished)]
+    assert all(one.error in (None, ErrorKind.INTERRUPTED) for one in results)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (WorkspaceError("the folder is gone"), "the folder is gone"),
+        (RuntimeError("boom"), "RuntimeError: boom"),
+    ],
+)
+async def test_what_no_socket_catches_ends_the_turn_with_its_words(
+    folder: Path, model_host: Provider, model_port: int, error: Exception, words: str
+) -> None:
+    ended, _ = await check(folder, model_host, model_port, "workspace", error, is_strict=False)
+    assert ended.stop is StopReason.ERROR
+    assert words in ended.failure_reason
+
+
+async def test_only_so_many_changes_of_a_command_are_recorded(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    settings = "loop.max_command_changes = 0\n"
+    ended, events = await check(folder, model_host, model_port, "", ValueError(), settings=settings)
+    assert ended.stop is StopReason.COMPLETED
+    assert not [one for one in events if isinstance(one, CommandChanged)]
