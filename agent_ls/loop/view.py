@@ -138,13 +138,6 @@ class TurnView:
         attempts = list(self.each(e.AttemptFinished))
         return bool(attempts) and attempts[-1].failure in _KEY_FAILURES
 
-    def call_arguments(self, call_id: str) -> str:
-        """Return the arguments a call really ran with; empty when it never started."""
-        for started in self.each(e.ToolCallStarted):
-            if started.call_id == call_id:
-                return started.arguments_json
-        return ""
-
     @property
     def context_tokens(self) -> int:
         """Return the size of the next request's conversation.

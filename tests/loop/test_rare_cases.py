@@ -1,0 +1,191 @@
+"""What the loop's pure parts say of what hardly ever comes: broken JSON, odd shapes and types."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import JsonValue
+
+from agent_ls import catalogue
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.errors import AgentLsError, SettingsError
+from agent_ls.domain.goals import Goal
+from agent_ls.domain.model_io import ToolSpec
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.loop.arguments import plan_call
+from agent_ls.loop.event_log import EventLog
+from agent_ls.loop.news import is_news
+from agent_ls.loop.output_schema import check_schema, misfits
+from agent_ls.loop.outputs import value_at, value_of
+from agent_ls.loop.progress import Progress
+from agent_ls.loop.proofs import proofs, unproven
+from agent_ls.loop.results import result_of
+from agent_ls.loop.retries import fingerprint
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.state import SessionState, fold_all
+from agent_ls.tools.read_file import ReadFile
+from agent_ls.workspace.disk import DiskWorkspace
+from tests.policies.views import view_of
+
+GOAL = Goal(text="Make it.", tests=("make test",))
+
+
+def check(call: ToolCall, words: str) -> None:
+    """Assert that a call cannot run, and why."""
+    (part,) = (one for one in catalogue.TOOLS if one is ReadFile)
+    specs: tuple[ToolSpec, ...] = (catalogue.spec_of(part),)
+    found = plan_call(call, {"read_file": ReadFile(DiskWorkspace(()))}, specs)
+    assert not isinstance(found, PlannedCall)
+    assert found.error is ErrorKind.STRUCTURAL
+    assert words in found.text
+
+
+def read(arguments_json: str) -> ToolCall:
+    return ToolCall(id="cal_1", provider_id="p", tool="read_file", arguments_json=arguments_json)
+
+
+@pytest.mark.parametrize(
+    ("arguments_json", "words"),
+    [
+        ('{"path": "a", "output_path": 5}', "output_path is no text"),
+        ('{"path": "a", "output_path": "†state.a", "output_method": "eat"}', "'eat' is none of"),
+        ('{"path": "a", "path": "b"}', "a key stands in it twice"),
+        ('{"path": NaN}', "NaN is no JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('["a"]', "it is a list, not an object"),
+    ],
+)
+def test_odd_arguments_are_refused_with_what_is_wrong(arguments_json: str, words: str) -> None:
+    check(read(arguments_json), words)
+
+
+def test_a_call_that_is_no_json_is_its_own_fingerprint() -> None:
+    assert fingerprint("read_file", "{") == "read_file {"
+    assert fingerprint("read_file", "[1]") == "read_file [1]"
+
+
+def stored(method: e.OutputMethod, value: JsonValue, call_id: str) -> e.OutputStored:
+    return e.OutputStored(call_id=call_id, path=("state", "a"), method=method, value=value)
+
+
+@pytest.mark.parametrize(
+    ("method", "before", "value", "expected"),
+    [
+        ("assign", "text", {"b": 2}, {"b": 2}),
+        ("assign", {"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+        ("merge", "text", {"b": 2}, {"b": 2}),
+        ("merge", {"a": {"x": 1}}, {"a": {"y": 2}}, {"a": {"x": 1, "y": 2}}),
+        ("push", "text", "more", ["text", "more"]),
+        ("concat", None, ["more"], ["more"]),
+    ],
+)
+def test_values_join_what_is_there_whatever_it_is(
+    method: e.OutputMethod, before: JsonValue, value: JsonValue, expected: JsonValue
+) -> None:
+    found = value_at(
+        [stored("set", before, "cal_1"), stored(method, value, "cal_2")], ("state", "a")
+    )
+    assert found == expected
+
+
+def test_facts_that_are_no_object_are_kept_as_data() -> None:
+    result = ToolResult(call_id="cal_1", text="x", data=[1, 2])
+    assert value_of(result) == {"data": [1, 2], "value": "x"}
+
+
+def test_a_log_equals_logs_only() -> None:
+    assert EventLog() == EventLog()
+    assert EventLog() != "no log"
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (e.ModeChanged(mode=Mode.AUTO), True),
+        (e.PromptQueued(text="x", kind="steer"), True),
+        (e.PromptQueued(text="x", kind="follow_up"), False),
+        (e.EditApplied(call_id="c", path="a", status="applied"), True),
+        (e.EditApplied(call_id="c", path="a", status="stale"), False),
+        (e.CancelRequested(by="x"), False),
+    ],
+)
+def test_news_is_what_changes_what_calls_meet(event: e.Event, expected: bool) -> None:
+    assert is_news(event) is expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [(["a"], "it is no object"), ({"type": "nonsense"}, "no valid JSON schema")],
+)
+def test_what_is_no_schema_is_refused(schema: JsonValue, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        check_schema(schema, "--output-schema")
+
+
+def test_a_schema_that_leads_nowhere_is_said_to() -> None:
+    schema = check_schema({"$ref": "http://nowhere.example/x"}, "it")
+    (said,) = misfits({"a": 1}, schema)
+    assert said.startswith("the schema itself cannot be used")
+    assert misfits({"a": 1}, {"type": "object"}) == []
+
+
+def ran(arguments_json: str, *, starts: bool = True) -> list[e.Event]:
+    result = ToolResult(call_id="cal_1", text="ok", data={"exit_code": 0})
+    finished = e.ToolCallFinished(result=result, effect=Effect.EXECUTE)
+    started = e.ToolCallStarted(
+        call_id="cal_1",
+        tool="run_command",
+        effect=Effect.EXECUTE,
+        arguments_json=arguments_json,
+    )
+    return [started, finished] if starts else [finished]
+
+
+@pytest.mark.parametrize(
+    ("events", "proven"),
+    [
+        (ran('{"command": "make test"}'), True),
+        (ran('{"command": "make test", "cwd": "sub"}'), False),
+        (ran('{"command": "make"}'), False),
+        (ran("{"), False),
+        (ran('{"command": 5}'), False),
+        (ran('{"command": "make test"}', starts=False), False),
+    ],
+)
+def test_only_the_goals_own_command_proves_it(events: list[e.Event], proven: bool) -> None:
+    assert (unproven(view_of(*events, goal=GOAL)) == ()) is proven
+
+
+def test_without_a_goal_nothing_is_to_be_proven() -> None:
+    view = view_of(*ran('{"command": "make test"}'))
+    assert (proofs(view), unproven(view)) == ({}, ())
+
+
+def test_without_anything_done_there_is_no_progress() -> None:
+    assert Progress().score == 0.0
+
+
+def test_a_turn_that_still_runs_has_no_result() -> None:
+    with pytest.raises(AgentLsError, match="before its end"):
+        result_of(SessionState())
+
+
+def test_how_a_session_stands_is_told_before_during_and_after_a_turn() -> None:
+    ended = e.TurnEnded(
+        turn_id="trn_1", stop=StopReason.COMPLETED, status=TurnStatus.SUCCESS, output=""
+    )
+    question = e.QuestionAsked.model_validate(
+        {"question": {"id": "qst_1", "turn_id": "trn_1", "origin": "x", "text": "?"}}
+    )
+    events = [e.TurnStarted(turn_id="trn_1", prompt="Do it."), question, ended]
+    journal = [
+        e.StoredEvent(session_id="ses_1", seq=seq, at_ms=0, event=event)
+        for seq, event in enumerate(events, 1)
+    ]
+    found = [fold_all(journal[:upto]).status for upto in range(4)]
+    assert found == [None, TurnStatus.RUNNING, TurnStatus.WAITING, TurnStatus.SUCCESS]
+
+
+def test_another_model_holds_from_then_on() -> None:
+    assert view_of(e.ModelChanged(model="acme/small")).session.model == "acme/small"
