@@ -17,11 +17,20 @@ from pydantic import BaseModel
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import StoreError, WorkspaceError
-from agent_ls.domain.events import CommandChanged, ToolCallFinished, TurnEnded
+from agent_ls.domain.events import (
+    ApprovalResolved,
+    CommandChanged,
+    QuestionAsked,
+    ToolCallFinished,
+    TurnEnded,
+)
 from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import Escalate, GateVerdict, Pass
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports import Approver, CommandChange, Provider
 from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.view import TurnView
+from agent_ls.safety.rules import SavedRules
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
 
@@ -88,6 +97,20 @@ class BrokenTool:
 
 
 @dataclasses.dataclass(frozen=True)
+class Doubting:
+    """A gate that asks the person about the first answer it sees."""
+
+    name: ClassVar[str] = "doubting"
+    stop: ClassVar[StopReason] = StopReason.UNVERIFIED
+    cap: int = 1
+
+    async def judge(self, _: object, view: TurnView) -> GateVerdict:
+        if list(view.each(QuestionAsked)):
+            return Pass()
+        return Escalate("Is it good?", StopReason.LOW_CONFIDENCE)
+
+
+@dataclasses.dataclass(frozen=True)
 class BrokenWatch:
     """A look at the files that fails before a command, or after it."""
 
@@ -126,6 +149,11 @@ def with_part(kit: Kit, socket: str, error: Exception) -> Kit:
             return dataclasses.replace(kit, tools={**kit.tools, "run_command": BrokenTool(error)})
         case "watch before" | "watch after":
             return dataclasses.replace(kit, watch=BrokenWatch(error, socket == "watch before"))
+        case "doubt":
+            return dataclasses.replace(kit, gates=(Doubting(),))
+        case "rules":
+            nowhere = Path(__file__) / "rules.json"
+            return dataclasses.replace(kit, rules=SavedRules(nowhere))
         case "workspace":
             return dataclasses.replace(kit, workspace=HalfWorkspace(kit.workspace, error))
         case _:
@@ -139,13 +167,15 @@ async def check(
     socket: str,
     error: Exception,
     *,
-    settings: str = "",
+    settings: str = 'mode = "auto"',
+    answers: tuple[str, ...] = (),
+    scenario: str = SCENARIO,
     is_strict: bool = True,
 ) -> tuple[TurnEnded, list[Any]]:
     """Run a turn with one command; return how it ended, and its events."""
     async with (
-        scripted(SCENARIO, port=port, is_strict=is_strict),
-        open_test_sessions(folder, host, settings_toml=f'mode = "auto"\n{settings}') as sessions,
+        scripted(scenario, port=port, is_strict=is_strict),
+        open_test_sessions(folder, host, settings_toml=settings) as sessions,
     ):
         built = sessions._build_kit
 
@@ -154,7 +184,7 @@ async def check(
 
         sessions._build_kit = build if socket else built
         session = await sessions.create()
-        person = Person(session, [])
+        person = Person(session, list(answers))
         session.follow(person)
         await session.submit("Make it.")
         async with asyncio.timeout(TURN_LIMIT_S):
@@ -227,7 +257,47 @@ async def test_what_no_socket_catches_ends_the_turn_with_its_words(
 async def test_only_so_many_changes_of_a_command_are_recorded(
     folder: Path, model_host: Provider, model_port: int
 ) -> None:
-    settings = "loop.max_command_changes = 0\n"
+    settings = 'mode = "auto"\nloop.max_command_changes = 0\n'
     ended, events = await check(folder, model_host, model_port, "", ValueError(), settings=settings)
     assert ended.stop is StopReason.COMPLETED
     assert not [one for one in events if isinstance(one, CommandChanged)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "stop"),
+    [("continue", StopReason.COMPLETED), ("stop", StopReason.LOW_CONFIDENCE)],
+)
+async def test_a_gate_may_ask_the_person(
+    folder: Path, model_host: Provider, model_port: int, answer: str, stop: StopReason
+) -> None:
+    again = '[[answer]]\ntext = "Still done."\n' if answer == "continue" else ""
+    ended, events = await check(
+        folder,
+        model_host,
+        model_port,
+        "doubt",
+        ValueError(),
+        answers=(answer,),
+        scenario=SCENARIO + again,
+    )
+    assert ended.stop is stop
+    [asked] = [one.question for one in events if isinstance(one, QuestionAsked)]
+    assert asked.origin == "doubting"
+
+
+async def test_a_yes_for_good_that_cannot_be_written_down_holds_for_the_session(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    ended, events = await check(
+        folder,
+        model_host,
+        model_port,
+        "rules",
+        ValueError(),
+        settings='mode = "ask"',
+        answers=("allow_always",),
+    )
+    assert ended.stop is StopReason.COMPLETED
+    assert (folder / "made.txt").exists()
+    [resolved] = [one for one in events if isinstance(one, ApprovalResolved)]
+    assert resolved.grant is not None
