@@ -48,7 +48,7 @@ async def _judged(guard: Guard, planned: PlannedCall, turn: Turn) -> GuardVerdic
         return Deny(f"The check {guard.name} failed ({error}), so the call was not run.")
 
 
-def _rank(verdict: GuardVerdict) -> int:
+def _rank(verdict: Allow | Ask | Defer) -> int:
     match verdict:
         case Allow(after_s=after_s):
             return 1 if after_s else 0
@@ -58,7 +58,5 @@ def _rank(verdict: GuardVerdict) -> int:
             return 3
         case Defer():
             return 4
-        case Deny():
-            return 5
         case _:
             assert_never(verdict)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from typing import assert_never
 
 from pydantic import JsonValue
 
@@ -121,6 +122,8 @@ def _joined(before: JsonValue, method: OutputMethod, value: JsonValue) -> JsonVa
             return [*_listed(before), value]
         case "concat":
             return [*_listed(before), *_listed(value)]
+        case _:
+            assert_never(method)
 
 
 def _merged(before: JsonValue, value: JsonValue) -> JsonValue:

@@ -8,7 +8,7 @@ Source: seed 004, "Progress Validation".
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict
 
@@ -68,7 +68,8 @@ class Progress(BaseModel):
     @property
     def score(self) -> float:
         """Return how much is done, from 0 to 1."""
-        match self.by:
+        by = self.by
+        match by:
             case "tests":
                 return round(self._of_tests(), 3)
             case "artifacts":
@@ -78,6 +79,8 @@ class Progress(BaseModel):
                 return round(self.plan_done / self.plan_items, 3)
             case "none":
                 return 0.0
+            case _:
+                assert_never(by)
 
     @property
     def metrics(self) -> dict[str, float]:
