@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from pydantic import JsonValue
 
@@ -13,11 +15,14 @@ from agent_ls.domain.goals import Goal
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
+from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.event_log import EventLog
+from agent_ls.loop.machine import _whole as whole
 from agent_ls.loop.news import is_news
 from agent_ls.loop.output_schema import check_schema, misfits
 from agent_ls.loop.outputs import value_at, value_of
+from agent_ls.loop.phase_prepare import fit
 from agent_ls.loop.progress import Progress
 from agent_ls.loop.proofs import proofs, unproven
 from agent_ls.loop.results import result_of
@@ -189,3 +194,40 @@ def test_how_a_session_stands_is_told_before_during_and_after_a_turn() -> None:
 
 def test_another_model_holds_from_then_on() -> None:
     assert view_of(e.ModelChanged(model="acme/small")).session.model == "acme/small"
+
+
+async def test_work_that_was_itself_cancelled_is_not_waited_for() -> None:
+    async def cancelled() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await whole(cancelled())
+
+
+async def test_work_comes_to_its_end_however_often_its_caller_is_cancelled() -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def work() -> str:
+        begun.set()
+        await may_end.wait()
+        return "done"
+
+    task = asyncio.create_task(whole(work()))
+    await begun.wait()
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+    may_end.set()
+    assert await task == "done"
+
+
+def test_slots_have_room_by_priority_and_the_last_is_cut() -> None:
+    slots = [
+        Slot(name="b", priority=2, max_tokens=1_000, text="b" * 4_000),
+        Slot(name="a", priority=1, max_tokens=10, text="short"),
+        Slot(name="c", priority=3, max_tokens=1_000, text="c" * 4_000),
+    ]
+    first, cut = fit(slots, 200)
+    assert first == "short"
+    assert cut.startswith("bbb")
+    assert len(cut) < 800
