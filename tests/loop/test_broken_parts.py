@@ -16,10 +16,12 @@ from pydantic import BaseModel
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import (
     ApprovalResolved,
     CommandChanged,
+    EditApplied,
     QuestionAsked,
     ToolCallFinished,
     TurnEnded,
@@ -132,7 +134,7 @@ class BrokenWatch:
 class HalfWorkspace:
     """A workspace that cannot describe itself."""
 
-    def __init__(self, whole: object, error: Exception) -> None:
+    def __init__(self, whole: Any, error: Exception) -> None:
         self._whole, self._error = whole, error
 
     def __getattr__(self, name: str) -> Any:
@@ -140,6 +142,22 @@ class HalfWorkspace:
 
     async def describe(self) -> str:
         raise self._error
+
+
+class SlowWorkspace(HalfWorkspace):
+    """A workspace whose editor takes its time for an edit."""
+
+    def __init__(self, whole: Any, begun: asyncio.Event) -> None:
+        super().__init__(whole, ValueError())
+        self._begun = begun
+
+    async def describe(self) -> str:
+        return ""
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        self._begun.set()
+        await asyncio.sleep(0.3)
+        return await self._whole.apply(edit)
 
 
 def with_part(kit: Kit, socket: str, error: Exception) -> Kit:
@@ -301,3 +319,48 @@ async def test_a_yes_for_good_that_cannot_be_written_down_holds_for_the_session(
     assert (folder / "made.txt").exists()
     [resolved] = [one for one in events if isinstance(one, ApprovalResolved)]
     assert resolved.grant is not None
+
+
+async def test_an_edit_that_is_on_its_way_when_the_turn_is_stopped_has_its_outcome(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "a.txt", content = "hello\\n" }
+"""
+    settings = 'mode = "auto"\nloop.cancel_grace_s = 0.05\n'
+    begun = asyncio.Event()
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(folder, model_host, settings_toml=settings) as sessions,
+    ):
+        built = sessions._build_kit
+
+        def build(approver: Approver, recorder: Recorder) -> Kit:
+            kit = built(approver, recorder)
+            tool = dataclasses.replace(
+                kit.tools["write_file"], workspace=SlowWorkspace(kit.workspace, begun)
+            )
+            tools = {**kit.tools, "write_file": tool}
+            return dataclasses.replace(
+                kit, tools=tools, workspace=SlowWorkspace(kit.workspace, begun)
+            )
+
+        sessions._build_kit = build
+        session = await sessions.create()
+        person = Person(session, [])
+        session.follow(person)
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await session.submit("Write it.")
+            await begun.wait()
+            await session.cancel("test")
+            ended = await session.wait_idle()
+    assert ended is not None
+    assert ended.stop is StopReason.CANCELLED
+    [applied] = [one for one in person.events if isinstance(one, EditApplied)]
+    assert applied.status == "applied"
+    assert (folder / "a.txt").read_text() == "hello\n"
+    kinds = [type(one) for one in person.events]
+    assert kinds.index(EditApplied) < kinds.index(TurnEnded)
