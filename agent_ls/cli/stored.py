@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agent_ls.cli.options import command_line_settings
-from agent_ls.domain.errors import SettingsError, StoreError
+from agent_ls.cli.options import command_line_settings, tell_problems
+from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import StoredEvent
 from agent_ls.loop.ports import Store
 from agent_ls.settings import load_settings, store_place
@@ -43,8 +43,7 @@ def open_named_store(arguments: argparse.Namespace) -> Store:
     not be taken.
     """
     loaded = load_settings(command_line=command_line_settings(arguments))
-    if loaded.own_problems:
-        raise SettingsError("\nagent-ls: ".join(loaded.own_problems))
+    tell_problems(loaded)
     return open_store(store_place(loaded.settings))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,9 @@ def test_other_folders_and_other_queries_have_other_files(tmp_path: Path) -> Non
     ],
     ids=["torn", "garbage", "name", "content", "zeros", "lines-that-are-no-tags"],
 )  # fmt: skip
-def test_a_damaged_line_is_left_out_and_the_others_count(tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
+def test_a_damaged_line_is_left_out_and_the_others_count(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
     path = _kept(tmp_path, 3)
     path.write_bytes(damage(path.read_bytes()))
     found = check(tmp_path)
