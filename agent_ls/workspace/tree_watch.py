@@ -17,6 +17,7 @@ from typing import TypeVar
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.ports import CommandChange, Workspace
+from agent_ls.loop.running import settled
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.command_calls import decide_call
 from agent_ls.workspace.ignore import walk
@@ -83,7 +84,8 @@ class TreeWatch:
 
     async def _look(self, how: Callable[[], T]) -> T:
         async with self._looking:
-            return await asyncio.shield(asyncio.to_thread(how))
+            # A thread goes on after its caller was cancelled; nobody else may look until it ends.
+            return await settled(asyncio.to_thread(how))
 
     def _look_before(self) -> None:
         """See what has changed since the last look: whoever did that, it was no command."""
