@@ -13,12 +13,17 @@ from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.lines import FlatText, flattened
 from agent_ls.edits.locate import Ground
 from agent_ls.edits.minimal import blocks
+from agent_ls.edits.reach import Reach, joined, reach_of
+from agent_ls.edits.refusing import cut
 from agent_ls.edits.requests import Candidate, Refused
 from agent_ls.edits.spans import Span, of_blocks, replacements_of
 from agent_ls.edits.weave import Block
 
 _MAX_LINES = 6_000
 """A stretch of more changed lines than this is one change."""
+_SHOWN_BESIDE = 2
+_MAX_SHOWN = 12
+"""Lines of a conflict that a refusal shows, and of what is around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +100,60 @@ def rebase(
 ) -> tuple[Replacement, ...] | Refused:
     """Return the replacements, made for ``base``, as ones of the newer text.
 
-    Errors: refused when the newer text changed what they replace, and when it has them already.
+    Errors: refused when the newer text changed what they replace, or may have, and when it has
+    them already.
     """
     if base == now:
         return tuple(replacements)
-    merged = merge(base, now, apply_replacements(base, tuple(replacements)))
-    if merged.conflicts:
-        one = merged.conflicts[0]
-        shown = "\n".join(one.ours[:12])
-        return Refused(
-            f"The file changed meanwhile in lines that the edit replaces, at line {one.line}:\n"
-            f"{shown}\nRead the file again and give the edit for the text as it is now.",
-            "conflict",
-            "\n".join(one.base),
-            tuple(Candidate(each.line, each.ours, 100.0) for each in merged.conflicts),
-        )
+    after = apply_replacements(base, tuple(replacements))
+    merged = merge(base, now, after)
+    conflicts = merged.conflicts or _unclear(base, now, after)
+    if conflicts:
+        return _conflicting(conflicts, now)
     if not merged.replacements:
         return Refused("The newer text has the edit already. Nothing is left to do.", "applied")
     return merged.replacements
+
+
+def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
+    """Return the refusal that shows the newer text around the first conflict."""
+    one = conflicts[0]
+    lines = Ground(flattened(now)).file.lines
+    first = max(0, one.line - 1 - _SHOWN_BESIDE)
+    window = lines[first : one.line - 1 + min(len(one.ours), _MAX_SHOWN) + _SHOWN_BESIDE]
+    shown = "\n".join(f"{number:>6}: {cut(line)}" for number, line in enumerate(window, first + 1))
+    return Refused(
+        f"The file changed meanwhile in lines that the edit replaces, at line {one.line}:\n"
+        f"{shown}\nRead the file again and give the edit for the text as it is now.",
+        "conflict",
+        "\n".join(one.base),
+        tuple(Candidate(each.line, each.ours, 100.0) for each in conflicts),
+    )
+
+
+def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
+    """Return ours' changes of which nobody can say that they leave theirs' places alone.
+
+    The two change no line together; but one of them could stand elsewhere as well, or stands
+    between two changes of theirs that nothing parts.
+    """
+    base_lines, our_lines, their_lines = (
+        Ground(flattened(text)).file.lines for text in (base, ours, theirs)
+    )
+    others = changes_between(base_lines, their_lines)
+    reaches = joined(base_lines, [_reach(one, base_lines, their_lines) for one in others])
+    return tuple(
+        Conflict(
+            one.first + 1, base_lines[one.low : one.high], our_lines[one.first : one.past], []
+        )
+        for one in changes_between(base_lines, our_lines)
+        if not any(meet(one, other) for other in others)
+        and any(_reach(one, base_lines, our_lines).meets(each) for each in reaches)
+    )
+
+
+def _reach(change: Change, base: Sequence[str], side: Sequence[str]) -> Reach:
+    return reach_of(base, change.low, change.high, side[change.first : change.past])
 
 
 def changes_between(base: list[str], side: list[str]) -> list[Change]:

@@ -79,3 +79,49 @@ def test_a_rebase_onto_the_edited_text_says_it_is_applied() -> None:
     moved = rebase(_BASE, replacements_between(_BASE, "a\nB\nc\nd\ne\n"), "a\nB\nc\nd\ne\n")
     assert isinstance(moved, Refused)
     assert moved.why == "applied"
+
+
+@pytest.mark.parametrize(
+    "base, edited, now",
+    [
+        pytest.param("a\n}\n}\nb\n", "a\n}\nx\n}\nb\n", "a\n}\n}\n}\nb\n", id="beside-equal-lines"),
+        pytest.param(
+            "a\n}\n}\n}\nb\n", "a\n}\n}\nx\n}\nb\n", "a\n}\n}\nb\n", id="from-equal-lines"
+        ),
+        pytest.param("a\n}\n}\nb\n", "a\n}\n}\n}\nb\n", "a\n}\ny\n}\nb\n", id="the-edit-itself"),
+        pytest.param("a\nb\n\nc\nd\n", "a\nB\n\nC\nd\n", "a\nb\n}\nc\nd\n", id="in-its-middle"),
+    ],
+)
+def test_a_rebase_is_refused_where_two_outcomes_are_possible(
+    base: str, edited: str, now: str
+) -> None:
+    moved = rebase(base, replacements_between(base, edited), now)
+    assert isinstance(moved, Refused)
+    assert moved.why == "conflict"
+
+
+_LINES = st.lists(st.sampled_from(["a", "b", "}", ""]), min_size=1, max_size=8)
+
+
+@given(_LINES, st.data())
+def test_a_rebase_keeps_every_line_of_both_sides(base: list[str], data: st.DataObject) -> None:
+    def changed(name: str) -> str:
+        low = data.draw(st.integers(0, len(base)))
+        high = data.draw(st.integers(low, len(base)))
+        new = data.draw(st.lists(st.sampled_from([name, "}"]), max_size=3))
+        return "".join(f"{line}\n" for line in [*base[:low], *new, *base[high:]])
+
+    text = "".join(f"{line}\n" for line in base)
+    edited, now = changed("edited"), changed("typed")
+    moved = rebase(text, replacements_between(text, edited), now)
+    if isinstance(moved, Refused):
+        assert moved.reason
+        return
+    after = apply_replacements(now, moved).split("\n")
+    assert after.count("edited") == edited.count("edited")
+    assert after.count("typed") == now.count("typed")
+    for line in set(base):
+        gone = sum(
+            text.split("\n").count(line) - one.split("\n").count(line) for one in (edited, now)
+        )
+        assert after.count(line) == text.split("\n").count(line) - gone
