@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from agent_ls.checkers.native_tsc import check_natively
+from agent_ls.checkers.overlay import Overlay, overlays
 from agent_ls.checkers.overlay_tsc import check_overlaid
 from agent_ls.checkers.tool_paths import (
     find_program,
@@ -25,7 +26,6 @@ from agent_ls.checkers.tool_paths import (
     untrusted,
 )
 from agent_ls.checkers.tsc_job import CONFIGURATIONS, TscAnswer, TscFailedError, TscJob
-from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports import Root, Workspace
@@ -86,23 +86,8 @@ class Tsc:
 
         Never raises: what cannot run is a problem in the report.
         """
-        problems: list[str] = []
-        changed = self._located(texts, problems)
-        try:
-            unsaved = {file.path: file.text for file in await self.workspace.dirty()}
-        except WorkspaceError as error:
-            unsaved = {}
-            problems.append(f"tsc does not see unsaved texts: {error}")
-        all_texts = self._located(unsaved, []) | changed
-        by_root: dict[Root, dict[Path, str | None]] = {}
-        for (root, path), text in all_texts.items():
-            by_root.setdefault(root, {})[path] = text
-        reports = await asyncio.gather(
-            *(
-                self._check_in_turn(root, [path for at, path in changed if at == root], known)
-                for root, known in by_root.items()
-            )
-        )
+        parts, problems = await overlays(self.workspace, texts, self.name)
+        reports = await asyncio.gather(*map(self._check_in_turn, parts))
         found = dict.fromkeys(finding for report in reports for finding in report.findings)
         problems += [text for report in reports for text in report.problems]
         ran = any(report.checkers for report in reports)
@@ -112,27 +97,13 @@ class Tsc:
             problems=tuple(dict.fromkeys(problems)),
         )
 
-    async def _check_in_turn(
-        self, root: Root, changed: list[Path], known: Mapping[Path, str | None]
-    ) -> CheckReport:
+    async def _check_in_turn(self, part: Overlay) -> CheckReport:
         async with self._places:
-            return await self._check_root(root, changed, known)
+            return await self._check_root(part)
 
-    def _located(
-        self, texts: Mapping[str, str | None], problems: list[str]
-    ) -> dict[tuple[Root, Path], str | None]:
-        found: dict[tuple[Root, Path], str | None] = {}
-        for name, text in texts.items():
-            try:
-                found[self.workspace.locate(name)] = text
-            except WorkspaceError as error:
-                problems.append(f"tsc did not check {name}: {error}")
-        return found
-
-    async def _check_root(
-        self, root: Root, changed: list[Path], texts: Mapping[Path, str | None]
-    ) -> CheckReport:
-        files = [path for path in changed if _is_concerned(path, root, texts)]
+    async def _check_root(self, part: Overlay) -> CheckReport:
+        root, texts = part.root, part.texts
+        files = [path for path in part.changed if _is_concerned(path, root, texts)]
         if not files:
             return CheckReport()
         job = await asyncio.to_thread(self._job, root, files, texts)

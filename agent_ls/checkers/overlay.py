@@ -1,0 +1,54 @@
+"""What a checker is asked, by folder: the changed files, and all texts that the disk has not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.loop.ports import Root, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """The part of one root."""
+
+    root: Root
+    changed: tuple[Path, ...]
+    """The files to check, absolute; none where only unsaved texts are."""
+    texts: Mapping[Path, str | None]
+    """What differs from the disk: the changed files and unsaved ones; None: deleted."""
+
+
+async def overlays(
+    workspace: Workspace, texts: Mapping[str, str | None], checker: str
+) -> tuple[list[Overlay], list[str]]:
+    """Return the parts, and what of it the checker cannot look at, for a person."""
+    problems: list[str] = []
+    changed = _located(workspace, texts, checker, problems)
+    try:
+        unsaved = {file.path: file.text for file in await workspace.dirty()}
+    except WorkspaceError as error:
+        unsaved = {}
+        problems.append(f"{checker} does not see unsaved texts: {error}")
+    by_root: dict[Root, dict[Path, str | None]] = {}
+    for (root, path), text in (_located(workspace, unsaved, checker, []) | changed).items():
+        by_root.setdefault(root, {})[path] = text
+    parts = [
+        Overlay(root, tuple(path for at, path in changed if at == root), known)
+        for root, known in by_root.items()
+    ]
+    return parts, problems
+
+
+def _located(
+    workspace: Workspace, texts: Mapping[str, str | None], checker: str, problems: list[str]
+) -> dict[tuple[Root, Path], str | None]:
+    found: dict[tuple[Root, Path], str | None] = {}
+    for name, text in texts.items():
+        try:
+            found[workspace.locate(name)] = text
+        except WorkspaceError as error:
+            problems.append(f"{checker} did not check {name}: {error}")
+    return found
