@@ -101,6 +101,19 @@ class EventLog(Sequence[StoredEvent]):
         """Return the events of exactly this kind, oldest first."""
         return self._between(kind, 0)
 
+    def each(self, kind: type[E]) -> Iterator[E]:
+        """Yield the events of exactly this kind, oldest first."""
+        for index in self._shared.places.get(kind, ()):
+            if index >= self._length:
+                return
+            yield cast("E", self._shared.all[index].event)
+
+    def newest(self, kind: type[E]) -> Iterator[E]:
+        """Yield the events of exactly this kind, newest first."""
+        places = self._shared.places.get(kind, [])
+        for place in range(bisect_left(places, self._length) - 1, -1, -1):
+            yield cast("E", self._shared.all[places[place]].event)
+
     def since(self, kind: type[E], marker: type[object]) -> list[E]:
         """Return the events of one kind after the last ``marker``, oldest first."""
         places = self._shared.places.get(marker, [])

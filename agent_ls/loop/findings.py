@@ -91,9 +91,12 @@ def line_of(finding: Finding) -> str:
 
 async def _newest(path: str, workspace: Workspace) -> str | None:
     """Return the text as it is now; None when the file is gone."""
-    if not await workspace.exists(path):
+    try:
+        return (await workspace.read(path)).text
+    except WorkspaceError:
+        if await workspace.exists(path):
+            raise
         return None
-    return (await workspace.read(path)).text
 
 
 async def _stored(blob: str | None, newest: str | None, store: Store) -> str | None:

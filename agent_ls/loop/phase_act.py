@@ -30,9 +30,9 @@ async def act(turn: Turn) -> Move:
 async def _waiting(turn: Turn) -> list[PlannedCall | Referring]:
     """Return the calls that can run or wait; the others get their structural result now."""
     limit = turn.kit.options.max_calls_per_answer
-    answers = turn.state.events.of(Answered)
+    answer = next(turn.state.events.newest(Answered), None)
     # What a person approved of a plan may be more than fits into one answer.
-    is_plan = bool(answers) and answers[-1].origin == "plan"
+    is_plan = answer is not None and answer.origin == "plan"
     allowed = {one.call.id for one in turn.state.calls[: None if is_plan else limit]}
     waiting: list[PlannedCall | Referring] = []
     for state in turn.state.open_calls:

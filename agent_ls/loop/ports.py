@@ -131,6 +131,17 @@ class DirEntry:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a file held when it was seen: by the version it was read with, or by the digest of the
+    stored bytes that were written; with neither, nothing was there.
+    """
+
+    path: str
+    version: str | None = None
+    digest: str | None = None
+
+
 class Workspace(Protocol):
     """Files as the user sees them: open buffers first, then the disk.
 
@@ -164,6 +175,13 @@ class Workspace(Protocol):
         """
         ...
 
+    async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
+        """Return of each look the workspace's own name of the file and whether it still holds.
+
+        Cheap for files that nobody touched. Never raises: what cannot be read does not hold.
+        """
+        ...
+
     async def exists(self, path: str) -> bool:
         """Say whether anything is there, in a buffer or on disk."""
         ...
@@ -193,6 +211,18 @@ class Workspace(Protocol):
 
     async def describe(self) -> str:
         """Return a short project tree for the system prompt."""
+        ...
+
+
+class SeenTexts(Protocol):
+    """The texts that the model goes by: each file as it last read it, with its own edits since."""
+
+    async def keep(self, path: str, text: str) -> str | None:
+        """Store a text that the model is about to see, and return its digest; None: not kept."""
+        ...
+
+    async def text(self, path: str) -> str | None:
+        """Return the text that the model believes a file to have; None when nobody knows."""
         ...
 
 

@@ -69,7 +69,7 @@ class TurnView:
 
     def each(self, kind: type[E]) -> Iterator[E]:
         """Yield the turn's events of one kind, oldest first."""
-        return iter(self.turn.events.of(kind))
+        return self.turn.events.each(kind)
 
     def each_since(self, kind: type[E], marker: type[object]) -> list[E]:
         """Return the events of one kind after the last ``marker``, oldest first."""
@@ -135,8 +135,8 @@ class TurnView:
     @property
     def is_authentication_failure(self) -> bool:
         """Say whether the last model request failed because of the key."""
-        attempts = list(self.each(e.AttemptFinished))
-        return bool(attempts) and attempts[-1].failure in _KEY_FAILURES
+        last = next(self.turn.events.newest(e.AttemptFinished), None)
+        return last is not None and last.failure in _KEY_FAILURES
 
     @property
     def context_tokens(self) -> int:
@@ -144,12 +144,10 @@ class TurnView:
 
         The provider's own count for what was sent last, an estimate for what came since.
         """
-        answers = [
-            one for one in self.each(e.AttemptFinished) if one.finish and one.usage.input_tokens
-        ]
-        if not answers or any(True for _ in self.each_since(e.Compacted, e.AttemptFinished)):
+        attempts = self.turn.events.newest(e.AttemptFinished)
+        last = next((one.usage for one in attempts if one.finish and one.usage.input_tokens), None)
+        if last is None or self.each_since(e.Compacted, e.AttemptFinished):
             return self.estimated_tokens
-        last = answers[-1].usage
         tail = 0
         for message in reversed(self.messages):
             if message.role == "assistant":

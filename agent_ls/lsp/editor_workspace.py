@@ -8,6 +8,7 @@ workspace, which knows roots, ignore rules and guarded writes.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -22,7 +23,7 @@ from agent_ls.domain.edits import (
     TextFile,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import DirEntry, Root, Workspace
+from agent_ls.loop.ports import DirEntry, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender, Reply
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import path_to_uri, uri_to_path
@@ -98,8 +99,10 @@ class EditorWorkspace:
     def open_document(self, path: str) -> Snapshot | None:
         """Return the open document of a path; None when it is closed, or its file is gone."""
         _, absolute = self.locate(path)
-        found = self._documents.at_path(absolute) or self._linked(absolute)
-        return None if found is None or found.uri in self._gone else found
+        found = self._documents.at_path(absolute)
+        if found is None:
+            return self._by_place().get(absolute)
+        return None if found.uri in self._gone else found
 
     def uri(self, path: str) -> str:
         """Return the URI of a path: as the editor spells it when it is open."""
@@ -129,6 +132,29 @@ class EditorWorkspace:
         document = self.open_document(path)
         on_disk = await self._disk.snapshot(path)
         return on_disk if document is None else _as_saved(document, on_disk)
+
+    async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
+        """Return of each look the file's own name and whether the look still holds."""
+        compared = await self._disk.compare(looks)
+        by_place = self._by_place()
+        if not by_place:
+            return compared
+        return [
+            (name, self._holds(look, holds, by_place))
+            for look, (name, holds) in zip(looks, compared, strict=True)
+        ]
+
+    def _holds(self, look: Look, on_disk: bool, by_place: Mapping[Path, Snapshot]) -> bool:
+        """Say what is so of a buffer where there is one, else what is so on disk."""
+        try:
+            document = by_place.get(self.locate(look.path)[1])
+        except WorkspaceError:
+            return on_disk
+        if document is None:
+            return on_disk
+        if look.version is not None:
+            return look.version == version_of(document.text)
+        return look.digest in _digests(document.text)
 
     async def exists(self, path: str) -> bool:
         """Say whether anything is there, in a buffer or on disk."""
@@ -271,13 +297,14 @@ class EditorWorkspace:
                 found.append((shown, document))
         return found
 
-    def _linked(self, absolute: Path) -> Snapshot | None:
-        """Return an open document whose path leads here over links."""
+    def _by_place(self) -> dict[Path, Snapshot]:
+        """Return the open documents by where their paths lead, over links as well."""
+        found: dict[Path, Snapshot] = {}
         for uri in self._documents.uris():
-            path = uri_to_path(uri)
-            if path is not None and path.resolve() == absolute:
-                return self._documents.get(uri)
-        return None
+            path, document = uri_to_path(uri), self._documents.get(uri)
+            if path is not None and document is not None and uri not in self._gone:
+                found.setdefault(path.resolve(), document)
+        return found
 
     def _on_document(self, event: DocumentEvent) -> None:
         """A document that is opened, changed, saved or closed is what it says it is again."""
@@ -291,6 +318,13 @@ def version_of(text: str) -> str:
     """Return a buffer's version, equal for equal texts: undoing a change is no change."""
     data = text.encode("utf-8", "surrogatepass")
     return "buffer:" + hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _digests(text: str) -> tuple[str, str]:
+    """Return the digests a buffer's bytes can have in the store: without and with a byte order
+    mark, which no buffer shows."""
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest(), hashlib.sha256(_BOM + data).hexdigest()
 
 
 def _as_saved(document: Snapshot, on_disk: bytes | None) -> bytes:

@@ -128,7 +128,8 @@ def is_inside(absolute: Path, roots: Sequence[Root]) -> bool:
 
 def _holder(absolute: Path, roots: Sequence[Root]) -> Root | None:
     """Return the innermost root around a resolved path; compared by components."""
-    around = [root for root in roots if absolute.is_relative_to(root.path)]
+    parts = absolute.parts
+    around = [root for root in roots if parts[: len(root.path.parts)] == root.path.parts]
     return max(around, key=lambda root: len(root.path.parts), default=None)
 
 

@@ -26,7 +26,7 @@ from agent_ls.domain.edits import (
     apply_replacements,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import DirEntry, Root
+from agent_ls.loop.ports import DirEntry, Look, Root
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
@@ -72,7 +72,9 @@ class DiskWorkspace:
         return await self._do(lambda: self._read(path))
 
     def _read(self, path: str) -> TextFile:
-        place = paths.locate_file(path, self._roots)
+        return self._read_at(paths.locate_file(path, self._roots), path)
+
+    def _read_at(self, place: Place, path: str) -> TextFile:
         before = disk_files.signature(place, path)
         if (known := self._cache.get(place.absolute, before)) is not None:
             return known.model_copy(update={"path": path})
@@ -91,6 +93,33 @@ class DiskWorkspace:
         if not os.path.lexists(place.absolute):
             return None
         return disk_files.read_bytes(place, path, limit=None)
+
+    async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
+        """Return of each look the file's own name and whether the look still holds."""
+        return await self._do(lambda: [self._compare(look) for look in looks])
+
+    def _compare(self, look: Look) -> tuple[str, bool]:
+        try:
+            place = paths.locate_file(look.path, self._roots)
+        except WorkspaceError:
+            return look.path, False
+        name = paths.shown(place.absolute, self._roots) or look.path
+        seen = disk_files.glimpse(place)
+        if seen is None:
+            return name, look.version is None and look.digest is None
+        known = self._cache.get(place.absolute, seen)
+        try:
+            version = known.version if known else self._version(place, look.path)
+        except WorkspaceError:
+            return name, False
+        return name, version in (look.version, look.digest and disk_files.version(look.digest))
+
+    def _version(self, place: Place, path: str) -> str:
+        try:
+            return self._read_at(place, path).version
+        except WorkspaceError:
+            # Not every file is a text that can be read; its bytes can be compared all the same.
+            return disk_files.digest(disk_files.read_bytes(place, path, limit=None))
 
     async def exists(self, path: str) -> bool:
         """Say whether anything is there."""

@@ -70,10 +70,21 @@ def signature(place: Place, shown: str) -> Signature:
     """Return what tells a changed file from the same one; ``WorkspaceError`` if it is no file."""
     with _in_words(shown), _opened(place) as descriptor:
         _regular_size(descriptor, shown)
-        facts = os.fstat(descriptor)
-        return Signature(
-            facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
-        )
+        return _signature(os.fstat(descriptor))
+
+
+def glimpse(place: Place) -> Signature | None:
+    """Return the signature of whatever is there, without opening it; None when nothing is."""
+    try:
+        return _signature(os.lstat(place.absolute))
+    except OSError:
+        return None
+
+
+def _signature(facts: os.stat_result) -> Signature:
+    return Signature(
+        facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+    )
 
 
 def entries(place: Place, shown: str) -> list[DirEntry]:
@@ -109,7 +120,12 @@ def _size(entry: os.DirEntry[str]) -> int:
 
 def digest(data: bytes) -> str:
     """Return the version that content has."""
-    return "sha256:" + hashlib.sha256(data).hexdigest()
+    return version(hashlib.sha256(data).hexdigest())
+
+
+def version(digest: str) -> str:
+    """Return the version of content whose stored bytes have this SHA-256 digest."""
+    return f"sha256:{digest}"
 
 
 def replace(place: Place, shown: str, data: bytes, *, version: str) -> None:

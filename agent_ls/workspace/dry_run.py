@@ -5,13 +5,14 @@ What reads sees the simulated texts; nothing of it reaches a buffer, the disk or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile, apply_replacements
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import CommandOutcome, DirEntry, Root, Workspace
+from agent_ls.loop.ports import CommandOutcome, DirEntry, Look, Root, Workspace
 from agent_ls.loop.spelling import canonical
 
 _CHANGED = EditOutcome(status="stale")
@@ -57,7 +58,22 @@ class DryRunWorkspace:
         if name not in self._texts:
             return await self._inner.snapshot(path)
         text = self._texts[name]
-        return None if text is None else text.encode(errors="surrogateescape")
+        return None if text is None else _stored(text)
+
+    async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
+        """Return of each look the file's own name and whether the look still holds here."""
+        real = await self._inner.compare(looks)
+        return [self._compare(look, *one) for look, one in zip(looks, real, strict=True)]
+
+    def _compare(self, look: Look, name: str, is_real: bool) -> tuple[str, bool]:
+        if name not in self._texts:
+            return name, is_real
+        text = self._texts[name]
+        if text is None:
+            return name, look.version is None and look.digest is None
+        if look.version is not None:
+            return name, look.version == self._versions[name]
+        return name, look.digest == hashlib.sha256(_stored(text)).hexdigest()
 
     async def exists(self, path: str) -> bool:
         """Say whether anything is there, simulated files and their folders included."""
@@ -81,7 +97,7 @@ class DryRunWorkspace:
                 continue
             entry, slash, _ = file[len(prefix) :].partition("/")
             if text is not None:
-                size = len(text.encode(errors="surrogateescape"))
+                size = len(_stored(text))
                 found[entry] = DirEntry(entry, bool(slash), 0 if slash else size)
             elif not slash:
                 found.pop(entry, None)
@@ -165,6 +181,10 @@ class DryRunner:
     ) -> CommandOutcome:
         """Say that nothing ran."""
         return CommandOutcome(exit_code=None, output="", end="simulated", duration_ms=0)
+
+
+def _stored(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
 
 
 def _prefix(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from agent_ls.domain.calls import ErrorKind, ToolResult
@@ -155,7 +157,7 @@ async def test_a_recitation_has_its_place_in_the_order_and_its_size() -> None:
 async def named(happened: Happened, *, max_files: int = 50) -> list[str]:
     """Return the files that the next request would name as changed."""
     options = FilesChangedOptions(max_files=max_files)
-    policy = FilesChanged(happened.workspace, happened.store, options)
+    policy = FilesChanged(happened.workspace, options)
     slot = await policy.propose(view_of(*happened.events))
     text = await check(policy, view_of(*happened.events), speaks=slot is not None)
     listed = text.partition("edits: ")[2].partition(". Read")[0]
@@ -242,17 +244,26 @@ async def test_only_the_latest_files_are_watched(happened: Happened) -> None:
     assert await named(happened) == ["a.py", "b.py"]
 
 
-async def test_a_text_from_before_that_is_lost_proves_nothing(happened: Happened) -> None:
-    lost = EditApplied(call_id="c", path="a.py", status="applied", after_blob="0" * 64)
-    happened.events.append(lost)
-    assert await named(happened) == []
-
-
-async def test_a_text_from_before_that_cannot_be_read_proves_nothing(happened: Happened) -> None:
+async def test_what_the_model_left_is_known_by_its_digest_alone(happened: Happened) -> None:
     await happened.write("a.py", "x = 2\n")
-    (happened.root / "a.py").write_text("x = 3\n")
     await happened.store.close()
     assert await named(happened) == []
+    (happened.root / "a.py").write_text("x = 3\n")
+    assert await named(happened) == ["a.py"]
+
+
+async def test_a_file_that_is_no_text_is_compared_by_its_bytes(happened: Happened) -> None:
+    for data in (b"\0\xff", b"\0\xfe"):
+        happened.events.append(
+            EditApplied(
+                call_id="c",
+                path="a.py",
+                status="applied",
+                after_blob=hashlib.sha256(b"\0\xff").hexdigest(),
+            )
+        )
+        (happened.root / "a.py").write_bytes(data)
+        assert await named(happened) == ([] if data == b"\0\xff" else ["a.py"])
 
 
 async def test_a_path_that_leads_nowhere_any_more_is_named(happened: Happened) -> None:
