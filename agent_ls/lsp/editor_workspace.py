@@ -152,6 +152,8 @@ class EditorWorkspace:
             return on_disk
         if document is None:
             return on_disk
+        if not document.in_sync:
+            return False
         if look.version is not None:
             return look.version == version_of(document.text)
         return look.digest in _digests(document.text)

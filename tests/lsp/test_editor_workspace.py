@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports import Look, Root
 from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
 from agent_ls.lsp.editor_workspace import EditorWorkspace, SaveFallback
@@ -252,3 +253,36 @@ async def test_a_file_opened_under_a_links_name_is_its_targets_buffer(world: Wor
     (world.root / "link.py").symlink_to(world.root / "a.py")
     world.open("link.py", "a = 5\n")
     assert (await world.workspace.read("a.py")).text == "a = 5\n"
+
+
+async def test_what_was_seen_is_compared_with_the_buffer_where_there_is_one(world: World) -> None:
+    mark = b"\xef\xbb\xbf"
+    (world.root / "a.py").write_bytes(mark + b"a = 1\n")
+    (world.root / "closed.py").write_text("c = 1\n")
+    (world.root / "link.py").symlink_to("a.py")
+    digest = hashlib.sha256(mark + b"a = 1\n").hexdigest()
+    closed = await world.workspace.read("closed.py")
+    world.open("a.py", "a = 1\n")
+    read = await world.workspace.read("a.py")
+    looks = [
+        Look("./a.py", version=read.version),
+        Look("link.py", digest=digest),
+        Look("closed.py", version=closed.version),
+        Look("new.py"),
+    ]
+    names = ["a.py", "a.py", "closed.py", "new.py"]
+    assert await world.workspace.compare(looks) == [(name, True) for name in names]
+    world.open("a.py", "a = 2\n")
+    world.open("new.py", "")
+    assert await world.workspace.compare(looks) == list(
+        zip(names, (False, False, True, False), strict=True)
+    )
+    assert await world.workspace.compare([Look("../out.py", version="x")]) == [("../out.py", False)]
+
+
+async def test_nothing_is_known_to_hold_of_a_document_out_of_step(world: World) -> None:
+    world.open("a.py", "a = 1\n")
+    look = Look("a.py", version=(await world.workspace.read("a.py")).version)
+    assert await world.workspace.compare([look]) == [("a.py", True)]
+    world.documents.lose_sync((world.root / "a.py").as_uri())
+    assert await world.workspace.compare([look]) == [("a.py", False)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports import Look, Root
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.dry_run import DryRunner, DryRunWorkspace
 
@@ -104,3 +105,24 @@ async def test_no_command_runs(root) -> None:
     outcome = await DryRunner().run("touch x", cwd=root, timeout_s=1)
     assert (outcome.end, outcome.exit_code) == ("simulated", None)
     assert not (root / "x").exists()
+
+
+async def test_what_was_seen_is_compared_with_what_would_be_there(workspace, root) -> None:
+    looks = [
+        Look("a.txt", version=await version(workspace, "a.txt")),
+        Look("sub/b.txt", version=await version(workspace, "sub/b.txt")),
+        Look("c.txt", digest=hashlib.sha256(b"new\n").hexdigest()),
+        Look("d.txt"),
+    ]
+    holds = [is_same for _, is_same in await workspace.compare(looks)]
+    assert holds == [True, True, False, True]
+    whole = Replacement(start=0, end=4, text="1\n")
+    base = looks[0].version or ""
+    await workspace.apply(ChangeText(path="a.txt", base_version=base, replacements=(whole,)))
+    await workspace.apply(CreateFile(path="c.txt", text="new\n"))
+    await workspace.apply(CreateFile(path="d.txt", text=""))
+    holds = [is_same for _, is_same in await workspace.compare(looks)]
+    assert holds == [False, True, True, False]
+    left = Look("a.txt", version=await version(workspace, "a.txt"))
+    await workspace.apply(DeleteFile(path="d.txt", base_version=await version(workspace, "d.txt")))
+    assert await workspace.compare([left, Look("./d.txt")]) == [("a.txt", True), ("d.txt", True)]
