@@ -7,7 +7,8 @@ import logging
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.events import CommandChanged
-from agent_ls.loop.running import run_tool, settled
+from agent_ls.loop.running import run_tool
+from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import CommandWatch, PlannedCall, Ran
 from agent_ls.loop.turn import Turn
 

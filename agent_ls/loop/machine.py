@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import AgentLsError, StoreError, bug
@@ -33,9 +32,8 @@ from agent_ls.loop.phase_close import close
 from agent_ls.loop.phase_compact import compact
 from agent_ls.loop.phase_judge import judge
 from agent_ls.loop.phase_prepare import prepare
+from agent_ls.loop.settling import finished
 from agent_ls.loop.turn import Move, Turn
-
-T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +69,7 @@ async def run_turn(turn: Turn) -> TurnEnded:
         break_off = _BreakOff(StopReason.ERROR, why, ErrorKind.INTERRUPTED)
     finally:
         turn.discard_early()
-    return await _whole(_conclude(turn, break_off))
+    return await finished(_conclude(turn, break_off))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +89,6 @@ async def _walk(turn: Turn) -> None:
     await turn.learn_facts()
     while turn.state.phase is not Phase.DONE:
         await _step(turn)
-
-
-async def _whole(work: Coroutine[None, None, T]) -> T:
-    """Await work that must come to its end, however often the task is cancelled."""
-    task = asyncio.ensure_future(work)
-    while True:
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise
 
 
 async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:

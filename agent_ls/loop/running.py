@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
@@ -16,12 +14,11 @@ from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed, EditApplied, EditIntended
 from agent_ls.loop.edit_order import edited_places
 from agent_ls.loop.keeping import with_value
+from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
@@ -102,16 +99,6 @@ async def _apply_all(
             return done, edit, outcome
         done.append(edit.path)
     return None
-
-
-async def settled(work: Coroutine[Any, Any, T]) -> T:
-    """Await work that must not stop half-way: a cancellation waits until it is settled."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
 
 
 async def _apply(call_id: str, edit: FileEdit, turn: Turn) -> EditOutcome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from agent_ls.domain.agents import AgentKind, AgentLimits, Allowance, ChildResult
 from agent_ls.domain.errors import ToolError, bug
@@ -33,13 +33,12 @@ from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine import run_turn
 from agent_ls.loop.ports import Approver, Claims, Clock, Store
 from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.settling import settled
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.turn import Turn
 from agent_ls.session.child_ends import ended_of
 from agent_ls.session.child_faces import ChildApprover, ChildLines
 from agent_ls.session.child_following import FINISH, Revocations, for_child, strictest
-
-T = TypeVar("T")
 
 _BOARD_CHARS = 2_000
 
@@ -117,7 +116,7 @@ class Children:
             await self._begin(child)
             await self._walk(child)
         finally:
-            result = await _whole(self._end(child))
+            result = await settled(self._end(child))
         return result
 
     def on_event(self, stored: StoredEvent) -> None:
@@ -217,7 +216,7 @@ class Children:
             child.is_out_of_time = not await self._is_done_within(task, child, limit_s)
         finally:
             by = "its time limit" if child.is_out_of_time else "its parent"
-            await _whole(_stopped(task, child.recorder, by))
+            await settled(_stopped(task, child.recorder, by))
         task.result()
 
     async def _is_done_within(self, task: asyncio.Task[Any], child: _Child, limit_s: float) -> bool:
@@ -280,16 +279,6 @@ async def _stopped(task: asyncio.Task[Any], recorder: Recorder, by: str) -> None
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.wait([task])
-
-
-async def _whole(work: Coroutine[None, None, T]) -> T:
-    """Await work that must come to its end; a cancellation meanwhile is raised after it."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
 
 
 def _turn_of(state: SessionState) -> TurnState:

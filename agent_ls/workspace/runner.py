@@ -13,7 +13,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,6 +21,7 @@ from typing import Literal
 import psutil
 
 from agent_ls.loop.ports import CommandOutcome
+from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.commands import child_path
 
@@ -90,7 +91,7 @@ class ShellRunner:
             end = "timed_out"
         finally:
             # Also after an orderly end: what it left in the background ends with it.
-            await _settled(running.end())
+            await settled(running.end())
             await asyncio.wait([reading], timeout=_DRAIN_S)
             reading.cancel()
         status = running.status()
@@ -187,16 +188,6 @@ async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
         for descriptor in theirs:
             os.close(descriptor)
     return _Running(process, mark, *ours)
-
-
-async def _settled(work: Coroutine[None, None, None]) -> None:
-    """Await work to its end even when cancelled meanwhile; the cancellation comes after it."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
 
 
 def command_environment() -> dict[str, str]:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.ports import CommandChange, Workspace
-from agent_ls.loop.running import settled
+from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.command_calls import decide_call
 from agent_ls.workspace.ignore import walk
