@@ -33,6 +33,7 @@ from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
 from agent_ls.session.agent_kinds import agent_kinds, own_kinds
 from agent_ls.session.children import ChildOrder, ChildPorts, Children
+from agent_ls.session.seen_texts import SessionTexts
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place, user_file
 from agent_ls.store.sql_store import open_store
@@ -227,7 +228,8 @@ def _ports_of(
         recorder.follow(telemetry.reader(recorder.state))
     recorder.follow(catalogue.MONITOR(recorder, settings.monitor))
     adviser = SideModel(recorder, ports["provider"], ports["clock"], settings.models)
-    return {**ports, "approver": approver, "adviser": adviser}
+    seen = SessionTexts(recorder, ports["store"], ports["workspace"])
+    return {**ports, "approver": approver, "adviser": adviser, "seen": seen}
 
 
 def _kit(

@@ -6,7 +6,7 @@ Lines side by side may change on both sides; the same lines may not, unless both
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_ls.domain.edits import Replacement, apply_replacements
@@ -15,12 +15,14 @@ from agent_ls.edits.locate import Ground
 from agent_ls.edits.minimal import blocks
 from agent_ls.edits.reach import Reach, joined, reach_of
 from agent_ls.edits.refusing import cut
-from agent_ls.edits.requests import Candidate, Refused
+from agent_ls.edits.requests import Candidate, Placed, Refused, Why
 from agent_ls.edits.spans import Span, of_blocks, replacements_of
 from agent_ls.edits.weave import Block
 
 _MAX_LINES = 6_000
 """A stretch of more changed lines than this is one change."""
+_MAY_HAVE_CHANGED: frozenset[Why] = frozenset({"not-found", "conflict"})
+"""Refusals of an edit whose old text somebody may have changed since it was read."""
 _SHOWN_BESIDE = 2
 _MAX_SHOWN = 12
 """Lines of a conflict that a refusal shows, and of what is around it."""
@@ -115,6 +117,19 @@ def rebase(
     return merged.replacements
 
 
+def placed_on(
+    base: str | None, now: str, refused: Refused, place: Callable[[str], Placed]
+) -> Placed:
+    """Return what ``place`` finds in the older text as an edit of the newer one, if it is certain.
+
+    ``refused`` is its answer to the newer text, and stays where the older one says no more.
+    """
+    if base is None or base == now or refused.why not in _MAY_HAVE_CHANGED:
+        return refused
+    placed = place(base)
+    return refused if isinstance(placed, Refused) else rebase(base, placed, now)
+
+
 def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
     """Return the refusal that shows the newer text around the first conflict."""
     one = conflicts[0]
@@ -143,9 +158,7 @@ def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
     others = changes_between(base_lines, their_lines)
     reaches = joined(base_lines, [_reach(one, base_lines, their_lines) for one in others])
     return tuple(
-        Conflict(
-            one.first + 1, base_lines[one.low : one.high], our_lines[one.first : one.past], []
-        )
+        Conflict(one.first + 1, base_lines[one.low : one.high], our_lines[one.first : one.past], [])
         for one in changes_between(base_lines, our_lines)
         if not any(meet(one, other) for other in others)
         and any(_reach(one, base_lines, our_lines).meets(each) for each in reaches)

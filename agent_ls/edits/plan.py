@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.envelope import is_envelope, parse_envelope
 from agent_ls.edits.hunks import place_hunks
+from agent_ls.edits.merge import placed_on
 from agent_ls.edits.patches import FilePatch, PatchKind
 from agent_ls.edits.requests import Refused
 from agent_ls.edits.unified import parse_unified
@@ -25,6 +26,8 @@ class FilePlan:
     replacements: tuple[Replacement, ...] = ()
     new_path: str | None = None
     text: str = ""
+    is_merged: bool = False
+    """It was made for an older text."""
 
 
 def parse_patch(text: str) -> tuple[FilePatch, ...] | Refused:
@@ -33,12 +36,14 @@ def parse_patch(text: str) -> tuple[FilePatch, ...] | Refused:
 
 
 def plan_patch(
-    patch: str | tuple[FilePatch, ...], texts: Mapping[str, str | None]
+    patch: str | tuple[FilePatch, ...],
+    texts: Mapping[str, str | None],
+    bases: Mapping[str, str | None] | None = None,
 ) -> tuple[FilePlan, ...] | Refused:
     """Return the plan of every file of the patch, or why none is changed.
 
     Shape: ``texts`` holds the newest text of each path that the patch names; None, or no entry,
-    for a file that does not exist.
+    for a file that does not exist. ``bases`` holds older texts that the patch may be made for.
     """
     parsed = parse_patch(patch) if isinstance(patch, str) else patch
     if isinstance(parsed, Refused):
@@ -54,7 +59,7 @@ def plan_patch(
             "overlap",
         )
     for one in gathered:
-        plan = _planned(one, texts)
+        plan = _planned(one, texts, (bases or {}).get(one.path))
         if isinstance(plan, Refused):
             return replace(plan, reason=f"{one.path}: {plan.reason} Nothing was changed.")
         plans.append(plan)
@@ -77,7 +82,9 @@ def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch]:
     return order
 
 
-def _planned(patch: FilePatch, texts: Mapping[str, str | None]) -> FilePlan | Refused:
+def _planned(
+    patch: FilePatch, texts: Mapping[str, str | None], base: str | None
+) -> FilePlan | Refused:
     text = texts.get(patch.path)
     if patch.kind == "create":
         if text is not None:
@@ -94,6 +101,9 @@ def _planned(patch: FilePatch, texts: Mapping[str, str | None]) -> FilePlan | Re
     if patch.kind == "move" and not patch.hunks:
         return FilePlan("move", patch.path, new_path=patch.new_path)
     placed = place_hunks(text, patch.hunks)
+    is_merged = isinstance(placed, Refused)
+    if isinstance(placed, Refused):
+        placed = placed_on(base, text, placed, lambda older: place_hunks(older, patch.hunks))
     if isinstance(placed, Refused):
         return placed
-    return FilePlan(patch.kind, patch.path, placed, patch.new_path)
+    return FilePlan(patch.kind, patch.path, placed, patch.new_path, is_merged=is_merged)

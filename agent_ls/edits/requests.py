@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_ls.domain.edits import Replacement
+
 Why = Literal[
     "not-found",
     "ambiguous",
@@ -92,3 +94,7 @@ class Refused:
     why: Why = "not-found"
     sought: str = ""
     candidates: tuple[Candidate, ...] = ()
+
+
+Placed = tuple[Replacement, ...] | Refused
+"""What comes of placing an edit in a text."""

@@ -26,6 +26,7 @@ from agent_ls.domain.usage import Usage
 from agent_ls.loop.compaction import compacted
 from agent_ls.loop.event_log import EventLog
 from agent_ls.loop.outputs import with_output
+from agent_ls.loop.seen import Seen, after_edit, after_result
 
 V = TypeVar("V")
 
@@ -137,6 +138,8 @@ class SessionState:
     plan: tuple[PlanItem, ...] = ()
     outputs: tuple[e.OutputStored, ...] = ()
     """What calls left at state paths, oldest first."""
+    seen: Seen = field(default_factory=lambda: MappingProxyType({}))
+    """The texts that the model goes by."""
     grants: frozenset[str] = frozenset()
     revoked: frozenset[str] = frozenset()
     """Rules that do not hold in this session until the person says so again."""
@@ -219,7 +222,20 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
         case e.FindingsReported():
             return replace(state, findings=_findings_after(state.findings, event))
         case _:
-            return _fold_conversation(_fold_pending(state, event), event)
+            return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
+
+
+def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
+    """Carry out what an event means to the texts that the model knows."""
+    match event:
+        case e.ToolCallFinished(result=result) if result.error is None:
+            return replace(state, seen=after_result(state.seen, result.data))
+        case e.EditApplied(status="applied", path=path, after_blob=after):
+            intent = state.turn.intents.get(path) if state.turn else None
+            seen = state.seen if intent is None else after_edit(state.seen, intent, after)
+            return replace(state, seen=seen)
+        case _:
+            return state
 
 
 def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:

@@ -29,10 +29,10 @@ from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
 from agent_ls.edits.requests import Refused
 from agent_ls.loop.grants import grant_of
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
-from agent_ls.tools.changing import places_of
+from agent_ls.tools.changing import MERGED, places_of
 from agent_ls.tools.showing import preview
 
 _MAX_TITLED = 3
@@ -79,6 +79,8 @@ class ApplyPatch:
     Arguments: ClassVar[type[Arguments]] = ApplyPatchArguments
 
     workspace: Workspace
+    seen: SeenTexts | None = None
+    """None: a patch fits the newest texts, or it is refused."""
 
     def paths(self, arguments: ApplyPatchArguments) -> tuple[str, ...]:
         """Return every file that the patch names; none when it cannot be read."""
@@ -112,8 +114,11 @@ class ApplyPatch:
         for plan in plans:
             edits += _edits(plan, texts[plan.path], await self._mark(plan))
         told = "; ".join(_told(plan, texts[plan.path]) for plan in plans)
+        merged = ", ".join(plan.path for plan in plans if plan.is_merged)
         return ToolOutput(
-            f"Patched: {told}.", data={"paths": list(self.paths(arguments))}, edits=tuple(edits)
+            f"Patched: {told}." + (MERGED.format(merged) if merged else ""),
+            data={"paths": list(self.paths(arguments))},
+            edits=tuple(edits),
         )
 
     async def _mark(self, plan: FilePlan) -> str:
@@ -135,6 +140,9 @@ class ApplyPatch:
             found[path] = await self.workspace.read(path) if is_there else None
         texts = {path: None if file is None else file.text for path, file in found.items()}
         plans = plan_patch(files, texts)
+        if isinstance(plans, Refused) and self.seen is not None:
+            bases = {one.path: await self.seen.text(one.path) for one in files if one.hunks}
+            plans = plan_patch(files, texts, bases)
         if isinstance(plans, Refused):
             raise ToolError(plans.reason)
         return plans, found

@@ -10,6 +10,9 @@ from agent_ls.domain.edits import FileEdit, Replacement, apply_replacements
 from agent_ls.edits.diff import unified
 from agent_ls.tools.showing import preview
 
+MERGED = " {} had changed since you read it; those changes are kept."
+"""Said of edits that were made for an older text."""
+
 
 def preview_of(
     title: str, kind: ToolKind, edit: FileEdit, before: str | None, grant: str | None

@@ -12,13 +12,14 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
+from agent_ls.edits.merge import placed_on
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.loop.grants import grant_of
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import places_of, preview_of
+from agent_ls.tools.changing import MERGED, places_of, preview_of
 
 
 class Edit(Arguments):
@@ -56,6 +57,8 @@ class EditFile:
     Arguments: ClassVar[type[Arguments]] = EditFileArguments
 
     workspace: Workspace
+    seen: SeenTexts | None = None
+    """None: an edit fits the newest text, or it is refused."""
 
     def paths(self, arguments: EditFileArguments) -> tuple[str, ...]:
         """Return the file."""
@@ -63,28 +66,34 @@ class EditFile:
 
     async def preview(self, arguments: EditFileArguments) -> Preview:
         """Return the diff."""
-        file, change = await self._plan(arguments)
+        file, change, _ = await self._plan(arguments)
         return preview_of(
             f"Edit {arguments.path}", self.kind, change, file.text, grant_of(self.name, arguments)
         )
 
     async def run(self, arguments: EditFileArguments, context: ToolContext) -> ToolOutput:
         """Plan the change; ACT applies it."""
-        file, change = await self._plan(arguments)
+        file, change, note = await self._plan(arguments)
         after = apply_replacements(file.text, change.replacements)
         return ToolOutput(
-            f"Edited {arguments.path}: {places_of(after, change.replacements)}.",
+            f"Edited {arguments.path}: {places_of(after, change.replacements)}.{note}",
             data={"path": arguments.path},
             edits=(change,),
         )
 
-    async def _plan(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText]:
+    async def _plan(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText, str]:
+        """Return the file, its change, and what else the model has to know of it."""
         file = await self.workspace.read(arguments.path)
         wishes = [
             Wish(edit.old_string, edit.new_string, edit.line, edit.replace_all)
             for edit in arguments.edits
         ]
-        placed = place(file.text, wishes)
+        placed, note = place(file.text, wishes), ""
+        if isinstance(placed, Refused) and self.seen is not None:
+            base = await self.seen.text(arguments.path)
+            placed = placed_on(base, file.text, placed, lambda text: place(text, wishes))
+            note = MERGED.format(arguments.path)
         if isinstance(placed, Refused):
             raise ToolError(f"{arguments.path} was not changed. {placed.reason}")
-        return file, ChangeText(path=arguments.path, base_version=file.version, replacements=placed)
+        change = ChangeText(path=file.path, base_version=file.version, replacements=placed)
+        return file, change, note

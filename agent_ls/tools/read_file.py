@@ -12,7 +12,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.record import Record
 from agent_ls.edits.lines import split_lines
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, has_hidden
 from agent_ls.tools.arguments import Arguments, FilePath
@@ -58,6 +58,8 @@ class ReadFile:
 
     workspace: Workspace
     options: ReadFileOptions = ReadFileOptions()
+    seen: SeenTexts | None = None
+    """None: nobody needs to know later what was read."""
 
     def paths(self, arguments: ReadFileArguments) -> tuple[str, ...]:
         """Return the file."""
@@ -98,7 +100,12 @@ class ReadFile:
         note = "".join(f"\n({one})" for one in notes)
         return ToolOutput(
             (text + note).lstrip("\n"),
-            data={"path": arguments.path, "lines": len(lines), "version": file.version},
+            data={
+                "path": arguments.path,
+                "lines": len(lines),
+                "version": file.version,
+                "text_blob": await self.seen.keep(file.path, file.text) if self.seen else None,
+            },
             value=file.text if len(shown) == len(lines) else "\n".join(wanted[: len(shown)]),
             value_is_cut=len(shown) < len(wanted),
         )

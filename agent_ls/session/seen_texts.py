@@ -1,0 +1,64 @@
+"""The texts that one session's model goes by, kept in the store and found by its journal.
+
+Which text counts is a fold of events (``loop/seen.py``); here are only the texts themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.domain.errors import StoreError
+from agent_ls.edits.lines import BOM
+from agent_ls.edits.merge import merge
+from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.recorder import Recorder
+from agent_ls.safety.control_files import is_secret
+from agent_ls.safety.paths import locate
+
+_log = logging.getLogger(__name__)
+
+
+class SessionTexts:
+    """The ``SeenTexts`` of one session."""
+
+    def __init__(self, recorder: Recorder, store: Store, workspace: Workspace) -> None:
+        """Take the journal that says what was read, and where texts are kept."""
+        self._recorder = recorder
+        self._store = store
+        self._workspace = workspace
+
+    async def keep(self, path: str, text: str) -> str | None:
+        """Store the text unless its file may hold secrets; one that is known is there already."""
+        if is_secret(locate(path, self._workspace.roots)):
+            return None
+        data = text.encode("utf-8", "surrogatepass")
+        known = self._recorder.state.seen.get(path)
+        if known is not None and known.newest == hashlib.sha256(data).hexdigest():
+            return known.newest
+        return await self._store.put_blob(data)
+
+    async def text(self, path: str) -> str | None:
+        """Return the text that was read, with the model's edits made in it as it believes."""
+        known = self._recorder.state.seen.get(path)
+        if known is None:
+            return None
+        text = await self._stored(known.text)
+        for before_blob, after_blob in known.edits:
+            before, after = await self._stored(before_blob), await self._stored(after_blob)
+            if text is None or before is None or after is None:
+                return None
+            merged = merge(before, text, after)
+            is_told = not merged.conflicts
+            text = apply_replacements(text, merged.replacements) if is_told else after
+        return text
+
+    async def _stored(self, digest: str) -> str | None:
+        try:
+            data = await self._store.get_blob(digest)
+        except StoreError as error:
+            # Without it an edit is refused that could have been merged, and no more.
+            _log.warning("a text that was read is not at hand: %s", error)
+            return None
+        return None if data is None else data.decode("utf-8", "surrogatepass").removeprefix(BOM)

@@ -1,0 +1,259 @@
+"""Edits made for the text that the model read, in a file that somebody has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.assembly import SystemClock
+from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.errors import ToolError
+from agent_ls.domain.events import (
+    EditApplied,
+    EditIntended,
+    SessionCreated,
+    ToolCallFinished,
+    TurnStarted,
+)
+from agent_ls.domain.modes import Mode
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.sockets import Tool
+from agent_ls.session.seen_texts import SessionTexts
+from agent_ls.store.sql_store import SqlStore, open_store
+from agent_ls.tools.apply_patch import ApplyPatch
+from agent_ls.tools.edit_file import EditFile
+from agent_ls.tools.move_file import MoveFile
+from agent_ls.tools.read_file import ReadFile
+from agent_ls.tools.write_file import WriteFile
+from tests.tools.conftest import Place
+
+_BASE = "def area(w, h):\n    # sides\n    size = w * h\n    return size\n\n\nprint(area(2, 3))\n"
+_TYPED = _BASE.replace("# sides", "# both sides, in metres, never negative")
+_WISH = "    # sides\n    size = w * h\n    return size"
+_MEANT = "    # sides\n    size = abs(w * h)\n    return size"
+_MERGED = _TYPED.replace("w * h\n", "abs(w * h)\n")
+
+
+class Session:
+    """One session's tools with its journal and store: what the model does, and a person beside."""
+
+    def __init__(self, place: Place, store: SqlStore) -> None:
+        self.place, self.store = place, store
+        self.recorder = Recorder("ses_1", store, SystemClock())
+        self.seen = SessionTexts(self.recorder, store, place.workspace)
+
+    async def begin(self) -> None:
+        created = SessionCreated(session_id="ses_1", roots=(), mode=Mode.ASK, model="m")
+        await self.recorder.emit(created)
+        await self.recorder.emit(TurnStarted(turn_id="trn_1", prompt="Do it."))
+
+    async def restart(self) -> None:
+        journal = await self.store.load("ses_1")
+        self.recorder = Recorder("ses_1", self.store, SystemClock(), journal)
+        self.seen = SessionTexts(self.recorder, self.store, self.place.workspace)
+
+    async def read(self, path: str = "a.py", **arguments: Any) -> None:
+        tool = ReadFile(self.place.workspace, seen=self.seen)
+        parsed = tool.Arguments.model_validate({"path": path, **arguments})
+        output = await tool.run(parsed, self.place.context())  # type: ignore[arg-type]
+        result = ToolResult(call_id="cal_1", text=output.text, data=output.data)
+        await self.recorder.emit(ToolCallFinished(result=result))
+
+    async def edit(self, old: str, new: str, path: str = "a.py") -> str:
+        edits = [{"old_string": old, "new_string": new}]
+        return await self.do(EditFile(self.place.workspace, self.seen), path=path, edits=edits)
+
+    async def patch(self, patch: str) -> str:
+        return await self.do(ApplyPatch(self.place.workspace, self.seen), patch=patch)
+
+    async def do(self, tool: Tool[Any], **arguments: Any) -> str:
+        """Run a tool and apply its edits, recorded as the loop does it."""
+        parsed = tool.Arguments.model_validate(arguments)
+        await tool.preview(parsed)
+        output = await tool.run(parsed, self.place.context())
+        for edit in output.edits:
+            await self._apply(edit)
+        return output.text
+
+    async def _apply(self, edit: FileEdit) -> None:
+        workspace = self.place.workspace
+        before = await workspace.snapshot(edit.path)
+        blob = None if before is None else await self.store.put_blob(before)
+        await self.recorder.emit(EditIntended(call_id="cal_1", edit=edit, before_blob=blob))
+        assert (await workspace.apply(edit)).status == "applied"
+        after = await workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
+        blob = None if after is None else await self.store.put_blob(after)
+        path = edit.path
+        applied = EditApplied(call_id="cal_1", path=path, status="applied", after_blob=blob)
+        await self.recorder.emit(applied)
+
+
+@pytest.fixture
+async def session(place: Place, tmp_path: Path) -> AsyncIterator[Session]:
+    store = open_store(tmp_path / "store.db")
+    session = Session(place, store)
+    await session.begin()
+    yield session
+    await store.close()
+
+
+def check(session: Session, expected: str, path: str = "a.py") -> None:
+    """Assert what is on disk."""
+    assert (session.place.root / path).read_bytes().decode() == expected
+
+
+async def test_what_a_person_typed_beside_the_edit_stays(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    session.place.write("a.py", _TYPED)
+    text = await session.edit(_WISH, _MEANT)
+    check(session, _MERGED)
+    assert text == (
+        "Edited a.py: line 3. a.py had changed since you read it; those changes are kept."
+    )
+
+
+async def test_an_edit_that_fits_says_nothing_of_merging(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    session.place.write("a.py", _TYPED)
+    assert await session.edit("w * h\n", "abs(w * h)\n") == "Edited a.py: line 3."
+    check(session, _MERGED)
+
+
+async def test_a_part_that_was_read_counts_as_the_file(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read(start_line=7, lines=1)
+    session.place.write("a.py", _TYPED)
+    await session.edit(_WISH, _MEANT)
+    check(session, _MERGED)
+
+
+async def test_what_was_read_is_known_after_a_restart_and_in_later_turns(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    await session.recorder.emit(TurnStarted(turn_id="trn_2", prompt="Go on."))
+    await session.restart()
+    session.place.write("a.py", _TYPED)
+    await session.edit(_WISH, _MEANT)
+    check(session, _MERGED)
+
+
+async def test_a_file_that_was_never_read_is_not_guessed_at(session: Session) -> None:
+    session.place.write("a.py", _TYPED)
+    with pytest.raises(ToolError, match=r"a\.py was not changed\. The old text is not in the file"):
+        await session.edit(_WISH, _MEANT)
+    check(session, _TYPED)
+
+
+@pytest.mark.parametrize(
+    "now, shown",
+    [
+        pytest.param(_BASE.replace("w * h\n", "w + h\n"), "     3:     size = w + h", id="changed"),
+        pytest.param(_BASE.replace("    size = w * h\n", ""), "     3:     return size", id="gone"),
+    ],
+)
+async def test_a_conflict_changes_nothing_and_shows_the_text(
+    session: Session, now: str, shown: str
+) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    session.place.write("a.py", now)
+    with pytest.raises(ToolError, match="was not changed") as caught:
+        await session.edit(_WISH, _MEANT)
+    assert "The file changed meanwhile" in caught.value.text
+    assert shown in caught.value.text.split("\n")
+    check(session, now)
+
+
+async def test_later_edits_go_by_the_agents_own_earlier_ones(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    session.place.write("a.py", _TYPED)
+    await session.edit("print(area(2, 3))", "print(area(4, 5))")
+    # Its old text has the person's line as it was read, and its own line as it wrote it.
+    old = f"{_WISH}\n\n\nprint(area(4, 5))"
+    await session.edit(old, old.replace("w * h", "abs(w * h)"))
+    check(session, _MERGED.replace("area(2, 3)", "area(4, 5)"))
+
+
+async def test_what_the_agent_wrote_itself_is_known_without_a_read(session: Session) -> None:
+    await session.do(WriteFile(session.place.workspace), path="a.py", content=_BASE)
+    session.place.write("a.py", _TYPED)
+    await session.edit(_WISH, _MEANT)
+    check(session, _MERGED)
+
+
+async def test_what_is_known_of_a_file_moves_with_it(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    await session.do(MoveFile(session.place.workspace), path="a.py", new_path="b.py")
+    session.place.write("b.py", _TYPED)
+    await session.edit(_WISH, _MEANT, "b.py")
+    check(session, _MERGED, "b.py")
+    assert await session.seen.text("a.py") is None
+
+
+async def test_line_ends_and_the_mark_stay_the_files(session: Session) -> None:
+    def dressed(text: str) -> str:
+        return "\ufeff" + text.replace("\n", "\r\n")
+
+    session.place.write("a.py", dressed(_BASE))
+    await session.read()
+    session.place.write("a.py", dressed(_TYPED))
+    await session.edit(_WISH, _MEANT)
+    check(session, dressed(_MERGED))
+    await session.edit("print(area(2, 3))", "print(area(4, 5))")
+    check(session, dressed(_MERGED.replace("area(2, 3)", "area(4, 5)")))
+
+
+async def test_a_patch_is_merged_file_by_file(session: Session) -> None:
+    for name in ("a.py", "b.py"):
+        session.place.write(name, _BASE)
+        await session.read(name)
+    session.place.write("b.py", _TYPED)
+    body = "".join(
+        f"*** Update File: {name}\n@@\n     # sides\n-    size = w * h\n+    size = abs(w * h)\n"
+        "     return size\n"
+        for name in ("a.py", "b.py")
+    )
+    text = await session.patch(f"*** Begin Patch\n{body}*** End Patch\n")
+    check(session, _BASE.replace("w * h\n", "abs(w * h)\n"))
+    check(session, _MERGED, "b.py")
+    assert text.endswith("b.py had changed since you read it; those changes are kept.")
+
+
+async def test_a_patch_with_one_conflict_changes_nothing(session: Session) -> None:
+    now = _BASE.replace("w * h\n", "w + h\n")
+    for name in ("a.py", "b.py"):
+        session.place.write(name, _BASE)
+        await session.read(name)
+    session.place.write("b.py", now)
+    body = "".join(
+        f"*** Update File: {name}\n@@\n     # sides\n-    size = w * h\n+    size = abs(w * h)\n"
+        "     return size\n"
+        for name in ("a.py", "b.py")
+    )
+    with pytest.raises(ToolError, match=r"^b\.py: The file changed meanwhile"):
+        await session.patch(f"*** Begin Patch\n{body}*** End Patch\n")
+    check(session, _BASE)
+    check(session, now, "b.py")
+
+
+async def test_a_text_that_is_known_is_not_stored_again(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    await session.store.close()
+    # Nothing can be stored any more, and nothing needs to be.
+    kept = await session.seen.keep("a.py", _BASE)
+    assert kept == session.recorder.state.seen["a.py"].newest
+
+
+async def test_files_of_secrets_are_not_kept(session: Session) -> None:
+    session.place.write(".env", _BASE)
+    await session.read(".env")
+    assert await session.seen.text(".env") is None
