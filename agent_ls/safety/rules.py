@@ -5,9 +5,11 @@ Owns one small file in the user's data folder, never one of the workspace.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -90,30 +92,48 @@ class SavedRules:
         Errors: ``SettingsError`` when it cannot be written down.
         """
         new = Rule(grant=grant, folders=_names(folders), decision=decision)
-        kept = (one for one in self.all() if (one.grant, one.folders) != (new.grant, new.folders))
-        self._write((*kept, new))
+        same = (new.grant, new.folders)
+        self._change(lambda old: (*(one for one in old if (one.grant, one.folders) != same), new))
 
     def forget(self, rule: Rule) -> None:
         """Take a rule back.
 
         Errors: ``SettingsError`` when that cannot be written down.
         """
-        self._write(tuple(one for one in self.all() if one != rule))
+        self._change(lambda old: tuple(one for one in old if one != rule))
 
-    def _write(self, rules: tuple[Rule, ...]) -> None:
+    def _change(self, how: Callable[[tuple[Rule, ...]], tuple[Rule, ...]]) -> None:
+        """Make the new list from the newest one, while no other server does the same."""
         try:
             self.file.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            # Readers see the old list or the new one, never a half.
-            handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".rules-")
-            with os.fdopen(handle, "wb") as file:
-                file.write(_RULES.dump_json(rules, indent=2) + b"\n")
-                os.fchmod(file.fileno(), _FILE_MODE)
-            Path(name).replace(self.file)
+            folder = os.open(self.file.parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                with suppress(OSError):
+                    # Without locks on this file system the last writer wins, as it would anyway.
+                    fcntl.flock(folder, fcntl.LOCK_EX)
+                self._write(how(self.all()))
+                os.fsync(folder)
+            finally:
+                os.close(folder)
         except OSError as error:
             raise SettingsError(
                 f"The rules could not be written to {self.file}: {error.strerror}. "
                 "Make that folder writable and try again."
             ) from error
+
+    def _write(self, rules: tuple[Rule, ...]) -> None:
+        # Readers see the old list or the new one, never a half; so does who starts after a crash.
+        handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".rules-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                os.fchmod(handle, _FILE_MODE)
+                file.write(_RULES.dump_json(rules, indent=2) + b"\n")
+                file.flush()
+                os.fsync(handle)
+            Path(name).replace(self.file)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
 
 
 def _names(folders: Sequence[Path]) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,24 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match="could not be written"):
         SavedRules(tmp_path / "file" / "rules.json").add("edit", [tmp_path], "allow")
+
+
+_ADD = """
+import sys
+from pathlib import Path
+from agent_ls.safety.rules import SavedRules
+rules = SavedRules(Path(sys.argv[1]))
+for number in range(20):
+    rules.add(f"run_command:{sys.argv[2]}-{number}", [Path("/")], "reject")
+"""
+
+
+def test_servers_that_write_at_once_lose_no_rule(tmp_path: Path) -> None:
+    rules = SavedRules(tmp_path / "data" / "rules.json")
+    command = [sys.executable, "-c", _ADD, str(rules.file)]
+    servers = [subprocess.Popen([*command, name]) for name in ("one", "two", "three")]
+    assert [server.wait(timeout=60) for server in servers] == [0, 0, 0]
+    found = {rule.grant for rule in rules.all()}
+    expected = {f"run_command:{name}-{n}" for name in ("one", "two", "three") for n in range(20)}
+    assert found == expected
+    assert [one.name for one in rules.file.parent.iterdir()] == ["rules.json"]
