@@ -21,6 +21,8 @@ _NOW_MS = {
     "sqlite": sa.text("SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"),
     "postgresql": sa.text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
 }
+_FRESH_MS = 300_000
+"""A text stored so lately is safe from deleting sessions for as long again: nothing is written."""
 _INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
@@ -50,9 +52,11 @@ def sessions(
 def put_blob(connection: sa.Connection, data: bytes) -> str:
     """Store bytes and return their SHA-256 digest; storing twice is harmless."""
     digest = hashlib.sha256(data).hexdigest()
-    insert = _INSERT[connection.dialect.name](blobs).values(
-        digest=digest, data=data, stored_ms=now_ms(connection)
-    )
+    now = now_ms(connection)
+    known = connection.scalar(sa.select(blobs.c.stored_ms).where(blobs.c.digest == digest))
+    if known is not None and now - known < _FRESH_MS:
+        return digest
+    insert = _INSERT[connection.dialect.name](blobs).values(digest=digest, data=data, stored_ms=now)
     connection.execute(
         insert.on_conflict_do_update(
             index_elements=["digest"], set_={"stored_ms": insert.excluded.stored_ms}
