@@ -148,8 +148,11 @@ def _make_schemas() -> None:
 
 def _compile_checks(settings: Settings, workspace: Workspace) -> CompileChecks:
     ports = {"workspace": workspace}
-    checkers = (_part(part, ports, settings.checkers) for part in catalogue.CHECKERS)
-    return catalogue.COMPILE_CHECKS(tuple(checkers), workspace)
+    checkers = (
+        *(_part(part, ports, settings.checkers) for part in catalogue.CHECKERS),
+        *(catalogue.COMMAND_CHECKER(workspace, one) for one in settings.checkers.commands),
+    )
+    return catalogue.COMPILE_CHECKS(checkers, workspace)
 
 
 def _session_kit(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_ls.checkers.command_options import CommandOptions
+from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff
 from agent_ls.checkers.tsc import Tsc
@@ -224,6 +226,10 @@ CHECKERS: tuple[type[Any], ...] = (
     Tsc,
 )
 """Compile gates and the diagnostics tool run those that handle the file."""
+
+COMMAND_CHECKER = CommandChecker
+"""One for each command that the person has configured, after the others."""
+COMMAND_CHECKER_OPTIONS = CommandOptions
 
 MONITOR = ExternalMonitor
 MONITOR_OPTIONS = MonitorOptions

@@ -45,22 +45,24 @@ _STRICTNESS = list(Mode)
 _SMALLER_IS_TIGHTER = frozenset({"max_steps", "max_tokens", "max_cost_usd", "limit_s"})
 
 
-def _composed(name: str, parts: Iterable[type[Any]]) -> type[Record]:
+def _composed(name: str, parts: Iterable[type[Any]], base: type[Record] = Record) -> type[Record]:
     """Return a model with one field per part that has options: its name, their type and values."""
     found: dict[str, Any] = {}
     for part in parts:
         for one in dataclasses.fields(part):
             if one.name == "options":
                 found[part.name] = (get_type_hints(part)["options"], one.default)
-    return create_model(name, __base__=Record, __module__=__name__, **found)
+    return create_model(name, __base__=base, __module__=__name__, **found)
 
 
 if TYPE_CHECKING:
-    CheckerSettings = Record
+    CheckerSettings = catalogue.COMMAND_CHECKER_OPTIONS
     PolicySettings = Record
     ToolSettings = Record
 else:
-    CheckerSettings = _composed("CheckerSettings", catalogue.CHECKERS)
+    CheckerSettings = _composed(
+        "CheckerSettings", catalogue.CHECKERS, catalogue.COMMAND_CHECKER_OPTIONS
+    )
     PolicySettings = _composed("PolicySettings", catalogue.POLICIES)
     ToolSettings = _composed("ToolSettings", catalogue.TOOLS)
 
@@ -95,7 +97,7 @@ class Settings(Record):
     hooks: HookOptions = HookOptions()
     """Commands of the user's own that look at calls and model requests."""
     checkers: CheckerSettings = CheckerSettings()
-    """How ruff and tsc are found and run."""
+    """How ruff and tsc are found and run, and which commands check besides."""
     policies: PolicySettings = PolicySettings()
     """Options of the loop's policies."""
     tools: ToolSettings = ToolSettings()

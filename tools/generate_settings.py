@@ -53,7 +53,9 @@ def page() -> str:
 
 
 def _rows(options: BaseModel, above: str) -> Iterator[str]:
-    docs = _field_docs(type(options))
+    docs: dict[str, str] = {}
+    for model in type(options).__mro__:
+        docs = _field_docs(model) | docs
     for name in type(options).model_fields:
         value = getattr(options, name)
         if isinstance(value, BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,3 +52,11 @@ def _located(
         except WorkspaceError as error:
             problems.append(f"{checker} did not check {name}: {error}")
     return found
+
+
+def folders_up(file: Path, root: Root) -> Iterator[Path]:
+    """Yield the folders from a file's own up to the root."""
+    for folder in file.parents:
+        if not folder.is_relative_to(root.path):
+            return
+        yield folder

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -33,14 +33,22 @@ class ProgramOutcome:
 
 
 async def run_program(
-    command: Sequence[str | Path], *, cwd: Path, path: str, stdin: str, timeout_s: float
+    command: Sequence[str | Path],
+    *,
+    cwd: Path,
+    path: str,
+    stdin: str,
+    timeout_s: float,
+    variables: Iterable[str] = (),
 ) -> ProgramOutcome:
-    """Run a program with this input and this PATH.
+    """Run a program with this input and this PATH, and the variables of these names besides.
 
     Never raises but for cancellation, which kills the program first.
     """
     try:
-        piped = await start_piped(list(map(str, command)), cwd=cwd, env=_environment(path))
+        piped = await start_piped(
+            list(map(str, command)), cwd=cwd, env=_environment(path, variables)
+        )
     except OSError as error:
         return ProgramOutcome("not_started", None, "", str(error))
     try:
@@ -65,12 +73,13 @@ class _TooMuchError(Exception):
     """The program prints without end."""
 
 
-def _environment(path: str) -> dict[str, str]:
-    """Return variables none of which could hold a key or change what runs."""
+def _environment(path: str, variables: Iterable[str]) -> dict[str, str]:
+    """Return variables none of which could hold a key or change what runs, and those asked for."""
+    asked = frozenset(variables)
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name in _KEPT_VARIABLES or name.startswith(_KEPT_PREFIXES)
+        if name in asked or name in _KEPT_VARIABLES or name.startswith(_KEPT_PREFIXES)
     }
     return kept | {"PATH": path, "NO_COLOR": "1"}
 

@@ -23,11 +23,7 @@ def shadow_tree(texts: Mapping[Path, str | None]) -> Generator[Path]:
     Only folders on the way to a changed file are real; what else is in them is a link, so that
     relative names lead where they always do. It is gone afterwards. Errors: ``OSError``.
     """
-    place = _places()
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _sweep(place)
-    # The process in the name says whose it is, should this one die.
-    shadow = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=place))
+    shadow = new_place()
     try:
         _fill(shadow, Path("/"), {path.parts[1:]: text for path, text in texts.items()})
         yield shadow
@@ -35,8 +31,13 @@ def shadow_tree(texts: Mapping[Path, str | None]) -> Generator[Path]:
         shutil.rmtree(shadow, ignore_errors=True)
 
 
-def _places() -> Path:
-    return platformdirs.user_cache_path("agent-ls") / "shadow"
+def new_place() -> Path:
+    """Return a new folder in our own cache, where nobody else looks. Errors: ``OSError``."""
+    place = platformdirs.user_cache_path("agent-ls") / "shadow"
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _sweep(place)
+    # The process in the name says whose it is, should this one die.
+    return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=place))
 
 
 def _sweep(place: Path) -> None:

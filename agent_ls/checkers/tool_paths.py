@@ -18,6 +18,8 @@ from typing import cast
 
 from agent_ls.loop.ports import Root
 
+_OWN_PROGRAMS = ("node_modules/.bin", ".venv/bin", "venv/bin")
+
 
 @dataclass(frozen=True, slots=True)
 class TypeScript:
@@ -51,11 +53,21 @@ def safe_path(avoid: Sequence[Path]) -> str:
     )
 
 
-def find_program(name: str, *, configured: str, avoid: Sequence[Path]) -> Path | None:
-    """Return a program: the configured one, or else from PATH, or beside our own interpreter."""
+def own_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Return where these folders, which must be trusted, have programs installed of their own."""
+    places = (folder / below for folder in folders for below in _OWN_PROGRAMS)
+    return tuple(place for place in places if place.is_dir())
+
+
+def find_program(
+    name: str, *, configured: str, avoid: Sequence[Path], first: Iterable[Path] = ()
+) -> Path | None:
+    """Return a program: the configured one, or else from these folders, or from PATH, or beside
+    our own interpreter.
+    """
     if configured:
         return _runnable(Path(configured).expanduser())
-    for entry in safe_path(avoid).split(os.pathsep):
+    for entry in (*map(str, first), *safe_path(avoid).split(os.pathsep)):
         found = shutil.which(name, path=entry)
         if found and not _is_in(Path(found), avoid):
             return Path(found)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from agent_ls.checkers.native_tsc import check_natively
-from agent_ls.checkers.overlay import Overlay, overlays
+from agent_ls.checkers.overlay import Overlay, folders_up, overlays
 from agent_ls.checkers.overlay_tsc import check_overlaid
 from agent_ls.checkers.tool_paths import (
     find_program,
@@ -129,7 +129,7 @@ class Tsc:
                 "it needs Node.js. Install Node.js 18 or newer, "
                 "or set checkers.tsc.node in your settings."
             )
-        folders = list(dict.fromkeys(up for file in files for up in _folders_up(file, root)))
+        folders = list(dict.fromkeys(up for file in files for up in folders_up(file, root)))
         typescript = find_typescript(
             folders, configured=self.options.typescript, avoid=avoid, node=node
         )
@@ -178,14 +178,6 @@ def _is_concerned(file: Path, root: Root, texts: Mapping[Path, str | None]) -> b
         return True
     return any(
         texts.get(folder / name) is not None or (folder / name).is_file()
-        for folder in _folders_up(file, root)
+        for folder in folders_up(file, root)
         for name in CONFIGURATIONS
     )
-
-
-def _folders_up(file: Path, root: Root) -> Iterable[Path]:
-    """Yield the folders from a file's own up to the root."""
-    for folder in file.parents:
-        if not folder.is_relative_to(root.path):
-            return
-        yield folder

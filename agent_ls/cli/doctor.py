@@ -139,6 +139,10 @@ async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
         problem = "; ".join(report.problems)
         state = "note" if problem else "ok"
         found.append(Finding(state, checker.name, problem or "works"))
+    for command in settings.checkers.commands:
+        own = catalogue.COMMAND_CHECKER(workspace, command)
+        problem = await asyncio.to_thread(own.obstacle, workspace.roots[0])
+        found.append(Finding("note" if problem else "ok", own.name, problem or command.command))
     return found
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from agent_ls.domain.record import Record
+
+_LINE_NUMBER = re.compile(r"\blines? \d+")
+"""Where a message names another line, such as "already defined on line 3": that one moves, too."""
 
 
 class Severity(StrEnum):
@@ -35,7 +39,8 @@ class Finding(Record):
     @property
     def fingerprint(self) -> tuple[str, str, str, str, str]:
         """Return what stays equal when other lines move the finding up or down."""
-        return (self.path, self.checker, self.code, self.message, self.line_text)
+        message = _LINE_NUMBER.sub("line", self.message)
+        return (self.path, self.checker, self.code, message, self.line_text)
 
 
 class CheckReport(Record):

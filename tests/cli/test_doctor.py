@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.cli.main import main
+from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.settings import user_file
 
 _KEEPER = "---\ndescription: keeps the docs\ntools: read_file\n---\nYou keep the docs.\n"
@@ -19,7 +20,7 @@ def check(
     """Run it and compare what it says of the person's own parts."""
     main(["doctor", "--json", "--workspace", str(folder)])
     found = json.loads(capsys.readouterr().out)
-    own = [one for one in found if one["what"] in ("hooks", "sub-agents")]
+    own = [one for one in found if one["what"] in ("hooks", "sub-agents", "mypy", "own")]
     assert [(one["state"], one["what"], one["words"]) for one in own] == expected
 
 
@@ -61,3 +62,18 @@ def test_hooks_and_kinds_of_sub_agents_are_named(
             ),
         ],
     )
+
+
+def test_commands_that_check_are_named_and_why_one_cannot_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text(
+        '[checkers]\ncommands = ["mypy", {name = "own", command = "/bin/true x", files = ["*"]}]\n'
+    )
+    TrustedFolders(trust_file()).trust(folder)
+    missing = (
+        "mypy did not run: there is no program mypy. "
+        "Install it, or correct checkers.commands in your settings."
+    )
+    check(folder, capsys, [("note", "mypy", missing), ("ok", "own", "/bin/true x")])

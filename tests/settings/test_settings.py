@@ -97,6 +97,7 @@ def test_the_environment_reaches_nested_keys(tmp_path: Path) -> None:
         pytest.param('[provider]\npython = "./evil"\n', id="an-interpreter"),
         pytest.param('[checkers.ruff]\ncommand = "./evil"\n', id="a-checker"),
         pytest.param('[checkers.tsc]\nnode = "./evil"\n', id="a-node"),
+        pytest.param('[checkers]\ncommands = ["mypy"]\n', id="a-command-that-checks"),
         pytest.param('store_url = "postgresql://evil.example/x"\n', id="where-history-goes"),
         pytest.param('mode = "auto"\n', id="mode-auto"),
         pytest.param("[policies.mask_secrets]\nenabled = false\n", id="unmasked-secrets"),
@@ -167,6 +168,7 @@ def test_a_key_and_a_table_of_one_name_do_not_break_anything(tmp_path: Path) -> 
         pytest.param("mode = \n", "could not be read", id="broken-toml"),
         pytest.param("[mode]\nx = 1\n", "mode.x is not a setting", id="a-table-for-a-value"),
         pytest.param('loop = "fast"\n', "loop: ", id="a-value-for-a-table"),
+        pytest.param('[checkers]\ncommands = ["x"]\n', "'x' is none of", id="no-such-command"),
     ],
 )
 def test_what_is_wrong_is_said_with_file_and_key_and_the_rest_counts(

@@ -1,0 +1,159 @@
+"""Reads what commands that check print: lines as compilers print them, and three kinds of JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from agent_ls.domain.findings import Severity
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+_WORD = re.compile(r"\w+")
+_LINE = re.compile(
+    r"^\s*(?:[\w-]+: )?(?P<path>[^:\s][^:]*?):(?P<line>\d+)(?::(?P<column>\d+))?"
+    r"(?::(?P<end_line>\d+):(?P<end_column>\d+))?:?\s+(?:- )?"
+    r"(?:(?P<severity>(?i:fatal error|error|warning|note|info(?:rmation)?|hint|help|style))"
+    r"(?:\[(?P<code>[^\]]+)\])?:\s*)?(?P<message>\S.*)$"
+)
+_CODE_AT_END = re.compile(r"\s+[\[(](?P<code>[A-Za-z][\w./-]*)[\])]$")
+_SEVERITIES = {
+    "error": Severity.ERROR,
+    "fatal error": Severity.ERROR,
+    "fatal": Severity.ERROR,
+    "warning": Severity.WARNING,
+    "note": Severity.INFORMATION,
+    "info": Severity.INFORMATION,
+    "information": Severity.INFORMATION,
+    "help": Severity.INFORMATION,
+    "hint": Severity.HINT,
+    "style": Severity.HINT,
+    "none": Severity.HINT,
+}
+_UNPARSABLE = "invalid-syntax"
+"""The code that tells that the rest of the file was not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that a command said; lines and columns from 1, 0 for what it did not say."""
+
+    path: str
+    """As printed."""
+    message: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    """Open."""
+    code: str = ""
+    severity: Severity | None = None
+
+
+def read_lines(output: str, pattern: str) -> list[Said]:
+    """Return what lines say that look as the pattern says, or as those of most compilers."""
+    form = re.compile(pattern) if pattern else _LINE
+    found: list[Said] = []
+    for raw in output.splitlines():
+        match = form.search(_ESCAPE.sub("", raw))
+        if match is not None:
+            found.append(_of_groups(match.groupdict()))
+    return found
+
+
+def read_json(kind: str, output: str) -> list[Said]:
+    """Return what JSON of this kind says. Errors: ``ValueError`` when it is no such JSON."""
+    readers = {"eslint": _of_eslint, "pyright": _of_pyright, "sarif": _of_sarif}
+    try:
+        return list(readers[kind](json.loads(output)))
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"it is no output of that kind: {error}") from None
+
+
+def column_of(line: str, column: int, unit: str) -> int:
+    """Return where a column from 1 is in a line, in code points from 0."""
+    if unit == "characters":
+        return min(column - 1, len(line))
+    encoding, width = ("utf-8", 1) if unit == "bytes" else ("utf-16-le", 2)
+    data = line.encode(encoding, errors="replace")
+    return len(data[: (column - 1) * width].decode(encoding, errors="ignore"))
+
+
+def word_end(line: str, column: int) -> int:
+    """Return where the word ends that begins there; the next column where none does."""
+    word = _WORD.match(line, column)
+    return word.end() if word else column + 1
+
+
+def _of_groups(groups: dict[str, str | None]) -> Said:
+    def number(name: str) -> int:
+        return int(groups.get(name) or 0)
+
+    message, code = (groups["message"] or "").strip(), groups.get("code") or ""
+    if not code and (at_end := _CODE_AT_END.search(message)):
+        message, code = message[: at_end.start()], at_end["code"]
+    # A last column is the last one there, as mypy and compilers print it.
+    end_column = number("end_column")
+    return Said(
+        path=(groups["path"] or "").strip(),
+        message=message,
+        line=number("line"),
+        column=number("column"),
+        end_line=number("end_line"),
+        end_column=end_column + 1 if end_column else 0,
+        code=code,
+        severity=_SEVERITIES.get((groups.get("severity") or "").lower()),
+    )
+
+
+def _of_eslint(files: list[dict[str, Any]]) -> Iterable[Said]:
+    for file in files:
+        for one in file["messages"]:
+            code = _UNPARSABLE if one.get("fatal") else one.get("ruleId")
+            yield Said(
+                path=file["filePath"],
+                message=one["message"],
+                line=one.get("line") or 0,
+                column=one.get("column") or 0,
+                end_line=one.get("endLine") or 0,
+                end_column=one.get("endColumn") or 0,
+                code=code or "",
+                severity=Severity.ERROR if one["severity"] == 2 else Severity.WARNING,
+            )
+
+
+def _of_pyright(told: dict[str, Any]) -> Iterable[Said]:
+    for one in told["generalDiagnostics"]:
+        if (place := one.get("range")) is None:
+            continue
+        yield Said(
+            path=one["file"],
+            message=one["message"],
+            line=place["start"]["line"] + 1,
+            column=place["start"]["character"] + 1,
+            end_line=place["end"]["line"] + 1,
+            end_column=place["end"]["character"] + 1,
+            code=one.get("rule", ""),
+            severity=_SEVERITIES.get(one["severity"]),
+        )
+
+
+def _of_sarif(told: dict[str, Any]) -> Iterable[Said]:
+    for run in told["runs"]:
+        for one in run.get("results") or ():
+            for place in one.get("locations", ())[:1]:
+                physical = place["physicalLocation"]
+                region = physical.get("region", {})
+                yield Said(
+                    path=unquote(urlsplit(str(physical["artifactLocation"]["uri"])).path),
+                    message=one["message"].get("text", ""),
+                    line=region.get("startLine", 0),
+                    column=region.get("startColumn", 0),
+                    end_line=region.get("endLine", region.get("startLine", 0)),
+                    end_column=region.get("endColumn", 0),
+                    code=one.get("ruleId", ""),
+                    severity=_SEVERITIES.get(one.get("level", "warning")),
+                )

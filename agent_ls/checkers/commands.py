@@ -1,0 +1,171 @@
+"""Commands of the person's own that check, run over a copy of the folder as the person sees it.
+
+Owns when and where one is run; what can be set is in ``command_options.py``, what comes of a run
+in ``command_report.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from agent_ls.checkers.command_options import FILES, CheckCommand
+from agent_ls.checkers.command_report import CommandRun, report_of
+from agent_ls.checkers.mirror import Mirror
+from agent_ls.checkers.overlay import Overlay, folders_up, overlays
+from agent_ls.checkers.process import run_program
+from agent_ls.checkers.tool_paths import find_program, own_programs, safe_path, untrusted
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.findings import CheckReport, Finding
+from agent_ls.loop.ports import Root, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class CommandChecker:
+    """Runs one configured command where its kind of file changed.
+
+    Nothing runs for a folder that is not trusted: such programs load what a folder brings.
+    """
+
+    workspace: Workspace
+    options: CheckCommand
+    _mirrors: dict[Path, Mirror] = field(default_factory=dict[Path, Mirror], init=False, repr=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
+    """One run at a time: a copy holds one set of texts."""
+
+    @property
+    def name(self) -> str:
+        """Return the command's name."""
+        return self.options.name
+
+    @property
+    def is_per_file(self) -> bool:
+        """Say whether the person said so."""
+        return self.options.per_file
+
+    def handles(self, path: str) -> bool:
+        """Say whether this file is one of those that the command is about."""
+        names = (path, path.rpartition("/")[2])
+        return any(fnmatchcase(one, pattern) for one in names for pattern in self.options.files)
+
+    async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
+        """Check these files as if the disk held these texts (None: deleted).
+
+        Never raises: what cannot run is a problem in the report.
+        """
+        parts, problems = await overlays(self.workspace, texts, self.name)
+        findings: list[Finding] = []
+        has_run = False
+        for part in parts:
+            folders = await asyncio.to_thread(self._folders, part)
+            for folder, files in folders.items():
+                report = await self._check_in(folder, files, part)
+                findings += report.findings
+                problems += report.problems
+                has_run |= bool(report.checkers)
+        return CheckReport(
+            findings=tuple(
+                one for one in dict.fromkeys(findings) if not self.is_per_file or one.path in texts
+            ),
+            checkers=(self.name,) if has_run else (),
+            problems=tuple(dict.fromkeys(problems)),
+        )
+
+    def obstacle(self, root: Root, folders: Sequence[Path] = ()) -> str:
+        """Return why it cannot run in a folder, for a person; empty when it can. Blocking."""
+        if not root.is_trusted:
+            return (
+                f"{self.name} did not run: the folder {root.path} is not trusted, and such a "
+                "program runs what a folder brings. Trust the folder (agent-ls.trust)."
+            )
+        if self._program(folders or (root.path,)) is None:
+            return (
+                f"{self.name} did not run: there is no program {self._words()[0]}. "
+                "Install it, or correct checkers.commands in your settings."
+            )
+        return ""
+
+    def _folders(self, part: Overlay) -> dict[Path, list[Path]]:
+        """Return where the command has to run, and for which of the changed files."""
+        found: dict[Path, list[Path]] = {}
+        for file in part.changed:
+            folder = self._home(file, part)
+            if folder is not None:
+                found.setdefault(folder, []).append(file)
+        return found
+
+    def _home(self, file: Path, part: Overlay) -> Path | None:
+        if not self.options.beside:
+            return part.root.path
+        for folder in folders_up(file, part.root):
+            for one in (folder / name for name in self.options.beside):
+                if part.texts.get(one) is not None or one.is_file():
+                    return folder
+        return None
+
+    async def _check_in(self, folder: Path, files: Sequence[Path], part: Overlay) -> CheckReport:
+        root = part.root
+        present = [file for file in files if part.texts.get(file) is not None]
+        if not present and FILES in self._words():
+            return CheckReport(checkers=(self.name,))
+        folders = (folder, *folders_up(folder, root))
+        if obstacle := await asyncio.to_thread(self.obstacle, root, folders):
+            return CheckReport(problems=(obstacle,))
+        try:
+            names = await self._names(root)
+            async with self._turn:
+                mirror = self._mirrors.setdefault(root.path, Mirror(root.path))
+                texts = {_below(path, root.path): text for path, text in part.texts.items()}
+                copy = await asyncio.to_thread(mirror.refresh, names, texts)
+                run = await self._run(root, copy, folders, present)
+                # While the copy holds what the command has seen.
+                return await asyncio.to_thread(report_of, run, self.workspace.shown)
+        except (OSError, WorkspaceError) as error:
+            reason = f"there is no copy of {root.path} for it: {error}"
+            return CheckReport(problems=(f"{self.name} did not run: {reason}",))
+
+    async def _names(self, root: Root) -> list[str]:
+        """Return the files of a root, relative to it."""
+        shown = self.workspace.shown(root.path) or "."
+        front = "" if shown == "." else f"{shown}/"
+        return [name.removeprefix(front) for name in await self.workspace.files(shown)]
+
+    async def _run(
+        self, root: Root, copy: Path, folders: Sequence[Path], files: Iterable[Path]
+    ) -> CommandRun:
+        words: list[str | Path] = []
+        for word in self._words():
+            words += [_below(file, folders[0]) for file in files] if word == FILES else [word]
+        avoid = untrusted(self.workspace.roots)
+        cwd = copy / _below(folders[0], root.path)
+        outcome = await run_program(
+            [await asyncio.to_thread(self._program, folders) or words[0], *words[1:]],
+            cwd=cwd,
+            path=os.pathsep.join([*map(str, own_programs(folders)), safe_path(avoid)]),
+            stdin="",
+            timeout_s=self.options.timeout_s,
+            variables=self.options.variables,
+        )
+        return CommandRun(self.options, root.path, copy, cwd, outcome)
+
+    def _words(self) -> list[str]:
+        return shlex.split(self.options.command)
+
+    def _program(self, folders: Sequence[Path]) -> Path | None:
+        word = self._words()[0]
+        is_path = "/" in word
+        return find_program(
+            word,
+            configured=str(folders[0] / Path(word).expanduser()) if is_path else "",
+            avoid=untrusted(self.workspace.roots),
+            first=own_programs(folders),
+        )
+
+
+def _below(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
