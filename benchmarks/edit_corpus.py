@@ -517,11 +517,14 @@ def _names_a_place(line: str) -> bool:
 
 
 def _altered(rng: random.Random, line: str) -> str:
+    """Return the line as somebody may have changed it: a word, or something added."""
     words = list(re.finditer(r"[A-Za-z_]\w+", line))
-    if not words:
-        return line + " changed"
+    how = rng.choice(("word", "longer", "remark"))
+    if not words or how == "remark":
+        return line + rng.choice(("  # noted", " // noted", " changed"))
     word = rng.choice(words)
-    return line[: word.start()] + "x_" + word.group() + line[word.end() :]
+    other = "other" if how == "word" else "x_" + word.group()
+    return line[: word.start()] + other + line[word.end() :]
 
 
 def _kept_of(window: _Window) -> dict[int, int]:

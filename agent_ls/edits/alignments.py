@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from agent_ls.edits.keys import folded
@@ -38,6 +39,8 @@ class Alignment:
     total: float
     score: float
     """The total, less what the way's turns cost."""
+    apart: int
+    """How many old lines the file does not have, and between how many it has new ones."""
 
 
 class _Way(NamedTuple):
@@ -65,8 +68,14 @@ def alignments(keyed: Keyed, old: list[str], solid: list[int], core: set[int]) -
                 sum(weights[row] for row, _ in chain if solid[row] not in core),
                 sum(weights[row] for row, _ in chain),
                 score,
+                len(solid) - len(chain) + _turns(chain),
             )
     return sorted(found.values(), key=lambda one: (-one.score, -one.context))
+
+
+def _turns(chain: list[tuple[int, int]]) -> int:
+    """Return between how many neighbours the file has lines that the old text has not."""
+    return sum(below == row + 1 and there > at + 1 for (row, at), (below, there) in pairwise(chain))
 
 
 def weight(line: str) -> float:

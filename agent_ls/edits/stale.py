@@ -2,77 +2,47 @@
 
 Every line that the edit removes must be there; lines that only surround it may differ, and then
 the file's version stays. Owns when such a place is certain: what is left of the context has to
-point there, and nowhere else as well. Likeness of lines is no evidence.
+point there, no other place may come near, and each line that differs has to be the same line,
+changed. Likeness of lines alone is no evidence.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from rapidfuzz import fuzz
-
-from agent_ls.edits.alignments import Alignment, alignments
+from agent_ls.edits.alignments import Alignment, alignments, weight
 from agent_ls.edits.changes import changes_of
+from agent_ls.edits.drifted import Fate, fate_of
 from agent_ls.edits.keys import folded, stripped
 from agent_ls.edits.locate import Ground, Place, aligned
 from agent_ls.edits.requests import Hunk
 
 _MAX_LINES = 2_000
-_MIN_CONTEXT = 2
-"""So much of the lines that stay has to be there, in lines that say something."""
-_MIN_TOTAL = 3
-"""The same for all old lines."""
-_MUCH_CONTEXT = 4
-"""The same where the line that differs is one that tells a place from others like it."""
-_MUCH = 5
-"""The same for all old lines where the line that differs is gone."""
-_MIN_ALIKE = 60.0
-"""A line less alike than this was not changed by someone: it is another one."""
-_HEADER = re.compile(
-    r"^(?:export |default |public |private |protected |static |async |pub |abstract |final |"
-    r"inline |unsafe |template\b.*)*"
-    r"(?:def|class|function\*?|func|fn|struct|interface|enum|trait|impl|module|namespace|type|"
-    r"describe|it|test|section|case)\b"
-)
-_CALLED = re.compile(r"([\w$]{2,})\s*\(")
-_OPENERS = ("{", "(", "[", ":")
-_NAME = re.compile(r"[\w$]+")
-_KEYWORDS = frozenset(
-    [
-        "export",
-        "default",
-        "public",
-        "private",
-        "protected",
-        "static",
-        "async",
-        "pub",
-        "abstract",
-        "final",
-        "inline",
-        "unsafe",
-        "def",
-        "class",
-        "function",
-        "func",
-        "fn",
-        "struct",
-        "interface",
-        "enum",
-        "trait",
-        "impl",
-        "module",
-        "namespace",
-        "type",
-        "describe",
-        "it",
-        "test",
-        "section",
-        "case",
-        "self",
-    ]
-)
+_ENOUGH = (2, 3)
+"""So much of the lines that stay, and of all old lines, has to be there, in lines that say
+something."""
+_NEEDED: dict[Fate, tuple[float, float]] = {
+    "grown": (1, 2),
+    "reworded": _ENOUGH,
+    "rewritten": (4, 5),
+    "gone": (4, 5),
+}
+"""The same for what became of the lines that differ."""
+_MIN_BESIDE = 3
+"""So much has to stay around an addition of whose two neighbours only one is there."""
+_LEAD = 2
+"""By so many lines more another place has to differ to be one that does not come near."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Drift:
+    """An old line that the file has otherwise."""
+
+    fate: Fate
+    line: int | None
+    """The number of the file line that it became."""
 
 
 def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
@@ -83,26 +53,23 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
         return None
     core = _core(hunk)
     found = alignments(ground.keyed(folded), old, solid, core)
-    if not found:
+    if not found or not core <= found[0].lines.keys():
         return None
     best, *others = found
-    if not core <= best.lines.keys() or any(_rivals(one, best) for one in others):
+    drifts = _drifts(ground, old, solid, best)
+    whole = _with_drifts(best, drifts)
+    if not _is_held(hunk, whole):
         return None
-    missing = [number for number in solid if number not in best.lines]
-    if not _is_held(hunk, best):
+    is_told = _is_told(hunk, best)
+    lead = 0 if is_told else _lead(ground, old, core, best)
+    if any(_comes_near(one, best, core, lead) for one in others):
         return None
-    if _is_told(hunk, best):
-        if best.context < 1 or len(missing) > max(1, (len(solid) - len(core)) // 4):
+    if is_told:
+        if best.context < 1 or len(drifts) > max(1, (len(solid) - len(core)) // 4):
             return None
-    elif (
-        best.context < _MIN_CONTEXT
-        or best.total < _MIN_TOTAL
-        or len(missing) > max(1, len(solid) // 8)
-        or not all(_is_changed(ground, old, solid, best, number) for number in missing)
-        or not _is_supported(hunk, solid, best, missing)
-    ):
+    elif len(drifts) > max(1, len(solid) // 8) or not _is_enough(best, drifts):
         return None
-    return aligned(ground, old, dict(sorted(best.lines.items())))
+    return aligned(ground, old, whole.lines)
 
 
 def _is_told(hunk: Hunk, best: Alignment) -> bool:
@@ -124,11 +91,67 @@ def _core(hunk: Hunk) -> set[int]:
     return found
 
 
-def _rivals(one: Alignment, best: Alignment) -> bool:
+def _drifts(ground: Ground, old: list[str], solid: list[int], best: Alignment) -> dict[int, _Drift]:
+    """Return what became of the old lines that are not there, by their numbers."""
+    found: dict[int, _Drift] = {}
+    for row, number in enumerate(solid):
+        if number in best.lines:
+            continue
+        there = _in_place_of(ground, solid, best, row)
+        fate = fate_of(old[number], [ground.file.lines[line] for line in there])
+        is_one = len(there) == 1 and fate != "replaced"
+        found[number] = _Drift(fate, there[0] if is_one else None)
+    return found
+
+
+def _in_place_of(ground: Ground, solid: list[int], best: Alignment, row: int) -> list[int]:
+    """Return the file lines where an old line should be: one if there are as many as old ones."""
+    above, below = row - 1, row + 1
+    while above >= 0 and solid[above] not in best.lines:
+        above -= 1
+    while below < len(solid) and solid[below] not in best.lines:
+        below += 1
+    count = below - above - 1
+    low = best.lines[solid[above]] + 1 if above >= 0 else None
+    high = best.lines[solid[below]] if below < len(solid) else None
+    lines = range(low or 0, len(ground.file.lines) if high is None else high)
+    if low is None:
+        there = list(islice(_solid(ground, lines[::-1]), count))[::-1]
+    else:
+        there = list(islice(_solid(ground, lines), count if high is None else None))
+    return [there[row - above - 1]] if len(there) == count else there
+
+
+def _solid(ground: Ground, lines: range) -> Iterator[int]:
+    return (line for line in lines if line not in ground.blanks)
+
+
+def _with_drifts(best: Alignment, drifts: dict[int, _Drift]) -> Alignment:
+    """Return the alignment with the lines that changed laid over what they became."""
+    more = {number: one.line for number, one in drifts.items() if one.line is not None}
+    return replace(best, lines=dict(sorted((best.lines | more).items())))
+
+
+def _lead(ground: Ground, old: list[str], core: set[int], best: Alignment) -> int:
+    """Return by how much the place has to lead: less where a line is there that is in no other."""
+    keyed = ground.keyed(folded)
+    is_only = any(
+        weight(old[number]) == 1
+        and keyed.text.count(keyed.number_of(folded(old[number])) or "") == 1
+        for number in best.lines.keys() - core
+    )
+    return _LEAD - 1 if is_only and best.total >= _ENOUGH[1] else _LEAD
+
+
+def _comes_near(one: Alignment, best: Alignment, core: set[int], lead: int) -> bool:
     """Tell whether another place could be meant as well."""
     if set(one.lines.values()) & set(best.lines.values()):
         return one.score >= best.score
-    return one.score >= best.score or one.context >= best.context
+    behind = one.apart - best.apart
+    if core <= one.lines.keys() or not lead:
+        return behind < lead
+    # What the edit removes may have been changed in the place that was meant.
+    return behind < (_LEAD if one.context >= best.context else 1)
 
 
 def _is_held(hunk: Hunk, best: Alignment) -> bool:
@@ -146,7 +169,7 @@ def _is_held(hunk: Hunk, best: Alignment) -> bool:
         sides = [number for number in (above, below) if number >= 0]
         there = sum(number in best.lines for number in sides)
         if not inner:
-            if not there or (there < len(sides) and best.context < _MIN_TOTAL):
+            if not there or (there < len(sides) and best.context < _MIN_BESIDE):
                 return False
             if there == 2 and _alien(hunk, best, above, below):
                 return False
@@ -166,51 +189,10 @@ def _alien(hunk: Hunk, best: Alignment, above: int, below: int) -> bool:
     return best.lines[below] - best.lines[above] - 1 > blanks + 1
 
 
-def _is_supported(hunk: Hunk, solid: list[int], best: Alignment, missing: list[int]) -> bool:
-    """Tell whether there is much around a line whose change may mean that it is another place.
-
-    That is the line a block begins with, and the one beside an addition.
-    """
-    if best.context >= _MUCH_CONTEXT:
-        return True
-    if solid[0] in missing and stripped(hunk.old[solid[0]]).endswith(_OPENERS):
-        return False
-    for change in changes_of(hunk):
-        above = next((n for n in reversed(solid) if n < change.low), -1)
-        below = next((n for n in solid if n >= change.high), -1)
-        is_addition = not any(change.low <= n < change.high for n in solid)
-        if is_addition and {above, below} & set(missing):
-            return False
-    return True
-
-
-def _is_changed(
-    ground: Ground, old: list[str], solid: list[int], best: Alignment, number: int
-) -> bool:
-    """Tell whether the line that differs is the same one, changed: alike, and about one thing."""
-    there = _in_place_of(ground, solid, best, number)
-    line = stripped(old[number])
-    if not there:
-        return best.total >= _MUCH and not _names(line)
-    nearest = max(there, key=lambda one: fuzz.ratio(line, one))
-    known = set(_NAME.findall(nearest))
-    return fuzz.ratio(line, nearest) >= _MIN_ALIKE and known.issuperset(_names(line))
-
-
-def _in_place_of(ground: Ground, solid: list[int], best: Alignment, number: int) -> list[str]:
-    """Return the lines that the file has where an old line should be."""
-    row = solid.index(number)
-    lines = ground.file.lines
-    above = max((best.lines[one] for one in solid[:row] if one in best.lines), default=None)
-    below = min((best.lines[one] for one in solid[row:] if one in best.lines), default=None)
-    if above is not None and below is not None:
-        return [stripped(line) for line in lines[above + 1 : below] if stripped(line)]
-    beyond = lines[above + 1 :] if above is not None else lines[:below][::-1]
-    return [stripped(line) for line in islice(filter(stripped, beyond), 1)]
-
-
-def _names(line: str) -> list[str]:
-    """Return what a line that begins something calls it and its parameters."""
-    if not _HEADER.match(line) and not (_CALLED.search(line) and line.endswith("{")):
-        return []
-    return [name for name in _NAME.findall(line) if name not in _KEYWORDS]
+def _is_enough(best: Alignment, drifts: dict[int, _Drift]) -> bool:
+    """Tell whether enough is there, for what became of the rest."""
+    needed = [_NEEDED.get(one.fate) for one in drifts.values()] or [_ENOUGH]
+    return all(
+        least is not None and best.context >= least[0] and best.total >= least[1]
+        for least in needed
+    )

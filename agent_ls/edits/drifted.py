@@ -1,0 +1,80 @@
+"""What became of one line of context that the file has otherwise than the old text.
+
+Owns when two lines are one and the same line, changed by someone, and not two that are alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Literal
+
+from rapidfuzz import fuzz
+
+from agent_ls.edits.keys import stripped
+
+Fate = Literal["grown", "reworded", "rewritten", "gone", "replaced"]
+"""Something was added to the line; one word of it, or a piece, is another; most of it is the same;
+nothing is in its place; or another line is."""
+
+_MIN_LETTERS = 4
+_MIN_ALIKE = 60.0
+"""A line less alike than this was not changed by someone: it is another one."""
+_WORD = re.compile(r"[\w$]+")
+_HEADER = re.compile(
+    r"^(?:export |default |public |private |protected |static |async |pub |abstract |final |"
+    r"inline |unsafe |template\b.*)*"
+    r"(?:def|class|function\*?|func|fn|struct|interface|enum|trait|impl|module|namespace|type|"
+    r"describe|it|test|section|case)\b"
+)
+_SECTION = re.compile(r"^\[.*\]$")
+_OPENERS = ("{", "(", "[", ":")
+_AFTER_NAME = " ){:"
+
+
+def fate_of(line: str, there: Sequence[str]) -> Fate:
+    """Return what became of a line, ``there`` being what the file has in its place."""
+    line = stripped(line)
+    if not there:
+        return "replaced" if _names_a_place(line) else "gone"
+    now = max((stripped(one) for one in there), key=lambda one: fuzz.ratio(line, one))
+    if _names_a_place(line):
+        return "grown" if len(there) == 1 and _goes_on(line, now) else "replaced"
+    if len(there) == 1:
+        if _has_more(line, now):
+            return "grown"
+        if _has_more(now, line) or _differs_in_a_word(line, now):
+            return "reworded"
+    return "rewritten" if fuzz.ratio(line, now) >= _MIN_ALIKE else "replaced"
+
+
+def _names_a_place(line: str) -> bool:
+    """Tell whether a block begins here: with another name it is another block."""
+    return line.endswith(_OPENERS) or bool(_HEADER.match(line) or _SECTION.match(line))
+
+
+def _goes_on(line: str, now: str) -> bool:
+    """Tell whether a line that names a place still begins with all that it says."""
+    said = line.rstrip(_AFTER_NAME)
+    return now.startswith(said) and not (_WORD.match(said[-1:]) and _WORD.match(now[len(said) :]))
+
+
+def _has_more(line: str, now: str) -> bool:
+    """Tell whether the second line is the first with one piece put in."""
+    if sum(char.isalnum() for char in line) < _MIN_LETTERS:
+        return False
+    head = _common(line, now)
+    return head + _common(line[head:][::-1], now[head:][::-1]) == len(line)
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters both begin with."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _differs_in_a_word(line: str, now: str) -> bool:
+    words, theirs = _WORD.findall(line), _WORD.findall(now)
+    is_frame = _WORD.sub("w", line) == _WORD.sub("w", now)
+    return is_frame and len(words) > 1 and sum(map(str.__ne__, words, theirs)) == 1

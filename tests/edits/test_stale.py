@@ -1,0 +1,112 @@
+"""Context that changed since the model read it: merged where the place is certain, else refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.edits.drifted import Fate, fate_of
+from agent_ls.edits.envelope import place_envelope
+from agent_ls.edits.requests import Refused
+
+_LOAD = (
+    "def load(path):\n    text = path.read_text()\n    data = parse(text)\n    return data\n\n\n"
+    "def save(path, data):\n    path.write_text(dump(data))\n"
+)
+_STEPS = "    open(left)\n    turn(handle)\n    pull(lever)\n    shut(left)\n"
+_SIX = "open(door)\nturn(handle)\npull(lever)\npush(button)\nshut(door)\nlock(door)\n"
+_TURN = " open(door)\n-turn(handle)\n+turn(knob)\n pull(lever)\n"
+
+
+def check(text: str, hunks: str, expected: str | None) -> None:
+    """Assert the text after an update without line numbers; None when it is refused."""
+    patch = f"*** Begin Patch\n*** Update File: f\n@@\n{hunks}*** End Patch\n"
+    placed = place_envelope(text, patch)
+    if expected is None:
+        assert isinstance(placed, Refused), apply_replacements(text, placed)
+        return
+    assert not isinstance(placed, Refused), placed.reason
+    assert apply_replacements(text, placed) == expected
+
+
+@pytest.mark.parametrize(
+    "text, hunks, expected",
+    [
+        pytest.param(_LOAD.replace("read_text()", 'read_text("utf-8")'),
+                     "     text = path.read_text()\n-    data = parse(text)\n"
+                     "+    data = parse(text, strict=True)\n     return data\n",
+                     _LOAD.replace("read_text()", 'read_text("utf-8")')
+                     .replace("parse(text)", "parse(text, strict=True)"), id="grown"),
+        pytest.param(_LOAD.replace("return data", "return data  # parsed"),
+                     "     data = parse(text)\n+    check(data)\n     return data\n \n \n"
+                     " def save(path, data):\n",
+                     _LOAD.replace("    return data", "    check(data)\n    return data  # parsed"),
+                     id="grown-beside-an-addition"),
+        pytest.param(_LOAD.replace("save(path, data)", "save(path, data, mode)"),
+                     " def save(path, data):\n-    path.write_text(dump(data))\n"
+                     "+    path.write_bytes(dump(data))\n",
+                     None, id="too-little-beside-what-grew"),
+        pytest.param(_LOAD.replace("save(path, data)", "save(path, data, mode)"),
+                     "     return data\n \n \n def save(path, data):\n"
+                     "-    path.write_text(dump(data))\n+    path.write_bytes(dump(data))\n",
+                     _LOAD.replace("save(path, data)", "save(path, data, mode)")
+                     .replace("write_text", "write_bytes"), id="a-header-with-one-more-parameter"),
+        pytest.param(_SIX.replace("pull(lever)", "pull(rope)"),
+                     _TURN + " push(button)\n",
+                     _SIX.replace("pull(lever)", "pull(rope)").replace("handle", "knob"),
+                     id="a-word-of-it-changed"),
+        pytest.param(_SIX.replace("pull(lever)", "pull(rope)"), _TURN, None,
+                     id="too-little-beside-what-changed"),
+        pytest.param(_SIX.replace("pull(lever)", "wait(5)"), _TURN + " push(button)\n", None,
+                     id="another-line-in-its-place"),
+        pytest.param(_SIX.replace("turn(handle)", "turn(wheel)"), _TURN + " push(button)\n", None,
+                     id="a-removed-line-changed"),
+        pytest.param("def left():\n" + _STEPS,
+                     " def right():\n     open(left)\n-    turn(handle)\n+    turn(knob)\n"
+                     "     pull(lever)\n     shut(left)\n", None, id="a-block-of-another-name"),
+        pytest.param(_SIX.replace("turn(handle)", "turn(wheel)") + "\n"
+                     + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
+                     _TURN + " push(button)\n", None, id="the-place-changed-and-a-twin-stands-by"),
+        pytest.param(_SIX.replace("pull(lever)", "pull(lever, hard)") + "\n"
+                     + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
+                     _TURN + " push(button)\n", None, id="two-such-places"),
+        pytest.param("start()\n" + _SIX.replace("open(door)", "open(gate)").replace("lever", "rope")
+                     + "\n" + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
+                     _TURN + " push(button)\n",
+                     "start()\n" + _SIX.replace("open(door)", "open(gate)")
+                     .replace("lever", "rope") + "\n"
+                     + _SIX.replace("pull(lever)", "pull(lever, slowly)").replace("handle", "knob"),
+                     id="the-other-place-is-far-behind"),
+    ],
+)  # fmt: skip
+def test_changed_context_stays_where_the_place_is_certain(
+    text: str, hunks: str, expected: str | None
+) -> None:
+    check(text, hunks, expected)
+
+
+@pytest.mark.parametrize(
+    "line, there, fate",
+    [
+        ("size = 4", ["size = 4  # bytes"], "grown"),
+        ("load(path)", ["load(path, mode)"], "grown"),
+        ("load(path, mode)", ["load(path)"], "reworded"),
+        ("size = width * 4", ["size = height * 4"], "reworded"),
+        ("send(text, to=first, at=now)", ["send(texts, to=first, at=later)"], "rewritten"),
+        ("size = 4", ["print(everything)"], "replaced"),
+        ("load(path)", [], "gone"),
+        ("def load(path):", ["def load(path, mode):"], "grown"),
+        ("def load(path):", ["def load_all(path):"], "replaced"),
+        ("def load(path):", [], "replaced"),
+        ("class A:", ["class AB:"], "replaced"),
+        ("[dependencies]", ["[build-dependencies]"], "replaced"),
+        ("if ready {", ["if steady {"], "replaced"),
+        ("});", ["});  // end"], "replaced"),
+        ("def load():", ["def load(path):"], "grown"),
+        ("class A:", ["class A_B:"], "replaced"),
+    ],
+)
+def test_a_line_is_the_same_one_only_when_it_says_so(
+    line: str, there: list[str], fate: Fate
+) -> None:
+    assert fate_of(line, there) == fate
