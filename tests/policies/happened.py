@@ -13,7 +13,13 @@ from agent_ls.domain.edits import (
     MoveFile,
     Replacement,
 )
-from agent_ls.domain.events import EditApplied, EditIntended, Event, ToolCallFinished
+from agent_ls.domain.events import (
+    CommandChanged,
+    EditApplied,
+    EditIntended,
+    Event,
+    ToolCallFinished,
+)
 from agent_ls.loop.ports import Store, Workspace
 
 
@@ -54,6 +60,20 @@ class Happened:
         whole = Replacement(start=0, end=len(file.text), text=text)
         change = ChangeText(path=path, base_version=file.version, replacements=(whole,))
         await self.edit(change)
+
+    async def command(self, path: str, text: str, *, is_before_known: bool = True) -> None:
+        """Let a command write a file, and record it as ACT does."""
+        before = await self.workspace.snapshot(path)
+        (self.root / path).write_text(text)
+        is_new = before is None or not is_before_known
+        blob = None if is_new else await self.store.put_blob(before)
+        after = await self.store.put_blob(text.encode())
+        self.events.append(
+            CommandChanged(
+                call_id="cal_1", path=path, before_blob=blob, after_blob=after,
+                is_before_known=is_before_known,
+            )
+        )  # fmt: skip
 
     async def delete(self, path: str) -> None:
         """Delete a file, as the delete tool does."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agent_ls.checkers.command_options import CheckCommand
+from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.checkers.tsc import Tsc, TscOptions
@@ -22,6 +25,9 @@ from agent_ls.policies.followups.post_edit import PostEdit, PostEditOptions
 from agent_ls.policies.gates.compile import Compile, CompileOptions
 from agent_ls.tools.delete_file import DeleteFile, DeleteFileArguments
 from agent_ls.tools.read_file import ReadFile, ReadFileArguments
+from agent_ls.tools.run_command import RunCommand, RunCommandArguments
+from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.runner import ShellRunner
 from tests.policies.happened import Happened
 from tests.policies.views import Expected, call_of, view_of
 
@@ -74,7 +80,7 @@ async def judged(
 
 
 async def followed(
-    happened: Happened, checks: CompileChecks, *, is_slow: bool = False, **options: int
+    happened: Happened, checks: CompileChecks, *, is_slow: bool = False, **options: float
 ) -> str:
     """Return what the model reads after an edit, and record what was reported."""
     policy = PostEdit(checks, happened.workspace, happened.store, PostEditOptions(**options))
@@ -278,6 +284,57 @@ async def test_only_good_edits_are_checked(happened, checkers, failed) -> None:
     planned = edited(policy) if failed else call
     outcome = await policy.follow(planned, result, view_of(*happened.events))
     assert outcome == FollowUpOutcome(result)
+
+
+@pytest.mark.parametrize("error", [None, ErrorKind.RUNTIME], ids=["well", "badly"])
+async def test_what_a_command_broke_is_told_however_it_ended(happened, checkers, error) -> None:
+    (happened.root / "a.py").write_text(BROKEN)
+    await happened.command("a.py", BROKEN + "y = missing\n")
+    policy = PostEdit(checkers(), happened.workspace, happened.store)
+    result = ToolResult(call_id="cal_1", text="Exit code 0.", error=error)
+    outcome = await policy.follow(ran(happened), result, view_of(*happened.events))
+    assert outcome.result.text == (
+        "Exit code 0.\n\nThe checkers find 1 new problem after this command:\n"
+        "a.py:3:5: error ruff F821: Undefined name `missing`"
+    )
+
+
+async def test_after_a_command_that_changed_nothing_nobody_looks(happened, checkers) -> None:
+    await happened.write("a.py", BROKEN)
+    policy = PostEdit(checkers(), happened.workspace, happened.store)
+    result = ToolResult(call_id="cal_1", text="Exit code 0.")
+    outcome = await policy.follow(ran(happened), result, view_of(*happened.events))
+    assert outcome == FollowUpOutcome(result)
+
+
+def ran(happened: Happened) -> PlannedCall:
+    """Return a call that runs a command."""
+    tool = RunCommand(happened.workspace, ShellRunner())
+    return PlannedCall(call_of("run_command"), tool, RunCommandArguments(command="make"))
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "not known"])
+async def test_what_was_there_before_a_command_is_not_held_against_it(
+    happened, checkers, is_known
+) -> None:
+    (happened.root / "a.py").write_text(BROKEN)
+    await happened.command("a.py", BROKEN + "y = missing\n", is_before_known=is_known)
+    await happened.command("new.py", BROKEN)
+    verdict = await judged(happened, checkers())
+    says = ("new.py:1:8", "a.py:3:5") if is_known else ("new.py:1:8",)
+    Expected(Nudge, says=says, silent_on=("a.py:1:8",)).hold(verdict)
+    await happened.write("new.py", CLEAN)
+    await happened.command("a.py", BROKEN + "y = 2\n")
+    assert isinstance(await judged(happened, checkers()), Pass)
+
+
+async def test_a_checker_that_takes_its_time_holds_nobody_up_after_an_edit(happened) -> None:
+    sleeper = CheckCommand(name="slow", command="sleep 60", files=("*.py",))
+    roots = tuple(replace(root, is_trusted=True) for root in happened.workspace.roots)
+    checks = IntroducedChecks((CommandChecker(DiskWorkspace(roots), sleeper),), happened.workspace)
+    await happened.write("a.py", BROKEN)
+    assert await followed(happened, checks, wait_s=0.05) == "Edited."
+    assert not any(isinstance(event, FindingsReported) for event in happened.events)
 
 
 TYPESCRIPT = Path(__file__).parents[2] / "tools" / "node" / "node_modules" / "typescript"
