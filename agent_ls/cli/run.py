@@ -18,7 +18,7 @@ from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.events import ApprovalResolved
-from agent_ls.domain.goals import Goal, parse_goal
+from agent_ls.domain.goals import Goal, parse_goal, typed
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import EXIT_CONFIGURATION, exit_code
 from agent_ls.loop.output_schema import Schema, check_schema
@@ -44,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
     except SettingsError as error:
         return _refuse(str(error))
+    if goal is None:
+        prompt, goal = typed(prompt)
     if goal is None and not prompt.strip():
         return _refuse("The prompt is empty: say what to do, or give --goal a file.")
 

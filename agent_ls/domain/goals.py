@@ -107,6 +107,16 @@ def goal_from(data: Mapping[str, Any], *, name: str) -> Goal:
         ) from None
 
 
+def typed(prompt: str) -> tuple[str, Goal | None]:
+    """Return the words of a prompt that a person typed, and the goal that it says.
+
+    For nothing but their own words: a goal's commands run because the person wrote them, so text
+    of files, comments and other programs must never be read for one.
+    """
+    goal = goal_in(prompt)
+    return (prompt, None) if goal is None else ("", goal)
+
+
 def goal_in(prompt: str) -> Goal | None:
     """Return the goal of a prompt that begins with ``/goal``; None for every other one.
 

@@ -44,9 +44,8 @@ def comment_prompt(path: str, text: str, comment: InstructionComment) -> str:
 
 def selection_prompt(wish: str, path: str, text: str, first: int, last: int) -> str:
     """Return a prompt about some lines (0-based, inclusive)."""
-    return (
-        f"{wish}\n\nIt is about {path}, {_lines_named(first, last)}:\n{_excerpt(text, first, last)}"
-    )
+    about = f"It is about {path}, {_lines_named(first, last)}:\n{_excerpt(text, first, last)}"
+    return f"{wish}\n\n{about}".lstrip()
 
 
 def finding_prompt(finding: Finding, line: int) -> str:

@@ -25,7 +25,7 @@ from agent_ls.domain.events import (
     TurnStarted,
     WrapUpRequested,
 )
-from agent_ls.domain.goals import Goal, goal_in
+from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
@@ -101,13 +101,10 @@ class Session:
         """Start a turn and return its id at once; while one runs, queue for it or after it.
 
         With a ``goal`` the prompt is further words to it and may be empty; what steers is words.
-        A prompt that begins with ``/goal`` says its goal itself.
         With an ``output_schema`` the turn's output is JSON that fits it.
 
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty.
         """
-        if goal is None and (goal := goal_in(prompt)) is not None:
-            prompt = ""
         if goal is not None:
             prompt = goal.as_prompt(prompt)
         if not prompt.strip():

@@ -12,6 +12,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import AgentLsError, StoreError
+from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.ports import Provider
@@ -124,7 +125,7 @@ async def test_a_goal_for_afterwards_stays_a_goal(
     ):
         session, watch = await check(sessions)
         await watch.until_asked()
-        await session.submit("/goal Greet politely.", when_busy="follow_up")
+        await session.submit("", goal=Goal(text="Greet politely."), when_busy="follow_up")
         assert await session.resolve_approval(None, _WRITE)
         await ended_of(session)
         [_, started] = [one for one in watch.events if isinstance(one, e.TurnStarted)]

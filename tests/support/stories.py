@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.domain.events import Event
-from agent_ls.domain.goals import parse_goal
+from agent_ls.domain.goals import parse_goal, typed
 from agent_ls.loop.output_schema import check_schema
 from agent_ls.loop.ports import Provider, Reader
 from agent_ls.providers.scenario import Scenario
@@ -72,8 +72,9 @@ async def tell(
     session = await sessions.create()
     if follow is not None:
         session.follow(follow(session))
-    goal = parse_goal(story.members["goal"], name="goal") if "goal" in story.members else None
-    words = story.members.get("prompt", "").strip()
+    words, goal = typed(story.members.get("prompt", "").strip())
+    if "goal" in story.members:
+        goal = parse_goal(story.members["goal"], name="goal")
     text = story.members.get("schema")
     schema = check_schema(json.loads(text), "schema") if text else None
     _, events = await run_turn_of(

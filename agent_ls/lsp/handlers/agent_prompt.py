@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ls.domain.goals import goal_from
+from agent_ls.domain.goals import goal_from, typed
 from agent_ls.loop.output_schema import check_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
@@ -14,9 +14,12 @@ async def handle(edge: Edge, params: wire.PromptParams) -> wire.PromptResult:
     place = params.anchor
     anchor = edge.attention.anchor(place.uri, place.line) if place else None
     schema = params.output_schema
-    goal = None if params.goal is None else goal_from(params.goal, name="goal")
+    if params.goal is None:
+        text, goal = typed(params.text)
+    else:
+        text, goal = params.text, goal_from(params.goal, name="goal")
     turn_id = await session.submit(
-        params.text,
+        text,
         anchor=anchor,
         goal=goal,
         output_schema=None if schema is None else check_schema(schema, "outputSchema"),

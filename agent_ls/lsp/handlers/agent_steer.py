@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_ls.domain.goals import typed
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 
@@ -9,5 +10,6 @@ from agent_ls.lsp.edge import Edge
 async def handle(edge: Edge, params: wire.SteerParams) -> wire.PromptResult:
     """Steer the turn; start one when none runs."""
     session = await edge.session(params.session_id)
-    turn_id = await session.submit(params.text, when_busy="steer")
+    text, goal = typed(params.text)
+    turn_id = await session.submit(text, goal=goal, when_busy="steer")
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)

@@ -6,6 +6,7 @@ from typing import Any
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import Anchor
+from agent_ls.domain.goals import typed
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.prompts import PromptArgument, comment_prompt, selection_prompt, with_problems
 
@@ -13,11 +14,12 @@ from agent_ls.lsp.prompts import PromptArgument, comment_prompt, selection_promp
 async def prompt(edge: Edge, argument: Any = None) -> dict[str, str]:
     """Say something to the agent: words, or a ``PromptArgument``."""
     asked = _asked(argument)
-    words, anchor = await _words(edge, asked)
-    if not words.strip():
+    text, goal = typed(asked.text)
+    words, anchor = await _words(edge, asked.model_copy(update={"text": text}))
+    if goal is None and not words.strip():
         raise AgentLsError("agent-ls.prompt needs the prompt's text as its argument.")
     session = await edge.session()
-    turn_id = await session.submit(words, anchor=anchor, when_busy=asked.when_busy)
+    turn_id = await session.submit(words, anchor=anchor, goal=goal, when_busy=asked.when_busy)
     return {"sessionId": session.id, "turnId": turn_id}
 
 
@@ -26,7 +28,8 @@ async def steer(edge: Edge, text: Any = None) -> dict[str, str]:
     if not isinstance(text, str) or not text.strip():
         raise AgentLsError("agent-ls.steer needs the text as its argument.")
     session = await edge.session()
-    turn_id = await session.submit(text, when_busy="steer")
+    words, goal = typed(text)
+    turn_id = await session.submit(words, goal=goal, when_busy="steer")
     return {"sessionId": session.id, "turnId": turn_id}
 
 
