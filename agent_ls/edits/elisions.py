@@ -43,6 +43,11 @@ def is_marker(line: str) -> bool:
     return is_sure_marker(line) or stripped(line) in ("...", "…", "[...]", "....")
 
 
+def stands_for_others(line: str, flat: str) -> bool:
+    """Tell whether the line is a mark, and no line of the file that looks like one."""
+    return is_marker(line) and not (is_sure_marker(line) and stripped(line) in flat)
+
+
 def is_sure_marker(line: str) -> bool:
     """Tell whether the line can hardly be anything else: it is a comment or says so."""
     body = stripped(line)

@@ -51,8 +51,11 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
         if isinstance(found, Refused):
             return _numbered(found, number, len(hunks))
         searches.append(found)
+    before: list[Place] = []
     for search in searches:
         chosen = _chosen(ground, search, searches)
+        if not isinstance(chosen, Refused):
+            chosen = _behind(chosen, before)
         blocks = chosen if isinstance(chosen, Refused) else put(ground, search.hunk, chosen)
         if isinstance(blocks, Refused):
             return _numbered(blocks, search.number, len(hunks))
@@ -67,7 +70,7 @@ def _split(ground: Ground, hunks: Sequence[Hunk]) -> list[Hunk]:
         cuts = [
             number
             for number, line in enumerate(hunk.lines)
-            if line.sign == " " and elisions.is_marker(line.text)
+            if line.sign == " " and elisions.stands_for_others(line.text, ground.file.flat)
         ]
         if not cuts or places(ground, hunk.old):
             result.append(hunk)
@@ -200,6 +203,20 @@ def _in_order(search: _Search, searches: Sequence[_Search]) -> list[Place]:
     low = max((one.places[0].past for one in sure if one.number < search.number), default=0)
     high = min((one.places[0].first for one in sure if one.number > search.number), default=None)
     return [one for one in search.places if one.first >= low and (high is None or one.past <= high)]
+
+
+def _behind(place: Place, before: list[Place]) -> Place | Refused:
+    """Return the place, unless it reaches into that of an earlier hunk from above."""
+    for one in before:
+        if place.first < one.first < place.past:
+            return Refused(
+                f"Its lines are found only around line {one.first + 1}, where an earlier hunk of "
+                "the patch goes, so one of the two is not where it was meant. Read the file again "
+                "and give more unchanged lines around both.",
+                "overlap",
+            )
+    before.append(place)
+    return place
 
 
 def _without_old(ground: Ground, hunk: Hunk, number: int) -> list[Span] | Refused:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_ls.edits.alignments import weight
+from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, most_places, places
 from agent_ls.edits.refusing import ambiguous, applied, not_found
@@ -17,6 +19,8 @@ from agent_ls.edits.weave import Block, woven
 _HINT_REACH = 20
 _MIN_ADDED_CHARS = 6
 """Fewer letters than this may stand twice in a row by chance."""
+_MIN_AROUND = 2
+"""So many lines that say something a diff has to show around an addition."""
 
 
 def find(ground: Ground, hunk: Hunk, found: Sequence[Place] | None = None) -> Place | Refused:
@@ -49,6 +53,8 @@ def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     """Return the blocks that carry out the hunk at its place."""
     if is_applied_there(ground, hunk, place) or _is_indented_there(ground, hunk, place):
         return applied(place.first)
+    if _is_slight(ground, hunk, place):
+        return not_found(ground, "\n".join(hunk.old))
     done = _done_exactly(ground, hunk, place)
     return woven(ground, hunk, place) if done is None else applied(done)
 
@@ -92,6 +98,19 @@ def _is_indented_there(ground: Ground, hunk: Hunk, place: Place) -> bool:
     )
     is_all = [stripped(line) for line in old] == [stripped(line) for line in new]
     return is_all and old != new and there == new
+
+
+def _is_slight(ground: Ground, hunk: Hunk, place: Place) -> bool:
+    """Tell whether a diff shows too little to add something between lines indented otherwise."""
+    if not hunk.is_diff or any(line.sign == "-" for line in hunk.lines):
+        return False
+    pairs = [
+        (line, ground.file.lines[number])
+        for line, number in zip(hunk.old, place.at, strict=True)
+        if number is not None and stripped(line)
+    ]
+    is_shifted = all(indent_of(one) != indent_of(other) for one, other in pairs)
+    return is_shifted and sum(weight(one) for one, _ in pairs) < _MIN_AROUND
 
 
 def _done_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:

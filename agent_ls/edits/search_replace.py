@@ -13,15 +13,17 @@ from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
 from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.fragments import fragments
+from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.lines import BOM, FlatText, flattened
-from agent_ls.edits.locate import MAX_PLACES, Ground, places
+from agent_ls.edits.locate import MAX_PLACES, Ground, Place, places
 from agent_ls.edits.placing import applied_at, find, is_applied_there, nearest_to, put
 from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous, applied, not_found
-from agent_ls.edits.requests import Refused, Wish
+from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.stale import stale_place
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
+from agent_ls.edits.weave import Block
 from agent_ls.edits.whole_lines import (
     has_trailing_blanks,
     is_glued,
@@ -81,7 +83,8 @@ def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     found = _otherwise_read(ground, whole, number)
     if found is not None:
         return found
-    if any(elisions.is_marker(line) for line in whole.old.split("\n")):
+    flat = ground.file.flat
+    if any(elisions.stands_for_others(line, flat) for line in whole.old.split("\n")):
         return around_marks(ground, whole, number)
     return _in_changed_context(ground, whole, number)
 
@@ -92,7 +95,7 @@ def _with_middle(ground: Ground, wish: Texts) -> Texts | Refused:
     marks = elisions.added_markers(old, new, ground.file.flat)
     if not marks:
         return wish
-    if any(elisions.is_marker(line) for line in old):
+    if any(elisions.stands_for_others(line, ground.file.flat) for line in old):
         return elisions.unclear_marker()
     whole = elisions.restored(old, new, marks)
     return whole if isinstance(whole, Refused) else replace(wish, new="\n".join(whole))
@@ -204,7 +207,7 @@ def _by_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused 
         for one in known:
             if one.first >= past:
                 past = one.past
-                found = put(ground, hunk, one)
+                found = _put(ground, hunk, one, new)
                 if isinstance(found, Refused):
                     return found
                 spans += of_blocks(ground, found, number)
@@ -212,8 +215,14 @@ def _by_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused 
     one = find(ground, hunk, known)
     if isinstance(one, Refused):
         return one
-    found = put(ground, hunk, one)
+    found = _put(ground, hunk, one, new)
     return found if isinstance(found, Refused) else of_blocks(ground, found, number)
+
+
+def _put(ground: Ground, hunk: Hunk, spot: Place, new: list[str]) -> list[Block] | Refused:
+    """Return the blocks that put the new lines to their place, in whose indentation they speak."""
+    spoken = old_as_spoken(ground, spot, hunk.old, new)
+    return put(ground, hunk if spoken == hunk.old else hunk_of(spoken, new, hunk.line), spot)
 
 
 def _otherwise_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
@@ -255,5 +264,5 @@ def _in_changed_context(ground: Ground, wish: Texts, number: int) -> list[Span] 
         return not_found(ground, wish.old)
     if is_applied_there(ground, hunk, spot):
         return applied(spot.first)
-    found = put(ground, hunk, spot)
+    found = _put(ground, hunk, spot, new)
     return found if isinstance(found, Refused) else of_blocks(ground, found, number)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground
-from agent_ls.edits.minimal import blocks
 from agent_ls.edits.requests import Hunk
 
 
@@ -48,9 +47,6 @@ def ways(
         yield Way(kept, kept if n0 == f0 and n0 != o0 else _first(o0, f0))
         return
     into = learned(leads, [*hunk.old, *hunk.new], ground.style)
-    if _speaks_as_the_file(hunk, pairs):
-        yield Way(kept)
-        return
     if into is not None:
         yield Way(into)
     has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
@@ -84,25 +80,3 @@ def _first(ours: str, theirs: str) -> Indent:
         return theirs if indent == ours else None
 
     return shifted
-
-
-def _speaks_as_the_file(hunk: Hunk, pairs: list[tuple[str, str]]) -> bool:
-    """Tell whether only the old text lost its indentation and the new text has the file's."""
-    if [stripped(line) for line in hunk.old] == [stripped(line) for line in hunk.new]:
-        # Indentation is all that changes, so both texts have to be read the same way.
-        return False
-    first = next((indent_of(line) for line in hunk.new if stripped(line)), "")
-    if first != indent_of(pairs[0][1]):
-        return False
-    new = [line for line in hunk.new if stripped(line)]
-    votes = [0, 0]
-    for kind, low, high, new_low, _ in blocks(
-        [stripped(one) for one, _ in pairs], [stripped(line) for line in new]
-    ):
-        for step in range(high - low if kind == "equal" else 0):
-            ours, theirs = (indent_of(line) for line in pairs[low + step])
-            lead = indent_of(new[new_low + step])
-            if ours != theirs:
-                votes[0] += lead == ours
-                votes[1] += lead == theirs
-    return votes[1] > 0 and votes[0] == 0
