@@ -209,6 +209,13 @@ class Workspace(Protocol):
         """
         ...
 
+    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        """Return the texts that the editor has saved since that time of the wall clock, by place.
+
+        Empty where nobody tells of it.
+        """
+        ...
+
     async def describe(self) -> str:
         """Return a short project tree for the system prompt."""
         ...

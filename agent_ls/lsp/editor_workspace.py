@@ -8,6 +8,7 @@ workspace, which knows roots, ignore rules and guarded writes.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
@@ -28,6 +29,7 @@ from agent_ls.lsp.buffer_edits import BufferEdits, EditSender, Reply
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import path_to_uri, uri_to_path
 
+_MAX_SAVED = 64
 _BOM = "\ufeff".encode()
 
 SaveFallback = Literal["ask", "write", "never"]
@@ -69,6 +71,8 @@ class EditorWorkspace:
         self._gone: dict[str, int] = {}
         """Documents whose file the agent took away, by URI, with their revision then: they count
         as closed until the person does something with them."""
+        self._saved: dict[Path, tuple[int, str]] = {}
+        """When a document was saved last, and with which text, of the newest ones."""
         documents.listen(self._on_document)
 
     def close(self) -> None:
@@ -169,6 +173,10 @@ class EditorWorkspace:
     async def files(self, path: str = ".") -> list[str]:
         """Return all files below."""
         return await self._disk.files(path)
+
+    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        """Return the texts that the editor has saved since that time, by place."""
+        return {place: text for place, (saved_ns, text) in self._saved.items() if saved_ns >= at_ns}
 
     async def describe(self) -> str:
         """Return a short project tree."""
@@ -314,6 +322,18 @@ class EditorWorkspace:
             event.kind is not DocumentEventKind.CHANGED or event.revision != self._gone[event.uri]
         ):
             del self._gone[event.uri]
+        if event.kind is DocumentEventKind.SAVED:
+            self._note_saved(event.uri)
+
+    def _note_saved(self, uri: str) -> None:
+        path, document = uri_to_path(uri), self._documents.get(uri)
+        if path is None or document is None:
+            return
+        place = path.resolve()
+        self._saved.pop(place, None)
+        self._saved[place] = (time.time_ns(), document.text)
+        if len(self._saved) > _MAX_SAVED:
+            del self._saved[next(iter(self._saved))]
 
 
 def version_of(text: str) -> str:

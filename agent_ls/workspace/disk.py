@@ -10,7 +10,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -145,6 +145,10 @@ class DiskWorkspace:
     async def save_dirty(self) -> list[str]:
         """Return none: on disk everything is saved."""
         return []
+
+    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        """Return none: no editor tells of it."""
+        return {}
 
     async def describe(self) -> str:
         """Return a short tree of the folders; kept for a while, so that prompts stay equal."""

@@ -147,6 +147,10 @@ class DryRunWorkspace:
         """Save nothing: no command will look."""
         return []
 
+    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        """Return what the editor has saved; commands do not run."""
+        return self._inner.saved_since(at_ns)
+
     async def describe(self) -> str:
         """Return the tree of the real project."""
         return await self._inner.describe()

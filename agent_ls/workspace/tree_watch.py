@@ -9,7 +9,7 @@ import asyncio
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -80,7 +80,8 @@ class TreeWatch:
 
     async def changes(self, mark: int) -> tuple[CommandChange, ...]:
         """Return what has changed since ``begin``, by path."""
-        return await self._look(lambda: tuple(self._changes(mark)))
+        saved = self._workspace.saved_since(mark)
+        return await self._look(lambda: tuple(self._changes(mark, saved)))
 
     async def _look(self, how: Callable[[], T]) -> T:
         async with self._looking:
@@ -99,7 +100,7 @@ class TreeWatch:
                 self._forget(path)
                 self._take(path)
 
-    def _changes(self, mark: int) -> Iterator[CommandChange]:
+    def _changes(self, mark: int, saved: Mapping[Path, str]) -> Iterator[CommandChange]:
         listed = self._listed()
         for path in sorted({*listed, *self._files}):
             before = self._files.get(path)
@@ -110,7 +111,10 @@ class TreeWatch:
             after = self._take(path)
             if self._edited.get(path, 0) >= mark:
                 continue
-            if before is None:
+            if path in saved:
+                # Whatever it was, the person has made it this meanwhile.
+                before_data, is_known = _encoded(saved[path], before and before.data), True
+            elif before is None:
                 # It may have come between two looks, by somebody else's hand.
                 if after is None or after.data is None or max(after.signature[2:]) < mark:
                     continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -145,3 +145,38 @@ async def test_what_is_saved_for_a_command_was_there_before_it(
 ) -> None:
     watch = TreeWatch(Unsaved([Root(name="proj", path=folder, is_trusted=True)]))
     assert list(await check(watch, folder, lambda: _make(folder / "a.txt", after))) == expected
+
+
+class Saving(DiskWorkspace):
+    """A workspace whose editor has just saved some files."""
+
+    saved: dict[str, str]
+
+    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        return {self.locate(path)[1]: text for path, text in self.saved.items()}
+
+
+@pytest.mark.parametrize(
+    ("saved", "after", "expected"),
+    [
+        pytest.param("typed\n", "typed\n", [], id="a-save-alone"),
+        pytest.param(
+            "typed\n",
+            "formatted\n",
+            [CommandChange("a.txt", b"typed\n", b"formatted\n")],
+            id="a-command-after-the-save",
+        ),
+        pytest.param("one\r\n", "one\r\n", [], id="a-save-that-changes-nothing"),
+    ],
+)
+async def test_what_the_person_saves_meanwhile_is_no_commands_doing(
+    folder: Path, saved: str, after: str, expected: list[CommandChange]
+) -> None:
+    place = Saving([Root(name="proj", path=folder, is_trusted=True)])
+    place.saved = {"a.txt": saved, "new.txt": "mine\n"}
+
+    def save_beside() -> None:
+        _make(folder / "a.txt", after)
+        _make(folder / "new.txt", "mine\n")
+
+    assert list(await check(TreeWatch(place), folder, save_beside)) == expected
