@@ -56,20 +56,17 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
     if not found or not core <= found[0].lines.keys():
         return None
     best, *others = found
+    is_told = _is_told(hunk, best)
+    most = (len(solid) - len(core)) // 4 if is_told else len(solid) // 8
+    if len(solid) - len(best.lines) > max(1, most):
+        return None
     drifts = _drifts(ground, old, solid, best)
     whole = _with_drifts(best, drifts)
-    if not _is_held(hunk, whole):
-        return None
-    is_told = _is_told(hunk, best)
     lead = 0 if is_told else _lead(ground, old, core, best)
-    if any(_comes_near(one, best, core, lead) for one in others):
+    if not _is_held(hunk, whole) or any(_comes_near(one, best, core, lead) for one in others):
         return None
-    if is_told:
-        if best.context < 1 or len(drifts) > max(1, (len(solid) - len(core)) // 4):
-            return None
-    elif len(drifts) > max(1, len(solid) // 8) or not _is_enough(best, drifts):
-        return None
-    return aligned(ground, old, whole.lines)
+    is_enough = best.context >= 1 if is_told else _is_enough(best, drifts)
+    return aligned(ground, old, whole.lines) if is_enough else None
 
 
 def _is_told(hunk: Hunk, best: Alignment) -> bool:
