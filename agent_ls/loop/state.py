@@ -140,7 +140,10 @@ class SessionState:
     """What calls left at state paths, oldest first."""
     seen: Seen = field(default_factory=lambda: MappingProxyType({}))
     """The texts that the model goes by."""
-    grants: frozenset[str] = frozenset()
+    grants: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """What a person allowed for the session, each with the number of the event that said so."""
+    changed_at: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """By path: the number of the newest event that says that a call changed it, or may have."""
     revoked: frozenset[str] = frozenset()
     """Rules that do not hold in this session until the person says so again."""
     silenced: frozenset[str] = frozenset()
@@ -180,7 +183,7 @@ def fold_all(stored: Iterable[e.StoredEvent]) -> SessionState:
 def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
     """Return the state after one more event."""
     event = stored.event
-    state = replace(_fold_session(state, event), seq=stored.seq)
+    state = _fold_session(_fold_changed(replace(state, seq=stored.seq), event), event)
     before = state.turn
     if before is None:
         return state
@@ -202,7 +205,7 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
                 is_child=bool(event.parent_id),
                 is_dry_run=event.dry_run,
                 agent=event.agent,
-                grants=frozenset(event.grants),
+                grants=MappingProxyType(dict.fromkeys(event.grants, state.seq)),
                 revoked=frozenset(event.revoked),
             )
         case e.ModeChanged():
@@ -223,6 +226,23 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             return replace(state, findings=_findings_after(state.findings, event))
         case _:
             return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
+
+
+def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
+    """Remember when calls changed which files; of sub-agents what they did not tell themselves."""
+    match event:
+        case e.EditApplied(status="applied" | "unconfirmed"):
+            intent = state.turn.intents.get(event.path) if state.turn else None
+            goal = intent.edit.new_path if intent and intent.edit.kind == "move" else event.path
+            paths = (event.path, goal)
+        case e.CommandChanged():
+            paths = (event.path,)
+        case e.ChildEnded(stop=StopReason.CANCELLED):
+            paths = tuple(file.path for file in event.files)
+        case _:
+            return state
+    changed = {**state.changed_at, **dict.fromkeys(paths, state.seq)}
+    return replace(state, changed_at=MappingProxyType(changed))
 
 
 def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
@@ -283,12 +303,12 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
         case e.ApprovalRequested():
             return replace(state, approvals=_with(state.approvals, event.request.id, event.request))
         case e.ApprovalResolved():
-            given = {event.grant} if event.grant else set[str]()
+            given = dict.fromkeys({event.grant} if event.grant else (), state.seq)
             return replace(
                 state,
                 approvals=_without(state.approvals, event.approval_id),
-                grants=state.grants | given,
-                revoked=state.revoked - given,
+                grants=MappingProxyType({**state.grants, **given}),
+                revoked=state.revoked - given.keys(),
             )
         case e.QuestionAsked():
             return replace(
@@ -298,7 +318,8 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
             return replace(state, questions=_without(state.questions, event.question_id))
         case e.GrantsRevoked():
             gone = set(event.grants)
-            return replace(state, grants=state.grants - gone, revoked=state.revoked | gone)
+            left = {rule: seq for rule, seq in state.grants.items() if rule not in gone}
+            return replace(state, grants=MappingProxyType(left), revoked=state.revoked | gone)
         case e.TurnEnded():
             # Who stops a turn does not want what was queued behind it.
             is_stopped = event.stop is StopReason.CANCELLED
@@ -444,9 +465,11 @@ def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
     touched = dict(turn.touched)
     touched[event.path] = TouchedFile(before, event.after_blob)
     if intent.edit.kind == "move":
-        # The new name had no file before; the old one has none any more.
+        # The old name has no file any more; the new one had none, unless it is moved back.
         touched[event.path] = TouchedFile(before, None)
-        touched.setdefault(intent.edit.new_path, TouchedFile(None, event.after_blob))
+        known = touched.get(intent.edit.new_path)
+        was = known.before_blob if known else None
+        touched[intent.edit.new_path] = TouchedFile(was, event.after_blob)
     return replace(turn, touched=MappingProxyType(touched))
 
 

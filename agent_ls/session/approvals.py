@@ -44,9 +44,11 @@ class Approvals:
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Record the request, wait for the answer, record it too."""
+        rule = request.preview.grant or ""
+        given_before = self._recorder.state.grants.get(rule)
         async with self._one_at_a_time:
             # A grant given while this one waited in line may cover it.
-            if request.preview.grant in self._recorder.state.grants and _is_broad(request):
+            if self._recorder.state.grants.get(rule) != given_before and _is_broad(request):
                 return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
             limit_s = request.timeout_s
             try:

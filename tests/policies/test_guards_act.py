@@ -36,7 +36,6 @@ from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.plans import digest
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool
 from agent_ls.loop.view import TurnView
-from agent_ls.policies.followups.revoke_grants import RevokeGrants
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.file_claim import FileClaim, FileClaimOptions
 from agent_ls.policies.guards.plan_mode import PlanMode
@@ -49,7 +48,7 @@ from agent_ls.tools.write_file import WriteFile
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.runner import ShellRunner
-from tests.policies.views import Expected, call_of, granted, result_of, said, view_of
+from tests.policies.views import Expected, call_of, result_of, said, view_of
 
 ALLOWED = Expected(Allow)
 
@@ -395,31 +394,3 @@ async def test_what_the_user_said_for_good_holds(
         rules.add("run_command:make test", [root], decision)
     planned = plan(workspace, "run_command", command="make test")
     await check(Approval(workspace, rules), planned, view_of(*happened, mode=mode), expected)
-
-
-@pytest.mark.parametrize(
-    ("tool", "path", "status", "expected"),
-    [
-        ("write_file", "Makefile", "applied", ("run_command:a", "run_command:b")),
-        ("write_file", "Makefile", "unconfirmed", ("run_command:a", "run_command:b")),
-        ("write_file", "notes.txt", "applied", ()),
-        ("write_file", "Makefile", "refused", ()),
-        ("read_file", "Makefile", None, ()),
-    ],
-    ids=["applied", "perhaps-applied", "another-file", "not-applied", "a-read"],
-)
-async def test_a_change_to_what_commands_run_revokes_the_yes_to_them(
-    tmp_path, root, workspace, tool, path, status, expected
-) -> None:
-    rules = SavedRules(tmp_path / "rules.json")
-    rules.add("run_command:b", [root], "allow")
-    given = {"path": path} if tool == "read_file" else {"path": path, "content": ""}
-    planned = plan(workspace, tool, **given)
-    edits = [EditApplied(call_id=planned.call.id, path=path, status=status)] if status else []
-    view = view_of(granted("run_command:a"), granted("edit"), *edits)
-    # Whether the call counts as failed does not matter: the file may be another now.
-    error = ErrorKind.RUNTIME if status == "unconfirmed" else None
-    result = ToolResult(call_id=planned.call.id, text="", error=error)
-    outcome = await RevokeGrants(workspace, rules).follow(planned, result, view)
-    revoked = [one.grants for one in outcome.events if isinstance(one, GrantsRevoked)]
-    assert revoked == ([expected] if expected else [])

@@ -15,6 +15,7 @@ from agent_ls.loop.ports import Rules, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
 from agent_ls.safety.command_calls import decide_call
+from agent_ls.safety.stale_grants import stale_grants
 
 _JUDGED_LATER = frozenset({Effect.DELEGATE})
 """A sub-agent has no more rights than who starts it, and each of its calls is judged."""
@@ -64,10 +65,14 @@ class Approval:
                 assert_never(view.mode)
 
     async def _holds(self, grant: str, view: TurnView) -> bool:
-        """Say whether the person allowed this before, for the session or for good."""
-        if grant in view.session.grants:
-            return True
-        return grant not in view.session.revoked and await self._rule(grant) == "allow"
+        """Say whether the person allowed this before, and nothing that it may run changed since."""
+        if grant not in view.session.grants and (
+            grant in view.session.revoked or await self._rule(grant) != "allow"
+        ):
+            return False
+        roots = self.workspace.roots
+        stale = await asyncio.to_thread(stale_grants, view.session, roots, self.rules)
+        return stale is None or grant not in stale.grants
 
     async def _rule(self, grant: str | None) -> str | None:
         if self.rules is None or grant is None:

@@ -1,0 +1,45 @@
+"""Which permissions to run commands ended because a call changed what commands run.
+
+Counted from the events, so that no crash and no stop comes between a change and what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.events import GrantsRevoked
+from agent_ls.loop.ports import Root, Rules
+from agent_ls.loop.state import SessionState
+from agent_ls.safety.control_files import is_executed_later
+
+_COMMANDS = "run_command"
+
+
+def stale_grants(
+    state: SessionState, roots: Sequence[Root], rules: Rules | None
+) -> GrantsRevoked | None:
+    """Return the revocation of what was allowed before such a change; None: nothing was.
+
+    A yes held for what the command did then; which file a command runs cannot be told from outside.
+    """
+    saved = rules.granted([root.path for root in roots]) if rules is not None else ()
+    given = {**dict.fromkeys(set(saved) - state.revoked, 0), **state.grants}
+    commands = {rule: seq for rule, seq in given.items() if rule.startswith(_COMMANDS)}
+    oldest = min(commands.values(), default=state.seq)
+    changed = {
+        path: seq for path, seq in state.changed_at.items() if seq > oldest and _steers(path, roots)
+    }
+    newest = max(changed.values(), default=0)
+    stale = tuple(sorted(rule for rule, seq in commands.items() if seq < newest))
+    if not stale:
+        return None
+    why = f"{', '.join(changed)} was changed, and commands may run it."
+    return GrantsRevoked(grants=stale, why=why)
+
+
+def _steers(path: str, roots: Sequence[Root]) -> bool:
+    try:
+        return is_executed_later(path, roots)
+    except WorkspaceError:
+        return False
