@@ -99,6 +99,46 @@ def apply_replacements(text: str, replacements: tuple[Replacement, ...]) -> str:
     return "".join((*parts, text[at:]))
 
 
+def text_after(edit: FileEdit, before: str | None) -> str | None:
+    """Return the text that an edit leaves at its place; None when it leaves no file.
+
+    Errors: ``ValueError`` when it was planned on another text than ``before``.
+    """
+    match edit:
+        case CreateFile():
+            return edit.text
+        case DeleteFile():
+            return None
+        case MoveFile():
+            return before
+        case ChangeText():
+            return apply_replacements(before or "", edit.replacements)
+
+
+def taken_back(edit: FileEdit, before: str | None, version: str) -> FileEdit:
+    """Return the edit that undoes one; the file it left has this version."""
+    match edit:
+        case MoveFile():
+            return MoveFile(path=edit.new_path, base_version=version, new_path=edit.path)
+        case DeleteFile():
+            return CreateFile(path=edit.path, text=before or "")
+        case CreateFile() if before is None:
+            return DeleteFile(path=edit.path, base_version=version)
+        case CreateFile():
+            # It filled a buffer that was there, empty.
+            made = (Replacement(start=0, end=0, text=edit.text),)
+        case ChangeText():
+            made = edit.replacements
+    found: list[Replacement] = []
+    shift = 0
+    for one in made:
+        start = one.start + shift
+        old = (before or "")[one.start : one.end]
+        found.append(Replacement(start=start, end=start + len(one.text), text=old))
+        shift += len(one.text) - len(old)
+    return ChangeText(path=edit.path, base_version=version, replacements=tuple(found))
+
+
 _MAX_DIFFED_LINES = 2_000
 
 

@@ -320,6 +320,14 @@ class EditIntended(_Event):
     edit: FileEdit
     before_blob: str | None
     """Digest of the bytes before, in the blob store; None when the file did not exist."""
+    takes_back: bool = False
+    """It undoes an earlier edit of the call, of which not all edits could be applied."""
+
+    @property
+    def first_path(self) -> str:
+        """Return the path before the call's edit, which this is or takes back."""
+        edit = self.edit
+        return edit.new_path if edit.kind == "move" and self.takes_back else edit.path
 
 
 class EditApplied(_Event):
@@ -333,6 +341,8 @@ class EditApplied(_Event):
     after_blob: str | None = None
     added_lines: int = 0
     removed_lines: int = 0
+    takes_back: bool = False
+    """As its intent says."""
 
 
 class ReviewDecided(_Event):

@@ -1,20 +1,18 @@
-"""One call is run: the tool plans, edits are applied with intent before effect, and whatever
-happens becomes a result.
-"""
+"""One call is run: the tool plans, its edits are applied, and whatever happens becomes a result."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
-from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines
+from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
-from agent_ls.domain.events import CallOutputStreamed, EditApplied, EditIntended
-from agent_ls.loop.edit_order import edited_places
+from agent_ls.domain.events import CallOutputStreamed
+from agent_ls.loop.applying import Unapplied, apply_all, standing
 from agent_ls.loop.keeping import with_value
-from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
@@ -42,7 +40,9 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     except WorkspaceError as error:
         output = ToolOutput(str(error), ErrorKind.RUNTIME)
     except TimeoutError:
-        output = ToolOutput(f"It did not end within {limit_s:g} s.", ErrorKind.TIMEOUT)
+        left = [path for path, stays in standing(turn.state.events, call_id).items() if stays]
+        said = f" Changed by it: {', '.join(left)}." if left else ""
+        output = ToolOutput(f"It did not end within {limit_s:g} s.{said}", ErrorKind.TIMEOUT)
     except StoreError:
         raise
     except Exception as error:
@@ -78,83 +78,28 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
     )
     for attempts_left in range(turn.kit.options.max_replans, -1, -1):
         output = await planned.tool.run(planned.arguments, context)
-        failed = await _apply_all(planned, output.edits, turn)
+        failed = await apply_all(planned.call.id, output.edits, turn)
         if failed is None:
             return output
-        done, edit, outcome = failed
-        if outcome.status == "stale" and not done and attempts_left and output.may_plan_again:
+        is_stale = failed.outcome.status == "stale" and not failed.left
+        if is_stale and attempts_left and output.may_plan_again:
             continue
-        return ToolOutput(_refusal(done, edit, outcome), ErrorKind.RUNTIME)
+        return ToolOutput(_refusal(output.edits, failed), ErrorKind.RUNTIME)
     return output  # pyright: ignore[reportPossiblyUnboundVariable] - the range is never empty
 
 
-async def _apply_all(
-    planned: PlannedCall, edits: tuple[FileEdit, ...], turn: Turn
-) -> tuple[list[str], FileEdit, EditOutcome] | None:
-    """Apply the edits in order; None when all are, else where it stopped and why."""
-    done: list[str] = []
-    for edit in edits:
-        outcome = await settled(_apply(planned.call.id, edit, turn))
-        if outcome.status != "applied":
-            return done, edit, outcome
-        done.append(edit.path)
-    return None
-
-
-async def _apply(call_id: str, edit: FileEdit, turn: Turn) -> EditOutcome:
-    """Store the intent with the exact text before, apply, store the outcome."""
-    async with turn.kit.order.of(edited_places(turn.kit.workspace, edit)):
-        return await _apply_in_order(call_id, edit, turn)
-
-
-async def _apply_in_order(call_id: str, edit: FileEdit, turn: Turn) -> EditOutcome:
-    workspace, store = turn.kit.workspace, turn.kit.store
-    before = await workspace.snapshot(edit.path)
-    before_blob = None if before is None else await store.put_blob(before)
-    await turn.emit(EditIntended(call_id=call_id, edit=edit, before_blob=before_blob))
-    places = (edit.path, edit.new_path) if edit.kind == "move" else (edit.path,)
-    _tell_watch(places, turn)
-    try:
-        outcome = await workspace.apply(edit)
-    except WorkspaceError as error:
-        outcome = EditOutcome(status="refused", reason=str(error))
-    _tell_watch(places, turn)
-    after: bytes | None = None
-    if outcome.status == "applied":
-        after = await workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
-    added, removed = _line_changes(before, after) if outcome.status == "applied" else (0, 0)
-    await turn.emit(
-        EditApplied(
-            call_id=call_id,
-            path=edit.path,
-            status=outcome.status,
-            reason=outcome.reason,
-            after_blob=None if after is None else await store.put_blob(after),
-            added_lines=added,
-            removed_lines=removed,
-        )
-    )
-    return outcome
-
-
-def _tell_watch(paths: tuple[str, ...], turn: Turn) -> None:
-    """Keep another agent's command from being held for an edit's author."""
-    for path in paths:
-        if turn.kit.watch is not None:
-            turn.kit.watch.edits(path)
-
-
-def _line_changes(before: bytes | None, after: bytes | None) -> tuple[int, int]:
-    return changed_lines(
-        (before or b"").decode(errors="replace"), (after or b"").decode(errors="replace")
-    )
-
-
-def _refusal(done: list[str], edit: FileEdit, outcome: EditOutcome) -> str:
-    """Return what the model reads when an edit did not happen."""
-    text = f"{edit.path} was not changed: {outcome.reason}"
+def _refusal(edits: Sequence[FileEdit], failed: Unapplied) -> str:
+    """Return what the model reads when the edits did not all happen."""
+    path, outcome = failed.edit.path, failed.outcome
+    text = f"{path} was not changed: {outcome.reason.rstrip('.')}."
     if outcome.status == "stale":
-        text = f"{edit.path} was not changed: it changed meanwhile. Read it again first."
+        text = f"{path} was not changed: it changed meanwhile. Read it again first."
     if outcome.status == "unconfirmed":
-        text = f"{edit.path}: {outcome.reason} Read it before doing anything else with it."
-    return text + (f" Already changed by this call: {', '.join(done)}." if done else "")
+        text = f"{path}: {outcome.reason} Read it before doing anything else with it."
+    back = f" As before again: {', '.join(failed.back)}." if failed.back else ""
+    if failed.left:
+        left = "; ".join(f"{path} ({reason.rstrip('.')})" for path, reason in failed.left.items())
+        return f"{text} Still changed by this call: {left}.{back}"
+    if len(edits) == 1:
+        return text
+    return f"{text} Nothing {'else ' if outcome.status == 'unconfirmed' else ''}is changed.{back}"

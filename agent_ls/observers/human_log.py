@@ -276,6 +276,8 @@ def _attempt(event: ev.AttemptFinished) -> str:
 
 
 def _edit(event: ev.EditApplied) -> str:
+    if event.status == "applied" and event.takes_back:
+        return f"↩ {short(event.path)}: taken back"
     if event.status == "applied":
         return f"✎ {short(event.path)} (+{event.added_lines} -{event.removed_lines})"
     return f"✎ {short(event.path)}: {event.status}: {short(event.reason)}"

@@ -6,6 +6,8 @@ whether it happened. Source: decisions on crash safety, seed 002 resume.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.edits import FileEdit, apply_replacements
@@ -17,7 +19,9 @@ from agent_ls.domain.events import (
     QuestionResolved,
     SessionResumed,
     ToolCallFinished,
+    ToolCallStarted,
 )
+from agent_ls.loop.applying import standing
 from agent_ls.loop.ports import Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import CallState, TurnState
@@ -28,6 +32,12 @@ _UNKNOWN = (
 )
 _APPLIED = "The process died right after this edit; the file shows that it was applied."
 _NOT_APPLIED = "The process died before this edit; the file shows that it was not applied."
+_TAKEN_BACK = "This edit was applied and taken back, since not all of the call's could be applied."
+_NOT_TAKEN_BACK = (
+    "This edit is applied; the process died before it was taken back, since not all of the call's "
+    "could be applied."
+)
+_NOT_BEGUN = "The process died before this edit; the file was not changed."
 
 
 async def repair(recorder: Recorder, workspace: Workspace, store: Store) -> None:
@@ -48,22 +58,26 @@ async def repair(recorder: Recorder, workspace: Workspace, store: Store) -> None
         if state.effect is None or state.effect is Effect.READ:
             continue
         interrupted.append(state.call.id)
-        intents = [one for one in turn.intents.values() if one.call_id == state.call.id]
-        said = [f"{one.edit.path}: {edits[one.edit.path]}" for one in intents]
-        said += [f"{path}: {_APPLIED}" for path in _applied_by(turn, state.call.id)]
-        await recorder.emit(_interrupted(state, " ".join(said) or _UNKNOWN))
+        await recorder.emit(_interrupted(state, _told(turn, state.call.id, edits) or _UNKNOWN))
     await recorder.emit(SessionResumed(interrupted_calls=tuple(interrupted)))
 
 
-def _applied_by(turn: TurnState, call_id: str) -> list[str]:
-    """Return the files for which the journal says that the call's edit was applied."""
-    return [
-        stored.event.path
-        for stored in turn.events
-        if isinstance(stored.event, EditApplied)
-        and stored.event.call_id == call_id
-        and stored.event.status == "applied"
-    ]
+def _told(turn: TurnState, call_id: str, settled: Mapping[str, str]) -> str:
+    """Return what became of each file of a call; nothing when none of its edits was begun."""
+    said = {
+        path: _APPLIED if stays else _TAKEN_BACK
+        for path, stays in standing(turn.events, call_id).items()
+    }
+    for path, intent in turn.intents.items():
+        if intent.call_id == call_id:
+            said[intent.first_path] = settled[path]
+    begun = [one for one in turn.events.of(EditIntended) if one.call_id == call_id]
+    goals = {one.edit.new_path for one in begun if one.edit.kind == "move"}
+    for started in turn.events.of(ToolCallStarted) if said else ():
+        for path in started.paths if started.call_id == call_id else ():
+            if path not in goals:
+                said.setdefault(path, _NOT_BEGUN)
+    return " ".join(f"{path}: {words}" for path, words in said.items())
 
 
 def _interrupted(state: CallState, text: str) -> ToolCallFinished:
@@ -86,6 +100,9 @@ async def _settle_edit(
 ) -> str:
     """Record what the file proves about an edit without an outcome; return it in words."""
     edit = intent.edit
+    is_done, is_not = (
+        (_TAKEN_BACK, _NOT_TAKEN_BACK) if intent.takes_back else (_APPLIED, _NOT_APPLIED)
+    )
     before = None if intent.before_blob is None else await store.get_blob(intent.before_blob)
     place = edit.new_path if edit.kind == "move" else edit.path
     try:
@@ -99,13 +116,20 @@ async def _settle_edit(
                 path=edit.path,
                 status="applied",
                 after_blob=None if now is None else await store.put_blob(now),
+                takes_back=intent.takes_back,
             )
         )
-        return _APPLIED
+        return is_done
     was_before = before if edit.kind != "move" else None
-    status, words = ("refused", _NOT_APPLIED) if now == was_before else ("unconfirmed", _UNKNOWN)
+    status, words = ("refused", is_not) if now == was_before else ("unconfirmed", _UNKNOWN)
     await recorder.emit(
-        EditApplied(call_id=intent.call_id, path=edit.path, status=status, reason=words)
+        EditApplied(
+            call_id=intent.call_id,
+            path=edit.path,
+            status=status,
+            reason=words,
+            takes_back=intent.takes_back,
+        )
     )
     return words
 

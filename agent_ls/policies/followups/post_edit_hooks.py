@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.calls import Effect, ToolResult
-from agent_ls.domain.events import EditApplied, HookRan
+from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import HookOutcome, HookPoint
+from agent_ls.loop.applying import standing
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
@@ -61,7 +62,4 @@ class PostEditHooks:
         """
         if planned.effect is not Effect.WRITE or not self.hooks.options.post_edit:
             return False
-        return any(
-            one.call_id == planned.call.id and one.status == "applied"
-            for one in view.each(EditApplied)
-        )
+        return any(standing(view.turn.events, planned.call.id).values())
