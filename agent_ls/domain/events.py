@@ -359,6 +359,8 @@ class ReviewDecided(_Event):
     path: str
     hunks: tuple[str, ...] = ()
     """Empty for ``restore``: all that this turn and later ones changed in the file."""
+    call_id: str = ""
+    """For ``restore``: only what this call of the turn and everything after it changed."""
     edit: FileEdit | None = None
     before_blob: str | None = None
     """The bytes before the edit; None when there was no file, or there is no edit."""

@@ -23,6 +23,8 @@ class ReviewArgument(Wire):
     """0-based."""
     last_line: int | None = None
     turn_id: str | None = None
+    call_id: str | None = None
+    """A call of the turn, for ``agent-ls.restore``."""
     hunk_ids: list[str] | None = None
     session_id: str | None = None
 

@@ -31,6 +31,8 @@ def review_offers(
     yield action("Agent: keep all changes of the turn", "agent-ls.review.keep", turn)
     yield action("Agent: undo all changes of the turn", "agent-ls.review.undo", turn)
     yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
+    if len(changes) == 1:
+        yield action("Agent: restore files to before this change", "agent-ls.restore", asked)
 
 
 def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLens]:

@@ -693,13 +693,16 @@ class ReviewListResult(Wire):
 class ReviewDecideParams(Wire):
     """Decide about changes; the more fields are given, the fewer changes are meant.
 
-    ``restore`` needs a turn: the files it and later turns touched go back to its beginning.
+    ``restore`` needs a turn: the files it and later turns touched go back to its beginning, or to
+    how they were before one of its calls.
     """
 
     decision: ReviewDecision
     session_id: str | None = None
     turn_id: str | None = None
     """Null: all turns."""
+    tool_call_id: str | None = None
+    """With ``restore``: the call; what came before it in the turn stays."""
     path: str | None = None
     """Null: all files."""
     hunk_ids: list[str] | None = None

@@ -22,7 +22,7 @@ from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.ports import Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.review_edits import apply_recorded, settle_recorded
-from agent_ls.session.review_ledger import Ledger, Selection, Touch
+from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection, Touch
 from agent_ls.session.review_plans import Clash, next_step
 from agent_ls.session.review_restore import restoring_step
 
@@ -132,21 +132,30 @@ class Review:
                     found += [] if result.status == "nothing" else [result]
         return found
 
-    async def restore(self, turn_id: str) -> list[FileResult]:
-        """Bring the files that this turn and later ones touched back to its beginning.
+    async def restore(self, turn_id: str, call_id: str = "") -> list[FileResult]:
+        """Bring the files that were touched since back to a turn's beginning, or to how they were
+        before a call of it.
 
-        Errors: ``AgentLsError`` when there is no such turn, or one runs.
+        Errors: ``AgentLsError`` when there is no such turn or no such call, or a turn runs.
         """
         if self._recorder.state.is_running:
             raise AgentLsError("A turn is running; stop it before you restore files.")
         ledger = await self.ledger()
         if turn_id not in ledger.turns:
             raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
-        found: list[FileResult] = []
-        for lineage in ledger.lineages(turn_id):
-            result = await self._restore_file(turn_id, lineage)
-            found += [] if result.status == "nothing" else [result]
-        return found
+        point = RestorePoint(turn_id, call_id)
+        found: dict[str, FileResult] = {}
+        if call_id:
+            if not ledger.lineages(point):
+                raise AgentLsError(f"The turn has no call {call_id} that changed files.")
+            # What later turns did is theirs, and goes first.
+            for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:
+                found = {one.path: one for one in await self.restore(later)}
+        for lineage in (await self.ledger()).lineages(point):
+            result = await self._restore_file(point, lineage)
+            if result.status != "nothing":
+                found[result.path] = result
+        return list(found.values())
 
     async def _decide_file(
         self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
@@ -224,8 +233,8 @@ class Review:
                 return 0
             return FileResult(turn_id, file.path, "refused", 0, outcome.reason)
 
-    async def _restore_file(self, turn_id: str, lineage: Sequence[Touch]) -> FileResult:
-        workspace = self._workspace
+    async def _restore_file(self, point: RestorePoint, lineage: Sequence[Touch]) -> FileResult:
+        workspace, turn_id = self._workspace, point.turn_id
         path = lineage[-1].new_path
         done = 0
         try:
@@ -236,6 +245,7 @@ class Review:
                     if isinstance(step, Clash):
                         return FileResult(turn_id, path, "conflict", 0, step.reason, step)
                     event = self._decided("restore", turn_id, lineage[-1].new_path, ())
+                    event = event.model_copy(update={"call_id": point.call_id})
                     if step is None:
                         await self._recorder.emit(event)
                         return FileResult(turn_id, path, "done" if done else "nothing", done)

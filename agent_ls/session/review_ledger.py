@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from agent_ls.domain import events as e
-from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, FileEdit, apply_replacements
+from agent_ls.domain.edits import FileEdit, apply_replacements
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.review import FileLedger, Hunk
@@ -37,6 +37,18 @@ class Touch:
     after_blob: str | None
     edit: FileEdit | None = None
     """What exactly was done; None for what a command did."""
+    call_id: str = ""
+    """The call that did it, a sub-agent's own counting as its parent's; empty for the review's."""
+    at: str = ""
+    """What the ids of its hunks begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePoint:
+    """A moment that files can be brought back to: before a turn, or before a call of it."""
+
+    turn_id: str
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +103,31 @@ class Ledger:
         """Return the decisions whose edit has no outcome."""
         return list(self._decisions.values())
 
-    def lineages(self, turn_id: str) -> list[list[Touch]]:
-        """Return every edit since a turn began: those of one file together, oldest first.
+    def lineages(self, point: RestorePoint) -> list[list[Touch]]:
+        """Return every edit since a moment: those of one file together, oldest first.
 
         Shape: the file that was touched last comes first.
         """
         order = list(self.turns)
-        later = set(order[order.index(turn_id) :])
+        later = set(order[order.index(point.turn_id) :])
+        since = [one for one in self.touches if one.turn_id in later]
+        if point.call_id:
+            calls = [one.call_id for one in since]
+            since = since[calls.index(point.call_id) :] if point.call_id in calls else []
         found: dict[str, list[Touch]] = {}
-        for one in self.touches:
-            if one.turn_id in later:
-                found[one.new_path] = [*found.pop(one.path, []), one]
+        for one in since:
+            found[one.new_path] = [*found.pop(one.path, []), one]
         return list(reversed(found.values()))
 
-    async def feed(self, stored: e.StoredEvent, at: str = "") -> None:
-        """Take the next event in; ``at`` is set for those of a sub-agent."""
+    def point_before(self, hunk_id: str) -> RestorePoint | None:
+        """Return the moment before the call that changed a hunk last; None for an unknown one."""
+        for one in reversed(self.touches):
+            if one.call_id and f"{hunk_id}.".startswith(f"{one.at}."):
+                return RestorePoint(one.turn_id, one.call_id)
+        return None
+
+    async def feed(self, stored: e.StoredEvent, at: str = "", call_id: str = "") -> None:
+        """Take the next event in; the rest is set for those of a sub-agent."""
         event, at = stored.event, f"{at}{stored.seq}"
         match event:
             case e.TurnStarted():
@@ -114,22 +136,27 @@ class Ledger:
                     self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt)
             case e.ChildEnded():
                 for one in await self._load(event.child_id):
-                    await self.feed(one, f"{at}.")
+                    await self.feed(one, f"{at}.", call_id or event.call_id)
             case e.ReviewDecided() | e.ReviewApplied():
-                self._reviewed(event)
+                await self._reviewed(event, at)
             case e.EditIntended():
                 self._intents[event.call_id, event.edit.path] = event
             case e.EditApplied():
                 intent = self._intents.pop((event.call_id, event.path), None)
                 if intent is not None and event.status == "applied":
-                    await self._edited(intent.edit, intent.before_blob, event.after_blob, at)
+                    blobs = intent.before_blob, event.after_blob
+                    await self._edited(
+                        self._touched(intent.edit, *blobs, call_id or event.call_id, at)
+                    )
             case e.CommandChanged(path=path) if event.is_before_known:
-                change = _change_of(path, event.before_blob, event.after_blob)
-                await self._edited(change, event.before_blob, event.after_blob, at, is_exact=False)
+                name, blobs = self._name(path), (event.before_blob, event.after_blob)
+                touch = Touch(self._turn_id, name, name, *blobs, None, call_id or event.call_id, at)
+                self.touches.append(touch)
+                await self._edited(touch)
             case _:
                 pass
 
-    def _reviewed(self, event: e.ReviewDecided | e.ReviewApplied) -> None:
+    async def _reviewed(self, event: e.ReviewDecided | e.ReviewApplied, at: str) -> None:
         if isinstance(event, e.ReviewDecided):
             if event.edit is None:
                 self._decided(event)
@@ -137,38 +164,32 @@ class Ledger:
                 self._decisions[event.review_id] = event
             return
         decision = self._decisions.pop(event.review_id, None)
-        if decision is not None and event.status == "applied":
-            if decision.edit is not None:
-                edit = decision.edit
-                self._touched(edit, edit, decision.before_blob, event.after_blob)
-            self._decided(decision)
+        if decision is None or event.status != "applied":
+            return
+        self._decided(decision)
+        if decision.edit is not None:
+            touch = self._touched(decision.edit, decision.before_blob, event.after_blob, "", at)
+            if decision.call_id:
+                # What the turn did before that call stays a change of its.
+                await self._edited(replace(touch, turn_id=decision.turn_id))
 
-    async def _edited(
-        self,
-        edit: FileEdit,
-        before_blob: str | None,
-        after_blob: str | None,
-        at: str,
-        *,
-        is_exact: bool = True,
-    ) -> None:
-        turn = self.turns.get(self._turn_id)
+    async def _edited(self, touch: Touch) -> None:
+        """Let a turn's file follow an edit of the agent's."""
+        turn = self.turns.get(touch.turn_id)
         if turn is None:
             return
-        self._touched(edit if is_exact else None, edit, before_blob, after_blob)
-        path = self._name(edit.path)
-        before, after = await self._text(before_blob), await self._text(after_blob)
-        if is_exact and before is not _OPAQUE and after is not _OPAQUE:
-            after = text_after(edit, before, after)
+        path, at = touch.path, touch.at
+        before, after = await self._text(touch.before_blob), await self._text(touch.after_blob)
+        if touch.edit is not None and before is not _OPAQUE and after is not _OPAQUE:
+            after = text_after(touch.edit, before, after)
         known = turn.files.pop(path, None)
         if known is None:
             base = None if before is _OPAQUE else before
-            known = FileLedger(path, base, base, before_blob=before_blob)
+            known = FileLedger(path, base, base, before_blob=touch.before_blob)
         if before is _OPAQUE or after is _OPAQUE or _is_opaque(known):
             turn.files[path] = replace(known, hunks=(Hunk(at, "opaque", 0, (), ()),))
-        elif edit.kind == "move":
-            new_path = self._name(edit.new_path)
-            turn.files[new_path] = known.drifted(before, at).moved(new_path, at)
+        elif touch.edit is not None and touch.edit.kind == "move":
+            turn.files[touch.new_path] = known.drifted(before, at).moved(touch.new_path, at)
         else:
             known = await _edited(known, before, after, at)
             # What was made and taken away in one turn never was.
@@ -177,18 +198,22 @@ class Ledger:
 
     def _touched(
         self,
-        exact: FileEdit | None,
         edit: FileEdit,
         before_blob: str | None,
         after_blob: str | None,
-    ) -> None:
+        call_id: str,
+        at: str,
+    ) -> Touch:
         path = self._name(edit.path)
         new_path = self._name(edit.new_path) if edit.kind == "move" else path
-        self.touches.append(Touch(self._turn_id, path, new_path, before_blob, after_blob, exact))
+        touch = Touch(self._turn_id, path, new_path, before_blob, after_blob, edit, call_id, at)
+        self.touches.append(touch)
+        return touch
 
     def _decided(self, event: e.ReviewDecided) -> None:
         if event.decision == "restore":
-            self._restored(event)
+            if not event.call_id:
+                self._restored(event)
             return
         turn = self.turns.get(event.turn_id)
         file = turn.files.pop(event.path, None) if turn else None
@@ -237,15 +262,6 @@ def text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | No
         return apply_replacements(before.removeprefix(BOM), edit.replacements)
     except ValueError:
         return seen
-
-
-def _change_of(path: str, before_blob: str | None, after_blob: str | None) -> FileEdit:
-    """Return a command's change as the edit it amounts to; the ledger reads the blobs."""
-    if before_blob is None:
-        return CreateFile(path=path, text="")
-    if after_blob is None:
-        return DeleteFile(path=path, base_version="")
-    return ChangeText(path=path, base_version="", replacements=())
 
 
 _OPAQUE = "\0no text"

@@ -18,7 +18,7 @@ from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.ports import Root, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.review import FileResult, Review
-from agent_ls.session.review_ledger import Selection
+from agent_ls.session.review_ledger import RestorePoint, Selection
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.workspace.disk import DiskWorkspace
 
@@ -112,7 +112,7 @@ class Reviewed:
         self.calls += 1
         before = await self.workspace.snapshot(edit.path)
         blob = None if before is None else await self.store.put_blob(before)
-        call_id = f"cal_{self.calls}"
+        call_id = self.call_id
         await self.recorder.emit(e.EditIntended(call_id=call_id, edit=edit, before_blob=blob))
         outcome = await self.workspace.apply(edit)
         assert outcome.status == "applied", outcome
@@ -131,6 +131,7 @@ class Reviewed:
 
     async def command(self, path: str, text: str | None) -> None:
         """Have a command of the agent's give a file this text; None: delete it."""
+        self.calls += 1
         place = self.folder / path
         before = place.read_bytes() if place.exists() else None
         if text is None:
@@ -139,7 +140,7 @@ class Reviewed:
             place.write_bytes(text.encode())
         await self.recorder.emit(
             e.CommandChanged(
-                call_id="cal_1",
+                call_id=self.call_id,
                 path=path,
                 before_blob=None if before is None else await self.store.put_blob(before),
                 after_blob=None if text is None else await self.store.put_blob(text.encode()),
@@ -170,6 +171,16 @@ class Reviewed:
                 call_id=call_id, child_id=child_id, kind="implement", stop=StopReason.COMPLETED
             )
         )
+
+    @property
+    def call_id(self) -> str:
+        """Return the agent's last call."""
+        return f"cal_{self.calls}"
+
+    async def before(self, word: str) -> RestorePoint | None:
+        """Return the moment before the hunk with this word was changed last."""
+        [hunk_id] = await self.ids_of(word)
+        return (await self.review.ledger()).point_before(hunk_id)
 
     def user(self, path: str, old: str, new: str) -> None:
         """Have the person replace the first ``old`` of a file."""

@@ -12,7 +12,7 @@ from agent_ls.domain.edits import ChangeText, DeleteFile
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.session.review import FileResult
-from agent_ls.session.review_ledger import Selection
+from agent_ls.session.review_ledger import RestorePoint, Selection
 from tests.session.reviewing import Reviewed, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
@@ -269,6 +269,92 @@ async def test_restoring_leaves_a_file_with_a_conflict_alone(tmp_path: Path) -> 
         after=after,
         still_open=[("a.py", "two"), ("a.py", "eight")],
     )
+
+
+async def test_files_are_restored_to_how_they_were_before_a_call(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "old.py": "1\n2\n3\n", "gone.py": "g\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent_writes("early.py", "e\n")
+        await session.agent("a.py", "eight", "8")
+        call_id = session.call_id
+        await session.agent("early.py", "e", "late")
+        await session.agent_moves("old.py", "moved.py")
+        await session.agent_writes("gone.py", None)
+        await session.agent_writes("new.py", "n\n")
+        session.user("a.py", "five", "5 mine")
+        await session.turn()
+        await session.agent("a.py", "nine", "9")
+        await session.agent("moved.py", "2", "II")
+        await session.end()
+        assert await session.before("8") == RestorePoint("trn_1", call_id)
+        results = await session.review.restore("trn_1", call_id)
+        assert {one.status for one in results} == {"done"}
+        assert {one.path for one in results} >= {"a.py", "early.py", "old.py", "gone.py", "new.py"}
+
+    after = {
+        **files,
+        "a.py": _TEXT.replace("two", "2").replace("five", "5 mine"),
+        "early.py": "e\n",
+    }
+    still_open = [("a.py", "two"), ("early.py", "created")]
+    await check(tmp_path, story, files, after=after, still_open=still_open)
+
+
+async def test_what_a_call_changed_again_is_brought_back_to_the_change_before(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent("a.py", "2", "II")
+        call_id = session.call_id
+        await session.agent("a.py", "eight", "8")
+        await session.end()
+        await session.review.restore("trn_1", call_id)
+        assert session.texts() == {"a.py": _TEXT.replace("two", "2")}
+        assert await session.open_hunks() == [("a.py", "two")]
+        # What is left is undone like any other change, and a restore is one itself.
+        await session.undo()
+        await session.turn()
+        await session.agent("a.py", "five", "5")
+        await session.end()
+        await session.review.restore("trn_1", "cal_1")
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
+
+
+async def test_before_a_sub_agents_or_a_commands_work_is_a_moment_too(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        async with session.child():
+            await session.agent("a.py", "eight", "8")
+            await session.agent("a.py", "five", "5")
+        await session.command("c.py", "c\n")
+        await session.end()
+        point = await session.before("5")
+        assert point == await session.before("8")
+        assert point is not None
+        await session.review.restore(point.turn_id, point.call_id)
+
+    after = {"a.py": _TEXT.replace("two", "2")}
+    await check(tmp_path, story, after=after, still_open=[("a.py", "two")])
+
+
+async def test_a_conflict_since_a_call_leaves_that_file_alone(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent("a.py", "eight", "8")
+        session.user("a.py", "8\n", "8 mine\n")
+        await session.end()
+        [result] = await session.review.restore("trn_1", session.call_id)
+        assert result.status == "conflict"
+        with pytest.raises(AgentLsError, match="no call cal_9"):
+            await session.review.restore("trn_1", "cal_9")
+
+    after = {"a.py": _TEXT.replace("two", "2").replace("eight", "8 mine")}
+    still_open = [("a.py", "two"), ("a.py", "eight")]
+    await check(tmp_path, story, after=after, still_open=still_open)
 
 
 async def test_a_running_turn_is_not_restored(tmp_path: Path) -> None:

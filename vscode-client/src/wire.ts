@@ -365,12 +365,14 @@ export interface ResolveResult {
   settled: boolean;
 }
 
-/** Decide about changes; the more fields are given, the fewer changes are meant. `restore` needs a turn: the files it and later turns touched go back to its beginning. */
+/** Decide about changes; the more fields are given, the fewer changes are meant. `restore` needs a turn: the files it and later turns touched go back to its beginning, or to how they were before one of its calls. */
 export interface ReviewDecideParams {
   decision: "keep" | "undo" | "redo" | "restore";
   sessionId?: string | null;
   /** Null: all turns. */
   turnId?: string | null;
+  /** With `restore`: the call; what came before it in the turn stays. */
+  toolCallId?: string | null;
   /** Null: all files. */
   path?: string | null;
   /** Null: all changes. */

@@ -23,7 +23,7 @@ async def handle(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDeci
         elif params.turn_id is None:
             raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
         elif params.turn_id in (await session.review.ledger()).turns:
-            results += await session.review.restore(params.turn_id)
+            results += await session.review.restore(params.turn_id, params.tool_call_id or "")
     return wire.ReviewDecideResult(
         files=[
             wire.ReviewFileResult(

@@ -1,4 +1,4 @@
-"""The command that brings files back to the beginning of a turn."""
+"""The command that brings files back to the beginning of a turn, or to before a call of it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,44 @@ from typing import Any
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.review_carrying import tell
-from agent_ls.lsp.review_choice import read_argument
+from agent_ls.lsp.review_choice import ReviewArgument, read_argument
+from agent_ls.session.review_ledger import RestorePoint
+from agent_ls.session.session import Session
 
 
 async def restore(edge: Edge, argument: Any = None) -> bool:
-    """Bring the files that a turn and later ones touched back to its beginning.
+    """Bring the files that were touched since back to how they were then.
 
-    Without an argument: the newest turn that touched files.
+    Without an argument: the beginning of the newest turn that touched files.
     """
-    wanted = None if argument is None else read_argument(argument).turn_id
-    if argument is not None and wanted is None:
+    asked = ReviewArgument() if argument is None else read_argument(argument)
+    if argument is not None and asked.turn_id is None and asked.hunk_ids is None:
         raise AgentLsError("agent-ls.restore needs a turn's id, or nothing for the newest.")
     await edge.review_session()
+    session, point = await _found(edge, asked)
+    if session.state.is_running:
+        raise AgentLsError("A turn is running; stop it before you restore files.")
+    edge.spawn(_restore(edge, session.id, point))
+    return True
+
+
+async def _found(edge: Edge, asked: ReviewArgument) -> tuple[Session, RestorePoint]:
+    """Return the moment that is meant: before a change, before a call, or a turn's beginning."""
     async for session, turn in edge.reviews.turns():
-        if turn.turn_id == wanted or (wanted is None and turn.files):
-            if session.state.is_running:
-                raise AgentLsError("A turn is running; stop it before you restore files.")
-            edge.spawn(_restore(edge, session.id, turn.turn_id))
-            return True
+        if asked.hunk_ids is not None:
+            ledger = await session.review.ledger()
+            point = ledger.point_before(asked.hunk_ids[0]) if asked.hunk_ids else None
+            if point is not None and asked.session_id in (None, session.id):
+                return session, point
+        elif turn.turn_id == asked.turn_id or (asked.turn_id is None and turn.files):
+            point = RestorePoint(turn.turn_id, asked.call_id or "")
+            if point.call_id and not (await session.review.ledger()).lineages(point):
+                raise AgentLsError(f"The turn has no call {point.call_id} that changed files.")
+            return session, point
     raise AgentLsError("There is no such turn in the open sessions.")
 
 
-async def _restore(edge: Edge, session_id: str, turn_id: str) -> None:
+async def _restore(edge: Edge, session_id: str, point: RestorePoint) -> None:
     session = edge.faces.sessions[session_id]
-    results = await session.review.restore(turn_id)
+    results = await session.review.restore(point.turn_id, point.call_id)
     await tell("restore", results, edge.editor, edge.review_documents)
