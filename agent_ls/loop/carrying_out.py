@@ -116,8 +116,8 @@ def _told(ran: Ran, planned: PlannedCall, who: str, calls: Iterable[CallState]) 
 
 
 async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
-    """Run the call, or take over the read that already runs since it streamed."""
-    early = turn.early.get(planned.call.id)
+    """Run the call, or take over the read that runs since exactly this call streamed."""
+    early = turn.early.get(planned.call)
     if early is not None and planned.effect is Effect.READ:
         ran = await early
         if ran is not None:

@@ -27,7 +27,7 @@ class EarlyReads:
     """The reads of one attempt."""
 
     def __init__(self, turn: Turn) -> None:
-        """Begin with none; what they bring is found by call id in ``turn.early``."""
+        """Begin with none; what they bring is found by the call in ``turn.early``."""
         self._turn = turn
         self._seen: list[PlannedCall] = []
         self._slots = asyncio.Semaphore(turn.kit.options.max_parallel_calls)
@@ -60,7 +60,7 @@ class EarlyReads:
         # A question to the person or a new plan must not come from an answer that then breaks.
         is_look = planned.effect is Effect.READ and planned.tool.kind in _LOOKS
         if is_look and is_free and within and not self._turn.state.text_only:
-            self._turn.early[call.id] = asyncio.create_task(self._read(planned))
+            self._turn.early[call] = asyncio.create_task(self._read(planned))
 
     async def _read(self, planned: PlannedCall) -> Ran | None:
         async with self._slots:

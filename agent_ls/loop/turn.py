@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import bug
 from agent_ls.domain.events import Event
 from agent_ls.domain.model_io import ToolSpec
@@ -43,8 +44,8 @@ class Turn:
         self.recorder = recorder
         self.facts = ModelFacts(window_tokens=0, max_output_tokens=0)
         """What is known of the model; the machine asks before the first phase."""
-        self.early: dict[str, asyncio.Task[Ran | None]] = {}
-        """By call id: reads that were started while the answer streamed; None: did not run."""
+        self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
+        """By the call: reads that were started while the answer streamed; None: did not run."""
         self.asking = asyncio.Lock()
         """Held while one call's question to the person is prepared and answered."""
         self._started_s = kit.clock.monotonic_s()

@@ -13,7 +13,9 @@ import pytest
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
 from agent_ls.domain.events import AttemptFinished, Ephemeral, StoredEvent, ToolCallFinished
+from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports import Provider, Root
+from agent_ls.session.session import Session
 from agent_ls.settings import load_settings
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.support.scripted import scripted
@@ -42,9 +44,12 @@ class LoggingWorkspace(DiskWorkspace):
     def __init__(self, root: Path, log: list[str]) -> None:
         super().__init__((Root("project", root, is_trusted=True),))
         self._log = log
+        self.has_read = asyncio.Event()
 
     async def read(self, path: str) -> TextFile:
         self._log.append(f"read {path}")
+        if path == "a.txt":
+            self.has_read.set()
         return await super().read(path)
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
@@ -71,13 +76,20 @@ class Log:
         """Nothing to tell."""
 
 
+async def tighten(session: Session, workspace: LoggingWorkspace) -> None:
+    """Let every call be asked about as soon as a file has been read."""
+    await workspace.has_read.wait()
+    await session.set_mode(Mode.ASK_ALL)
+
+
 async def check(
-    tmp_path: Path, host: Provider, port: int, scenario: str, settings: str = ""
+    tmp_path: Path, host: Provider, port: int, scenario: str, settings: str = "", *answers: str
 ) -> list[str]:
     """Run a turn and return what happened, in order; the project's rules are read besides."""
     root = tmp_path.resolve() / "project"
     await asyncio.to_thread(root.mkdir)
     (root / "a.txt").write_text("one\n")
+    (root / "other.txt").write_text("other\n")
     log: list[str] = []
     loaded = load_settings(
         command_line={
@@ -90,13 +102,15 @@ async def check(
         environment={},
     )
     async with scripted(scenario, port=port):
-        sessions = await open_sessions(
-            loaded.settings, LoggingWorkspace(root, log), is_attended=True, provider=host
-        )
+        workspace = LoggingWorkspace(root, log)
+        sessions = await open_sessions(loaded.settings, workspace, is_attended=True, provider=host)
         try:
             session = await sessions.create()
             session.follow(Log(log))
-            await run_turn_of(session, "Do it.")
+            async with asyncio.TaskGroup() as group:
+                if answers:
+                    group.create_task(tighten(session, workspace))
+                await run_turn_of(session, "Do it.", answers)
         finally:
             await sessions.close()
     return [one for one in log if not one.endswith("AGENTS.md")]
@@ -136,3 +150,21 @@ async def test_what_was_read_for_a_stream_that_then_breaks_does_not_count(
         tmp_path, model_host, model_port, f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}"
     )
     assert happened == ["read a.txt", "stream broke", "stream ended"]
+
+
+async def test_an_early_read_is_not_the_result_of_a_call_that_was_changed_since(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = f"{_SLOW}[[answer]]{_READ}{_WRITE}{_DONE}"
+    happened = await check(
+        tmp_path,
+        model_host,
+        model_port,
+        scenario,
+        "",
+        'amend: {"path": "other.txt"}',
+        "allow_once",
+        "allow_once",
+    )
+    assert happened[0] == "read a.txt"
+    assert "read other.txt" in happened
