@@ -93,6 +93,14 @@ OTHERS = [
         [("write_file", {"path": "a", "content": "[no json"})],
         id="what-only-looks-like-a-list-is-text",
     ),
+    pytest.param(
+        f"<function=a><parameter=b>{'[' * 100_000}</parameter></function>",
+        [("a", {"b": "[" * 100_000})],
+        id="brackets-without-end-are-text",
+    ),
+    pytest.param(
+        "<function=a>\n<parameter=b>1</parameter>, and\n</function>", [], id="words-between"
+    ),
     pytest.param("Hello.", [], id="prose"),
     pytest.param("", [], id="nothing"),
     pytest.param(f"```json\n{JSON}\n```\nThat is how a call looks.", [], id="explained-after"),
@@ -127,3 +135,38 @@ async def test_cut_answers_text_only_steps_and_the_setting_leave_text_as_it_is()
     await check(JSON, [], finish=FinishReason.LENGTH)
     await check(JSON, [], view=view_of(Moved(to=Phase.PREPARE, text_only=True), prepared()))
     await check(JSON, [], options=PrintedCallsOptions(enabled=False))
+
+
+HOSTILE = {
+    "line-ends": "\n",
+    "line-ends-and-a-mark": "\n</s",
+    "blank-paragraphs": "\n \n",
+    "openings": "<tool_call>{",
+    "openings-and-line-ends": "<tool_call>\n",
+    "closings": "}\n",
+    "fences": "```json\n{\n",
+    "fences-that-stay-open": "```\n[}\n\n",
+    "marks": "<|python_tag|>{",
+    "list-marks": "[TOOL_CALLS]",
+    "paragraphs-of-brackets": "\n\n{",
+    "functions": "<function=a>",
+    "functions-without-an-end": "<function=aa",
+    "invocations": '<invoke name="a">',
+    "parameters": "<parameter=a>",
+    "ends": "</s>",
+    "wrappers": "<tool_call> ",
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "{}.", "{}]", "<function=a>{}</function>", "<function=a>{}<parameter=b></function>"],
+    ids=["bare", "and-a-word", "and-a-bracket", "in-a-function", "with-an-open-parameter"],
+)
+async def test_what_goes_on_for_ever_is_looked_through_once(piece: str, around: str) -> None:
+    text = around.format(piece * (199_900 // len(piece)))
+    attempt = Attempt(f".{text}", "", (), (), FinishReason.STOP, None, Usage())
+    # Looking again from each place would take hours.
+    verdict = await PrintedCalls().judge(attempt, view_of(prepared()))
+    assert isinstance(verdict, Accept | TakeCalls)

@@ -63,26 +63,94 @@ def _calls_for_real(view: TurnView) -> bool:
 
 
 def printed_calls(text: str) -> tuple[str, tuple[Printed, ...]] | None:
-    """Return the text before the calls, and the calls; None when it does not end in any."""
-    body = _END_MARKS.sub("", text.rstrip())
+    """Return the text before the calls, and the calls; None when it does not end in any.
+
+    Invariant: looks at each character a fixed number of times, whatever a model prints.
+    """
+    body = text[: _end_before(_END_MARKS, text)]
     if not body or len(body) > _MAX_CHARS:
         return None
-    for pattern, read in _FORMS:
-        blocks = list(pattern.finditer(body))
-        # Whatever stands between or after the blocks makes them part of an explanation.
-        if not blocks or body[blocks[-1].end() :].strip():
+    for blocks_in, read, wrapping in _FORMS:
+        blocks = list(blocks_in(body))
+        # Whatever stands after the blocks makes them part of an explanation.
+        if not blocks or body[blocks[-1].end :].strip() not in ("", wrapping):
             continue
-        calls = [call for block in blocks for call in read(block)]
-        is_whole = all(any(True for _ in read(block)) for block in blocks)
-        if is_whole and len(calls) <= _MAX_CALLS:
-            return _BEGIN_MARKS.sub("", body[: blocks[0].start()]).rstrip(), tuple(calls)
+        found = [tuple(read(block)) for block in blocks]
+        calls = tuple(call for one in found for call in one)
+        if all(found) and len(calls) <= _MAX_CALLS:
+            return body[: _end_before(_BEGIN_MARKS, body, blocks[0].begin)], calls
     return None
 
 
-def _from_json(block: re.Match[str]) -> Iterator[Printed]:
+def _end_before(marks: tuple[str, ...], text: str, end: int | None = None) -> int:
+    """Return where the text ends without the marks, and the blanks, at its end."""
+    end = len(text) if end is None else end
+    while True:
+        while end and text[end - 1].isspace():
+            end -= 1
+        mark = next((one for one in marks if text.endswith(one, 0, end)), None)
+        if mark is None:
+            return end
+        end -= len(mark)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One place where calls may be printed."""
+
+    begin: int
+    end: int
+    inner: str
+    name: str = ""
+    """Of the tool, where the tag says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tagged:
+    """Blocks between an opening and the first closing behind it."""
+
+    opening: re.Pattern[str]
+    """Its group ``name``, if any, names the block."""
+    closing: re.Pattern[str]
+    """Its group ``last``, if any, is still part of what is inside."""
+
+    def __call__(self, body: str) -> Iterator[_Block]:
+        at = 0
+        while opened := self.opening.search(body, at):
+            closed = self.closing.search(body, opened.end())
+            if closed is None:
+                # What opens further on is not closed either.
+                return
+            groups = {**opened.groupdict(), **closed.groupdict()}
+            inner = body[opened.end() : closed.start()] + groups.get("last", "")
+            yield _Block(opened.start(), closed.end(), inner, groups.get("name", ""))
+            at = closed.end()
+
+
+def _marked(body: str) -> Iterator[_Block]:
+    """Yield what stands between a mark and the last bracket."""
+    end = max(body.rfind("]"), body.rfind("}")) + 1
+    if (mark := _MARK.search(body)) and mark.end() < end:
+        yield _Block(mark.start(), end, body[mark.end() : end])
+
+
+def _bare(body: str) -> Iterator[_Block]:
+    """Yield the paragraphs at the end from the first that begins with a bracket."""
+    if not body.endswith(("]", "}")):
+        return
+    begin, is_paragraph = 0, True
+    for line in body.splitlines(keepends=True):
+        if is_paragraph and line.lstrip().startswith(("[", "{")):
+            yield _Block(begin, len(body), body[begin:])
+            return
+        is_paragraph = not line.strip()
+        begin += len(line)
+
+
+def _from_json(block: _Block) -> Iterator[Printed]:
     """Yield the calls that a block's JSON is: one object, or a list of them; nothing if neither."""
     try:
-        data: Any = json.loads(block["json"])
+        data: Any = json.loads(block.inner)
     except (ValueError, RecursionError):
         return
     items = cast("list[Any]", data) if isinstance(data, list) else [data]
@@ -107,15 +175,21 @@ def _from_object(data: object) -> Printed | None:
     return (names[0], json.dumps(arguments)) if isinstance(arguments, dict) else None
 
 
-def _from_function(block: re.Match[str]) -> Iterator[Printed]:
+def _from_function(block: _Block) -> Iterator[Printed]:
     """Yield the call of a tag that names its tool: JSON inside, or one tag for each parameter."""
-    inner = block["inner"].strip()
+    inner = block.inner.strip()
     if inner.startswith("{"):
-        yield block["name"], inner
+        yield block.name, inner
         return
-    parameters = list(_PARAMETER.finditer(inner))
-    if not _PARAMETER.sub("", inner).strip():
-        yield block["name"], json.dumps({one["key"]: _value(one["value"]) for one in parameters})
+    arguments: dict[str, object] = {}
+    at = 0
+    for one in _PARAMETERS(inner):
+        if inner[at : one.begin].strip():
+            return
+        arguments[one.name] = _value(one.inner)
+        at = one.end
+    if not inner[at:].strip():
+        yield block.name, json.dumps(arguments)
 
 
 def _value(text: str) -> object:
@@ -123,7 +197,7 @@ def _value(text: str) -> object:
     if text.lstrip().startswith(("[", "{")):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
     # The line ends beside the tags belong to the tags.
     return text.removeprefix("\n").removesuffix("\n")
@@ -131,44 +205,48 @@ def _value(text: str) -> object:
 
 _NAME_KEYS = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")
-_END_MARKS = re.compile(
-    r"(?:\s*(?:</function_calls>|</tool_calls>|<\|im_end\|>|<\|eot_id\|>|<\|eom_id\|>|</s>))+$"
+_END_MARKS = (
+    "</function_calls>", "</tool_calls>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "</s>",
+)  # fmt: skip
+_BEGIN_MARKS = ("<function_calls>", "<tool_calls>", "<tool_call>")
+_MARK = re.compile(r"(?:\[TOOL_CALLS\]|<\|python_tag\|>)\s*(?=[\[{])")
+_NAME = r"(?P<name>[\w./-]+)"
+_PARAMETERS = _Tagged(
+    re.compile(rf"<parameter(?:=| name=\"){_NAME}\"?>"), re.compile("</parameter>")
 )
-_BEGIN_MARKS = re.compile(r"(?:<function_calls>|<tool_calls>|<tool_call>)\s*$")
-_PARAMETER = re.compile(
-    r"\s*<parameter(?:=| name=\")(?P<key>[\w.-]+)\"?>"
-    r"(?P<value>.*?)</parameter>\s*",
-    re.DOTALL,
-)
-_NAME = r"[\w./-]+"
-_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[Printed]]], ...] = (
+_BlocksIn = Callable[[str], Iterator[_Block]]
+_Read = Callable[[_Block], Iterator[Printed]]
+_FORMS: tuple[tuple[_BlocksIn, _Read, str], ...] = (
     (
-        re.compile(
-            rf"(?:<tool_call>\s*)?<function=(?P<name>{_NAME})>(?P<inner>.*?)</function>"
-            r"(?:\s*</tool_call>)?",
-            re.DOTALL,
-        ),
+        _Tagged(re.compile(rf"<function={_NAME}>"), re.compile("</function>")),
         _from_function,
+        "</tool_call>",
     ),
     (
-        re.compile(rf"<invoke name=\"(?P<name>{_NAME})\">(?P<inner>.*?)</invoke>", re.DOTALL),
+        _Tagged(re.compile(rf"<invoke name=\"{_NAME}\">"), re.compile("</invoke>")),
         _from_function,
+        "",
     ),
     (
-        re.compile(r"<tool_call>\s*(?P<json>[\[{].*?[\]}])\s*(?:</tool_call>|\Z)", re.DOTALL),
-        _from_json,
-    ),
-    (
-        re.compile(
-            r"^```(?:json|tool_call|tool_code|tool)?[ \t]*\n(?P<json>[\[{].*?[\]}])\s*\n```",
-            re.DOTALL | re.MULTILINE,
+        _Tagged(
+            re.compile(r"<tool_call>\s*(?=[\[{])"),
+            re.compile(r"(?P<last>[\]}])\s*(?:</tool_call>|\Z)"),
         ),
         _from_json,
+        "",
     ),
     (
-        re.compile(r"(?:\[TOOL_CALLS\]|<\|python_tag\|>)\s*(?P<json>[\[{].*[\]}])", re.DOTALL),
+        _Tagged(
+            re.compile(r"^```(?:json|tool_call|tool_code|tool)?[ \t]*\n(?=[\[{])", re.MULTILINE),
+            re.compile(r"(?P<last>[\]}])\s*\n```"),
+        ),
         _from_json,
+        "",
     ),
-    (re.compile(r"(?:\A|\n[ \t]*\n)\s*(?P<json>[\[{].*[\]}])\s*\Z", re.DOTALL), _from_json),
+    (_marked, _from_json, ""),
+    (_bare, _from_json, ""),
 )
-"""How calls are printed, with what reads one block; the first form that fits the end counts."""
+"""How calls are printed: what finds the blocks, what reads one, and what may stand behind them.
+
+The first form that fits the end counts.
+"""
