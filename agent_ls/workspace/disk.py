@@ -134,7 +134,9 @@ class DiskWorkspace:
     async def files(self, path: str = ".") -> list[str]:
         """Return all files below, ignore rules honoured, sorted."""
         if len(self._roots) > 1 and path in (".", "./", ""):
-            found = [await self.files(root.name) for root in self._roots]
+            # One that was removed since the editor opened it must not take the others along.
+            there = [root for root in self._roots if root.path.is_dir()]
+            found = [await self.files(root.name) for root in there]
             return sorted(name for names in found for name in names)
         return await self._do(lambda: self._files(paths.locate(path, self._roots), path))
 

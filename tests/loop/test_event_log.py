@@ -33,7 +33,11 @@ def test_an_older_log_does_not_show_what_came_after_it() -> None:
     check(first, 1)
     check(second, 1, 2)
     assert first != second
-    assert [one.text for one in first.of(NudgeAdded)] == ["1"]
+    for log, texts in ((first, ["1"]), (second, ["1", "2"])):
+        assert [one.text for one in log.of(NudgeAdded)] == texts
+        assert [one.text for one in log.each(NudgeAdded)] == texts
+        assert [one.text for one in log.newest(NudgeAdded)] == texts[::-1]
+    assert list(first.each(CancelRequested)) == list(first.newest(CancelRequested)) == []
 
 
 def test_who_continues_an_older_log_goes_another_way() -> None:

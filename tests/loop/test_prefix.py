@@ -45,13 +45,15 @@ async def check(
     port: int,
     *changes: dict[str, str | None],
     is_trusted: bool = True,
+    more: tuple[Path, ...] = (),
 ) -> list[PrefixSet]:
     """Run a turn after each change of the files; return the prefixes that were announced."""
     place = str(folder.parent / "store.db")
     loaded = load_settings(
         command_line={"model": "openai/scripted", "store_url": place}, environment={}
     )
-    workspace = DiskWorkspace([Root("project", folder, is_trusted)])
+    roots = [Root("project", folder, is_trusted), *(Root(one.name, one, True) for one in more)]
+    workspace = DiskWorkspace(roots)
     prefixes = Prefixes()
     async with scripted(_DONE, port=port, is_strict=False):
         sessions = await open_sessions(loaded.settings, workspace, is_attended=False, provider=host)
@@ -136,3 +138,22 @@ async def test_a_new_prefix_is_announced_when_rules_change_and_not_for_other_fil
     assert "Use Vue." in prefixes[1].system
     assert "Be RESTful." in prefixes[1].system
     assert "No blue." not in prefixes[2].system
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_of_several_folders_each_has_rules_and_one_that_is_gone_has_none(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    other, gone = folder.parent / "other", folder.parent / "gone"
+    (other / "sub").mkdir(parents=True)
+    (other / "AGENTS.md").write_text("Use spaces.")
+    (other / "sub/AGENTS.md").write_text("Use none.")
+    (folder / "empty").mkdir()
+    files: dict[str, str | None] = {"AGENTS.md": " \n", "empty/AGENTS.md": "\n"}
+    [prefix] = await check(folder, model_host, model_port, files, more=(other, gone))
+    named = "paths begin with the folder's name: project/, other/, gone/"
+    assert named in prefix.system
+    assert "# Rules from other/AGENTS.md\nUse spaces." in prefix.system
+    assert "# Rules from other/sub/AGENTS.md, for files below other/sub/" in prefix.system
+    assert "# Rules from project" not in prefix.system
+    assert "# Rules from gone" not in prefix.system

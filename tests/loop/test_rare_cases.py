@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
@@ -18,17 +18,19 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.event_log import EventLog
-from agent_ls.loop.machine import _whole as whole
 from agent_ls.loop.news import is_news
 from agent_ls.loop.output_schema import check_schema, misfits
 from agent_ls.loop.outputs import value_at, value_of
 from agent_ls.loop.phase_prepare import fit
+from agent_ls.loop.ports import Root
 from agent_ls.loop.progress import Progress
 from agent_ls.loop.proofs import proofs, unproven
 from agent_ls.loop.results import result_of
 from agent_ls.loop.retries import fingerprint
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state import SessionState, fold_all
+from agent_ls.loop.work_report import work_report
+from agent_ls.store.sql_store import open_store
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.policies.views import view_of
@@ -196,29 +198,39 @@ def test_another_model_holds_from_then_on() -> None:
     assert view_of(e.ModelChanged(model="acme/small")).session.model == "acme/small"
 
 
-async def test_work_that_was_itself_cancelled_is_not_waited_for() -> None:
-    async def cancelled() -> None:
-        raise asyncio.CancelledError
-
-    with pytest.raises(asyncio.CancelledError):
-        await whole(cancelled())
+def change(path: str, *, known: bool, before: str | None) -> e.CommandChanged:
+    return e.CommandChanged(
+        call_id="cal_1", path=path, is_before_known=known, before_blob=before, after_blob="new"
+    )
 
 
-async def test_work_comes_to_its_end_however_often_its_caller_is_cancelled() -> None:
-    begun, may_end = asyncio.Event(), asyncio.Event()
+def test_a_change_from_nobody_knows_what_is_not_counted_as_the_turns() -> None:
+    view = view_of(change("a", known=False, before=None), change("b", known=True, before="old"))
+    assert list(view.turn.touched) == ["b"]
+    again = view_of(
+        change("b", known=True, before="old"), change("b", known=False, before=None)
+    ).turn.touched["b"]
+    assert (again.before_blob, again.after_blob) == ("old", "new")
 
-    async def work() -> str:
-        begun.set()
-        await may_end.wait()
-        return "done"
 
-    task = asyncio.create_task(whole(work()))
-    await begun.wait()
-    for _ in range(3):
-        task.cancel()
-        await asyncio.sleep(0)
-    may_end.set()
-    assert await task == "done"
+def test_the_queued_prompt_that_becomes_a_turn_is_found_wherever_it_stands() -> None:
+    queued = [e.PromptQueued(text=text, kind="follow_up") for text in ("one", "two")]
+    ended = e.TurnEnded(
+        turn_id="trn_1", stop=StopReason.COMPLETED, status=TurnStatus.SUCCESS, output=""
+    )
+    begun = e.TurnStarted(turn_id="trn_2", prompt="two")
+    assert [one.text for one in view_of(*queued, ended, begun).session.queue] == ["one"]
+
+
+async def test_a_report_names_commands_as_far_as_they_can_be_read(tmp_path: Path) -> None:
+    workspace = DiskWorkspace([Root("proj", tmp_path.resolve(), True)])
+    store = open_store(tmp_path / "store.db")
+    try:
+        for arguments, said in (('{"command": "make"}', "- make: exit"), ("{", "- : exit code 0")):
+            text = await work_report(view_of(*ran(arguments)), "Done.", workspace, store)
+            assert said in text
+    finally:
+        await store.close()
 
 
 def test_slots_have_room_by_priority_and_the_last_is_cut() -> None:

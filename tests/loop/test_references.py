@@ -227,3 +227,9 @@ def test_values_stand_in_the_place_of_references_and_nowhere_else() -> None:
         "edits": [{"new": [1], "old": "†state"}],
         "output_path": "out",
     }
+
+
+def test_a_call_that_is_no_json_leaves_nothing_anywhere() -> None:
+    broken = ToolCall(id="cal_1", provider_id="p", tool="read_file", arguments_json="{")
+    results = Results([(broken, None)], [])
+    assert not results.brings(A)

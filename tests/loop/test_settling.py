@@ -54,3 +54,12 @@ async def check(how: str, *, cancels: int, fails: bool = False) -> tuple[object,
 )
 async def test_the_work_ends_and_the_waiting_ends_after_it(how, cancels, fails, expected) -> None:
     assert await check(how, cancels=cancels, fails=fails) == (expected, True)
+
+
+async def test_work_that_was_itself_cancelled_is_not_waited_for() -> None:
+    async def cancelled() -> None:
+        raise asyncio.CancelledError
+
+    for wait in (settled, finished):
+        with pytest.raises(asyncio.CancelledError):
+            await wait(cancelled())
