@@ -28,6 +28,11 @@ _PLAIN = re.compile(
     rf"(?:code|rest) (?:remains|stays|is) (?:the same|unchanged))\b[^\n]{{0,40}}?\)?\.*{_CLOSE}$",
     re.I,
 )
+_ALONE = re.compile(
+    rf"^{_OPEN}\(?(?:unchanged|same as before|no changes?(?: here)?|omitted for brevity)\)?\.*"
+    rf"{_CLOSE}$",
+    re.I,
+)
 _HEAD = re.compile(
     r"(return)\b"
     r"|([\w. ]*\b(?:def|class|func|fn|function\*?|struct|interface|enum|trait|impl) +[\w$.<>]+)"
@@ -52,7 +57,7 @@ def is_sure_marker(line: str) -> bool:
     """Tell whether the line can hardly be anything else: it is a comment or says so."""
     body = stripped(line)
     if "..." not in body and "…" not in body:
-        match = _PLAIN.match(body)
+        match = _PLAIN.match(body) or _ALONE.match(body)
         return bool(match and match["comment"])
     match = _DOTS.match(body)
     if match is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.hunks import place_hunks
@@ -11,17 +12,17 @@ from agent_ls.edits.lines import flattened
 from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.requests import Hunk, HunkLine, Refused
 
+_BEGIN = re.compile(r"^([ \t]*)\*\*\* Begin Patch")
 _FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File:[ \t]*(.+?)[ \t]*$")
 _MOVE = re.compile(r"^\*\*\* Move to:[ \t]*(.+?)[ \t]*$")
 _NUMBERS = re.compile(r"^@@ *-(\d+)(?:,\d+)? *\+\d+(?:,\d+)? *@@ ?(.*)$")
 _END_OF_FILE = "*** End of File"
+_NO_END = "\\ No newline"
 
 
 def is_envelope(text: str) -> bool:
     """Tell whether a patch is written in this format."""
-    return any(
-        line.startswith("*** Begin Patch") or _FILE.match(line) for line in text.splitlines()
-    )
+    return any(_BEGIN.match(line) or _FILE.match(line) for line in text.splitlines())
 
 
 def place_envelope(text: str, patch: str) -> tuple[Replacement, ...] | Refused:
@@ -36,7 +37,7 @@ def place_envelope(text: str, patch: str) -> tuple[Replacement, ...] | Refused:
 
 def parse_envelope(patch: str) -> tuple[FilePatch, ...] | Refused:
     """Return what the patch says, file by file."""
-    lines = flattened(patch, alone=False).split("\n")
+    lines = _outdented(flattened(patch, alone=False).split("\n"))
     begin = next((n for n, line in enumerate(lines) if line.startswith("*** Begin Patch")), -1)
     end = next((n for n, line in enumerate(lines) if line.startswith("*** End Patch")), len(lines))
     while end == len(lines) and lines and lines[-1].strip() in ("", "```", "EOF"):
@@ -44,7 +45,7 @@ def parse_envelope(patch: str) -> tuple[FilePatch, ...] | Refused:
         end = len(lines)
     heads = [n for n in range(begin + 1, end) if _FILE.match(lines[n])]
     patches: list[FilePatch] = []
-    for at, past in zip(heads, [*heads[1:], end], strict=True):
+    for at, past in pairwise([*heads, end]):
         match = _FILE.match(lines[at])
         if match is None:
             continue
@@ -55,6 +56,12 @@ def parse_envelope(patch: str) -> tuple[FilePatch, ...] | Refused:
     if not patches:
         return _malformed("it names no file with `*** Update File: path` or the like")
     return tuple(patches)
+
+
+def _outdented(lines: list[str]) -> list[str]:
+    """Return the lines without the indentation that the whole patch has."""
+    lead = next((match.group(1) for line in lines if (match := _BEGIN.match(line))), "")
+    return [line.removeprefix(lead) for line in lines] if lead else lines
 
 
 def _malformed(what: str) -> Refused:
@@ -69,6 +76,7 @@ def _file(verb: str, path: str, body: Sequence[str]) -> FilePatch | Refused:
     new_path = None
     if body and (match := _MOVE.match(body[0])):
         new_path, body = match.group(1), body[1:]
+        new_path = None if new_path == path else new_path
     hunks = _hunks(body)
     if not hunks and new_path is None:
         return _malformed(f"the update of {path} changes nothing; begin its lines with - and +")
@@ -113,10 +121,11 @@ def _hunks(body: Sequence[str]) -> list[Hunk]:
             if match:
                 line_hint = int(match.group(1)) or None
             anchor = (match.group(2) if match else raw[2:].removesuffix("@@")).strip()
-            if anchor and anchor not in ("...", "…"):
-                anchors.append(anchor)
+            anchors += [one for one in anchor.split(" @@ ") if one not in ("", "...", "…")]
         elif raw.startswith(_END_OF_FILE):
             at_end = True
+        elif raw.startswith(_NO_END):
+            continue
         else:
             lines.append(_line(raw))
     close()

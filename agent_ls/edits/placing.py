@@ -46,7 +46,16 @@ def missing(ground: Ground, hunk: Hunk) -> Place | Refused:
     done = applied_at(ground, hunk)
     if done is not None:
         return applied(done)
-    return stale_place(ground, hunk) or not_found(ground, "\n".join(hunk.old))
+    return stale_place(ground, hunk) or nowhere(ground, hunk)
+
+
+def nowhere(ground: Ground, hunk: Hunk) -> Refused:
+    """Return the refusal of a hunk without a place: it may have been carried out before."""
+    solid = [line for line in hunk.lines if stripped(line.text)]
+    is_framed = solid[0].sign == solid[-1].sign == " "
+    is_said = _says_something([line.text for line in solid if line.sign == " "])
+    done = places(ground, hunk.new) if is_framed and is_said else []
+    return applied(done[0].first) if done else not_found(ground, "\n".join(hunk.old))
 
 
 def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agent_ls.domain.edits import Replacement
+from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.envelope import is_envelope, parse_envelope
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.merge import placed_on
@@ -96,14 +96,25 @@ def _planned(
         return Refused("there is no such file. Check the path.", "missing")
     if patch.new_path not in (None, patch.path) and texts.get(patch.new_path or "") is not None:
         return Refused(f"{patch.new_path} exists already, so it is no place to move to.", "exists")
-    if patch.kind == "delete":
-        return FilePlan("delete", patch.path)
-    if patch.kind == "move" and not patch.hunks:
-        return FilePlan("move", patch.path, new_path=patch.new_path)
+    if not patch.hunks:
+        return FilePlan(patch.kind, patch.path, new_path=patch.new_path)
     placed = place_hunks(text, patch.hunks)
     is_merged = isinstance(placed, Refused)
     if isinstance(placed, Refused):
         placed = placed_on(base, text, placed, lambda older: place_hunks(older, patch.hunks))
     if isinstance(placed, Refused):
         return placed
+    if patch.kind == "delete":
+        return _deleted(patch.path, apply_replacements(text, placed))
     return FilePlan(patch.kind, patch.path, placed, patch.new_path, is_merged=is_merged)
+
+
+def _deleted(path: str, rest: str) -> FilePlan | Refused:
+    """Return the deletion of a file of which the diff shows all lines."""
+    if not rest.strip("\ufeff \t\r\n"):
+        return FilePlan("delete", path)
+    return Refused(
+        "the file has lines that the diff which deletes it does not show: someone added them, or "
+        "they were left out. Read the file again.",
+        "conflict",
+    )

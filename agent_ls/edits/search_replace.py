@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from unicodedata import combining
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
@@ -16,9 +17,9 @@ from agent_ls.edits.fragments import fragments
 from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_PLACES, Ground, Place, places
-from agent_ls.edits.placing import applied_at, find, is_applied_there, nearest_to, put
+from agent_ls.edits.placing import applied_at, find, is_applied_there, nearest_to, nowhere, put
 from agent_ls.edits.readings import readings
-from agent_ls.edits.refusing import ambiguous, applied, not_found
+from agent_ls.edits.refusing import ambiguous, applied
 from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.stale import stale_place
@@ -132,7 +133,9 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
     found: list[int] = []
     at = text.find(old)
     while at >= 0 and (apart or len(found) < MAX_PLACES):
-        found.append(at)
+        # A letter whose accent follows it is another letter.
+        if not combining(text[at + len(old) : at + len(old) + 1] or " "):
+            found.append(at)
         at = text.find(old, at + step)
     return found
 
@@ -261,7 +264,7 @@ def _in_changed_context(ground: Ground, wish: Texts, number: int) -> list[Span] 
         return applied(done)
     spot = None if wish.replace_all else stale_place(ground, hunk)
     if spot is None:
-        return not_found(ground, wish.old)
+        return nowhere(ground, hunk)
     if is_applied_there(ground, hunk, spot):
         return applied(spot.first)
     found = _put(ground, hunk, spot, new)

@@ -246,7 +246,7 @@ def _patch(draft: _Draft) -> FilePatch | None:
     if draft.renamed:
         return FilePatch("move", draft.renamed[0], hunks, draft.renamed[1])
     if draft.is_deleted:
-        return FilePatch("delete", path)
+        return FilePatch("delete", path, hunks)
     if draft.is_new:
         new = [line.text for hunk in hunks for line in hunk.lines if line.sign == "+"]
         has_end = all(hunk.final_end is not False for hunk in hunks)

@@ -147,6 +147,12 @@ def test_what_keeps_its_meaning_is_placed(text: str, old: str, new: str, expecte
         pytest.param("a()\nb()\nc()\n\nd()\n", "a()\nb()\nc()\n\nd()",
                      "x()\n# ... existing code ...\nc()\n\n# ... existing code ...", ("marker",),
                      id="a-mark-whose-lines-are-not-certain"),
+        pytest.param("open()\nread()\nshut()\n", "open()\nread()\nshut()",
+                     "open()\n// unchanged\nlock()", ("marker",), id="a-remark-that-is-a-mark"),
+        pytest.param("cafe\u0301\n", "cafe", "tea", ("not-found",),
+                     id="a-letter-without-its-accent"),
+        pytest.param("first()\nthird()\n", "first()\nsecond()\nthird()", "first()\nthird()",
+                     ("applied",), id="a-removal-that-was-done"),
         pytest.param("f(\n  a\n);\ng(\n);\n", "f(\n  a\n// ...\n);", "f(\n  a\n// ...\n);\nh();",
                      ("marker",), id="a-mark-that-may-stand-for-nothing"),
         pytest.param("on: Linux\n* ... and other systems.\nb(1)\n\n"
