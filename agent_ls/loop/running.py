@@ -13,10 +13,16 @@ from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed
 from agent_ls.loop.applying import Unapplied, apply_all, standing
 from agent_ls.loop.keeping import with_value
+from agent_ls.loop.plans import is_as_allowed
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
+
+_NOT_AS_ALLOWED = (
+    "The file changed after the user had allowed this edit, which would now change something else "
+    "than they were shown. Nothing is changed. Read the file; your next edit is shown to them anew."
+)
 
 
 async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
@@ -76,7 +82,10 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         view=turn.view,
         report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
     )
-    for attempts_left in range(turn.kit.options.max_replans, -1, -1):
+    replans = turn.kit.options.max_replans
+    for attempts_left in range(replans, -1, -1):
+        if attempts_left < replans and not await is_as_allowed(planned, turn.view):
+            return ToolOutput(_NOT_AS_ALLOWED, ErrorKind.RUNTIME)
         output = await planned.tool.run(planned.arguments, context)
         failed = await apply_all(planned.call.id, output.edits, turn)
         if failed is None:
