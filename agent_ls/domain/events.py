@@ -206,6 +206,8 @@ class RecoveryChosen(_Event):
     wait_s: float = 0.0
     model: str = ""
     """Who is asked from here on, for ``switch_model``."""
+    stop: StopReason | None = None
+    """Why the turn ends, for ``fail``."""
 
 
 class Answered(_Event):

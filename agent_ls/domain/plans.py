@@ -23,6 +23,11 @@ class PlanItem(Record):
     text: str
     status: PlanStatus = PlanStatus.PENDING
 
+    @property
+    def is_open(self) -> bool:
+        """Say whether the agent still has to carry it out: neither completed nor blocked."""
+        return self.status in (PlanStatus.PENDING, PlanStatus.IN_PROGRESS)
+
 
 class ProposedCall(Record):
     """One call of a proposed plan, as the person sees it before anything of it runs."""

@@ -22,7 +22,6 @@ from agent_ls.domain.events import (
     TurnEnded,
 )
 from agent_ls.domain.phases import SUCCESSORS, Phase
-from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.loop.final_output import output_text
 from agent_ls.loop.phase_act import act
@@ -86,8 +85,9 @@ async def _walk(turn: Turn) -> None:
     if any(True for _ in turn.view.each(CancelRequested)):
         # The process died between the stop and the end: the stop still counts.
         raise asyncio.CancelledError
-    await turn.learn_facts()
     while turn.state.phase is not Phase.DONE:
+        # Another model may have been chosen meanwhile, by the person or by a recovery.
+        await turn.learn_facts()
         await _step(turn)
 
 
@@ -161,11 +161,6 @@ async def _end(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
     stop = break_off.stop if break_off else state.stop or StopReason.COMPLETED
     why = break_off.why if break_off else state.why
     status = STATUS[stop]
-    open_tasks = tuple(
-        item.text
-        for item in turn.session.plan
-        if item.status in (PlanStatus.PENDING, PlanStatus.IN_PROGRESS)
-    )
     ended = TurnEnded(
         turn_id=state.turn_id,
         stop=stop,
@@ -173,7 +168,7 @@ async def _end(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
         output=_output(turn),
         failure_reason="" if status is TurnStatus.SUCCESS else why,
         is_authentication=turn.view.is_authentication_failure,
-        open_tasks=open_tasks,
+        open_tasks=tuple(item.text for item in turn.view.open_tasks),
     )
     await turn.emit(ended)
     return ended

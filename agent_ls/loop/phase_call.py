@@ -48,10 +48,9 @@ async def call(turn: Turn) -> Move:
     if turn.view.each_since(Answered, RequestPrepared):
         # The process died between the answer and the move: the answer counts.
         return _after_answer(turn)
-    chosen = turn.view.each_since(RecoveryChosen, Moved)
-    if chosen and chosen[-1].action == "compact":
+    if (move := _decided(turn)) is not None:
         # It died between that decision and the move; asking again would only fail again.
-        return Move(Phase.COMPACT, why=chosen[-1].text)
+        return move
     limit_s = turn.kit.options.step_timeout_s
     try:
         async with asyncio.timeout(limit_s):
@@ -66,6 +65,20 @@ async def call(turn: Turn) -> Move:
         turn.discard_early()
         why = f"The model did not answer within {limit_s:g} s (setting loop.step_timeout_s)."
         return Move(Phase.CLOSE, StopReason.TIMEOUT, why)
+
+
+def _decided(turn: Turn) -> Move | None:
+    """Return the move that a recovery has asked for in this phase; None: more attempts."""
+    chosen = turn.view.each_since(RecoveryChosen, Moved)
+    match chosen[-1:]:
+        case [RecoveryChosen(action="compact", text=why)]:
+            return Move(Phase.COMPACT, why=why)
+        case [RecoveryChosen(action="fail_step", text=why)]:
+            return Move(Phase.CHECK, why=why)
+        case [RecoveryChosen(action="fail", text=why, stop=StopReason() as stop)]:
+            return Move(Phase.DONE, stop, why)
+        case _:
+            return None
 
 
 async def _attempt_once(turn: Turn) -> Move | None:
@@ -170,16 +183,13 @@ async def _recover(
             return None
         case Compact(why=why):
             await _chosen(turn, origin, "compact", text=why)
-            return Move(Phase.COMPACT, why=why)
         case StepFailed(why=why):
             await _chosen(turn, origin, "fail_step", text=why)
-            await turn.learn_facts()
-            return Move(Phase.CHECK, why=why)
         case Fail(stop=stop, why=why):
-            await _chosen(turn, origin, "fail", text=why)
-            return Move(Phase.DONE, stop, why)
+            await _chosen(turn, origin, "fail", text=why, stop=stop)
         case _:
             assert_never(verdict)
+    return _decided(turn)
 
 
 async def _chosen(
@@ -191,6 +201,7 @@ async def _chosen(
     partial: str = "",
     wait_s: float = 0.0,
     model: str = "",
+    stop: StopReason | None = None,
 ) -> None:
     await turn.emit(
         RecoveryChosen(
@@ -201,5 +212,6 @@ async def _chosen(
             partial=partial,
             wait_s=wait_s,
             model=model,
+            stop=stop,
         )
     )

@@ -43,7 +43,8 @@ class Turn:
         self.kit = kit
         self.recorder = recorder
         self.facts = ModelFacts(window_tokens=0, max_output_tokens=0)
-        """What is known of the model; the machine asks before the first phase."""
+        """What is known of the model; the machine asks before each phase."""
+        self._known: str = ""
         self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
         """By the call: reads that were started while the answer streamed; None: did not run."""
         self.asking = asyncio.Lock()
@@ -90,8 +91,11 @@ class Turn:
         self.early.clear()
 
     async def learn_facts(self) -> None:
-        """Ask what is known of the model that is asked from now on."""
-        self.facts = await self.kit.provider.facts(self.view.model)
+        """Ask what is known of the model that is asked from now on, unless that is known."""
+        model = self.view.model
+        if model != self._known:
+            self.facts = await self.kit.provider.facts(model)
+            self._known = model
 
     async def breathe(self) -> None:
         """Let the editor's requests through, unless the loop was just free.

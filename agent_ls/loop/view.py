@@ -16,6 +16,7 @@ from agent_ls.domain.goals import Goal
 from agent_ls.domain.messages import Message, UserMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports import ModelFacts
 from agent_ls.loop.state import SessionState, TurnState
@@ -128,6 +129,13 @@ class TurnView:
         return origin in self.session.silenced
 
     @property
+    def open_tasks(self) -> tuple[PlanItem, ...]:
+        """Return what is open of this turn's plan; one that an earlier turn left binds nobody."""
+        if not any(True for _ in self.each(e.PlanUpdated)):
+            return ()
+        return tuple(item for item in self.session.plan if item.is_open)
+
+    @property
     def has_new_steer(self) -> bool:
         """Say whether the person has said something that the model has not seen."""
         return any(one.kind == "steer" for one in self.session.queue)
@@ -144,22 +152,37 @@ class TurnView:
 
         The provider's own count for what was sent last, an estimate for what came since.
         """
-        attempts = self.turn.events.newest(e.AttemptFinished)
-        last = next((one.usage for one in attempts if one.finish and one.usage.input_tokens), None)
-        if last is None or self.each_since(e.Compacted, e.AttemptFinished):
+        counted = self.turn.events.tallied(_Counted).tokens
+        if not counted:
             return self.estimated_tokens
         tail = 0
         for message in reversed(self.messages):
             if message.role == "assistant":
                 break
             tail += message_tokens(message)
-        return last.total_tokens + tail
+        return counted + tail
 
     @property
     def estimated_tokens(self) -> int:
         """Return the estimated size of the conversation with its system prompt."""
         system = len(self.session.prefix.system) if self.session.prefix else 0
         return system // _CHARS_PER_TOKEN + sum(map(message_tokens, self.messages))
+
+
+class _Counted:
+    """What the provider counted of the conversation, as long as that is still what is sent."""
+
+    def __init__(self) -> None:
+        self.tokens = 0
+
+    def see(self, event: e.Event) -> None:
+        match event:
+            case e.AttemptFinished(finish=str(), usage=usage) if usage.input_tokens:
+                self.tokens = usage.total_tokens
+            case e.Compacted():
+                self.tokens = 0
+            case _:
+                pass
 
 
 def message_tokens(message: Message) -> int:

@@ -83,7 +83,7 @@ def _is_answered(event: e.Event) -> bool:
     """Say whether the event accounts for a model's answer: it need not be asked for again."""
     if isinstance(event, e.RecoveryChosen):
         # Of the others nothing is kept but the move that follows.
-        return event.action in ("retry", "reask", "continue", "promote", "compact")
+        return event.action not in ("accept_partial", "take_calls", "switch_model")
     if isinstance(event, e.AdviceGiven):
         # What other policies were told counts with what they then do.
         return event.origin == "confidence"

@@ -93,6 +93,44 @@ async def test_a_turn_that_is_asked_to_finish_ends_with_an_answer(
     assert trace.index("a.txt applied") < trace.index("-> close, open_tasks")
 
 
+_FILLS_A_SMALL_WINDOW = """
+[[answer]]
+usage = { input = 8100, output = 20 }
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "a.txt", content = "hey" }
+
+[[answer]]
+text = "I have no room for more."
+[answer.expect]
+tool_choice = "none"
+"""
+
+
+class Chooser(Hurried):
+    """Chooses a model with a small window while an approval waits."""
+
+    async def _hurry(self, approval_id: str) -> bool:
+        await self.session.set_model("openai/gpt-4")
+        answer = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="test")
+        return await self.session.resolve_approval(approval_id, answer)
+
+
+async def test_the_window_of_a_model_chosen_meanwhile_counts(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted(_FILLS_A_SMALL_WINDOW, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session = await sessions.create()
+        session.follow(Chooser(session, ""))
+        await session.submit("Write it.")
+        ended = await _end_of(session)
+    assert ended.stop is StopReason.CONTEXT_FULL
+    assert "of the model's 8,192 tokens" in ended.failure_reason
+
+
 async def test_who_asks_for_an_end_before_a_turn_is_told_that_none_runs(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:

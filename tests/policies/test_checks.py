@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from agent_ls.domain.events import AdvisoryRaised, CancelRequested, Compacted, Moved
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.events import (
+    AdvisoryRaised,
+    AttemptFinished,
+    CancelRequested,
+    Compacted,
+    Moved,
+)
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
@@ -252,6 +259,16 @@ CONTEXT_FULL = [
         {},
         GOES_ON,
         id="a-compaction-that-helped-lets-the-turn-go-on",
+    ),
+    pytest.param(
+        (
+            *(spent(5_000), said("hm"), TO_COMPACT, COMPACTED, Moved(to=Phase.CHECK)),
+            *(prepared(2), AttemptFinished(step_id="stp_2", failure=ProviderFailure.OVERLOADED)),
+        ),
+        1_000,
+        {},
+        GOES_ON,
+        id="also-when-the-next-attempt-fails",
     ),
     pytest.param(
         (TO_COMPACT, COMPACTED, said("done"), spent(950)),

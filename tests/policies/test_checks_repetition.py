@@ -476,6 +476,12 @@ async def test_who_asks_to_finish_gets_an_end(happened, expected) -> None:
     await check(WrapUp(), view_of(*happened), expected)
 
 
+async def test_a_plan_that_an_earlier_turn_left_open_is_not_this_turns() -> None:
+    view = view_of(WrapUpRequested(by="panel"), earlier=[PLAN])
+    assert view.open_tasks == ()
+    await check(WrapUp(), view, Expected(CloseOut, StopReason.COMPLETED))
+
+
 async def test_words_with_a_decision_count_as_the_users_words() -> None:
     answer = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note="Use b.py.")
     told = reads(2).then(ApprovalResolved(approval_id="apr_1", answer=answer)).step(path="a.py")

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.events import WrapUpRequested
-from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
 from agent_ls.loop.view import TurnView
-
-_OPEN = (PlanStatus.PENDING, PlanStatus.IN_PROGRESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,6 @@ class WrapUp:
     async def check(self, view: TurnView) -> CheckVerdict:
         """Answer from the requests that were recorded in this turn."""
         for request in view.each(WrapUpRequested):
-            is_open = any(item.status in _OPEN for item in view.session.plan)
-            stop = StopReason.OPEN_TASKS if is_open else StopReason.COMPLETED
+            stop = StopReason.OPEN_TASKS if view.open_tasks else StopReason.COMPLETED
             return CloseOut(stop, f"Asked to finish by {request.by}.")
         return Proceed()

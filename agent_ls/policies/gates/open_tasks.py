@@ -7,17 +7,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.events import PlanUpdated
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
 from agent_ls.loop.view import TurnView
 from agent_ls.loop.wishes import wants_no_action
 
-_OPEN = (PlanStatus.PENDING, PlanStatus.IN_PROGRESS)
 _MAX_LISTED = 20
 
 
@@ -49,10 +46,8 @@ class OpenTasks:
         """Answer from the plan as it was last updated in this turn."""
         if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
             return Pass()
-        if not any(True for _ in view.each(PlanUpdated)) or wants_no_action(view.user_words):
-            return Pass()
-        items = [item for item in view.session.plan if item.status in _OPEN]
-        if not items:
+        items = view.open_tasks
+        if not items or wants_no_action(view.user_words):
             return Pass()
         lines = [f"- {item.text} ({item.status})" for item in items[:_MAX_LISTED]]
         if len(items) > _MAX_LISTED:
