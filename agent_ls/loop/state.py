@@ -214,8 +214,6 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             return replace(state, model=event.model)
         case e.PolicySilenced():
             return replace(state, silenced=state.silenced | {event.origin})
-        case e.PromptQueued():
-            return replace(state, queue=(*state.queue, event))
         case e.PrefixSet():
             return replace(state, prefix=event)
         case e.PlanUpdated():
@@ -298,8 +296,13 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
 
 
 def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
-    """Carry out what an event means to the questions that wait for a person."""
+    """Carry out what an event means to what waits: questions for a person, prompts for a turn."""
     match event:
+        case e.PromptQueued():
+            return replace(state, queue=(*state.queue, event))
+        case e.CancelRequested():
+            # Who stops a turn does not want what was queued behind it.
+            return replace(state, queue=())
         case e.ApprovalRequested():
             return replace(state, approvals=_with(state.approvals, event.request.id, event.request))
         case e.ApprovalResolved():
@@ -321,14 +324,7 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
             left = {rule: seq for rule, seq in state.grants.items() if rule not in gone}
             return replace(state, grants=MappingProxyType(left), revoked=state.revoked | gone)
         case e.TurnEnded():
-            # Who stops a turn does not want what was queued behind it.
-            is_stopped = event.stop is StopReason.CANCELLED
-            return replace(
-                state,
-                approvals=MappingProxyType({}),
-                questions=MappingProxyType({}),
-                queue=() if is_stopped else state.queue,
-            )
+            return replace(state, approvals=MappingProxyType({}), questions=MappingProxyType({}))
         case _:
             return state
 
@@ -547,11 +543,15 @@ def _said(state: SessionState, *messages: Message) -> SessionState:
 
 
 def _without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:
-    """Take the queued prompt that became a turn out of the queue."""
+    """Take the queued prompt that became a turn out of the queue.
+
+    One that did not wait began when nothing did: what journals of old say of the queue then is
+    what a stop dropped.
+    """
     for index, one in enumerate(queue):
         if one.text == text:
             return queue[:index] + queue[index + 1 :]
-    return queue
+    return ()
 
 
 def _with(mapping: Mapping[str, V], key: str, value: V) -> Mapping[str, V]:

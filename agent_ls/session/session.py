@@ -1,13 +1,11 @@
 """One conversation: takes prompts, runs its turns one after the other, takes decisions.
 
-Owns the running task and nothing else: what happened is the recorder's, who decides is in
-``approvals``, what the loop does is the loop's.
+Owns what may be asked of it and nothing else: what happened is the recorder's, what runs is the
+runner's, who decides is in ``approvals``, what the loop does is the loop's.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable
 from typing import Literal
 
@@ -22,23 +20,18 @@ from agent_ls.domain.events import (
     PromptQueued,
     StoredEvent,
     TurnEnded,
-    TurnStarted,
     WrapUpRequested,
 )
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.machine import run_turn
 from agent_ls.loop.output_schema import Schema
 from agent_ls.loop.ports import Approver, Reader
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import SessionState
-from agent_ls.loop.turn import Turn
 from agent_ls.session.approvals import Approvals
 from agent_ls.session.review import Review
-
-_log = logging.getLogger(__name__)
+from agent_ls.session.turn_runner import TurnRunner
 
 BuildKit = Callable[[Approver, Recorder], Kit]
 
@@ -58,9 +51,7 @@ class Session:
             ids=self._kit.ids,
             order=self._kit.order,
         )
-        self._task: asyncio.Task[TurnEnded | None] | None = None
-        self._ended: TurnEnded | None = None
-        self._is_closing = False
+        self._runner = TurnRunner(self._kit, recorder)
 
     @property
     def id(self) -> str:
@@ -75,8 +66,13 @@ class Session:
     @property
     def is_busy(self) -> bool:
         """Say whether a turn runs, or one is about to begin with what was said for afterwards."""
-        is_at_work = self._task is not None and not self._task.done()
-        return self.state.is_running or (is_at_work and bool(self.state.queue))
+        return self.state.is_running or (self._runner.is_at_work and bool(self.state.queue))
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Say whether a dead process left something to do, and nobody said yet that it goes on."""
+        has_work = self.state.is_running or bool(self.state.queue)
+        return has_work and not self._runner.is_at_work
 
     def follow(self, reader: Reader) -> None:
         """Show every later event to ``reader``."""
@@ -100,6 +96,7 @@ class Session:
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue for it or after it.
 
+        A turn that was cut off goes on with words that steer it; a prompt for afterwards ends it.
         With a ``goal`` the prompt is further words to it and may be empty; what steers is words.
         With an ``output_schema`` the turn's output is JSON that fits it.
 
@@ -109,89 +106,46 @@ class Session:
             prompt = goal.as_prompt(prompt)
         if not prompt.strip():
             raise AgentLsError("The prompt is empty: say what to do.")
-        running = self.state.turn
-        if self.state.is_running and running is not None:
-            queued = PromptQueued(text=prompt, kind=when_busy)
-            if when_busy == "follow_up":
-                more = {"anchor": anchor, "goal": goal, "output_schema": output_schema}
-                queued = queued.model_copy(update=more)
-            await self._recorder.emit(queued)
-            # A turn that a dead process left open goes on with these words.
-            self.resume()
-            return running.turn_id
-        return await self._start(prompt, anchor, goal, output_schema)
-
-    async def _start(
-        self,
-        prompt: str,
-        anchor: Anchor | None = None,
-        goal: Goal | None = None,
-        output_schema: Schema | None = None,
-    ) -> str:
-        turn_id = self._kit.ids.new("trn")
-        await self._recorder.emit(
-            TurnStarted(
-                turn_id=turn_id,
-                prompt=prompt,
-                anchor=anchor,
-                goal=goal,
-                output_schema=output_schema,
+        if self._runner.is_closed:
+            raise AgentLsError(
+                f"Session {self.id} was closed here; open it again (agent-ls.session.resume)."
             )
+        said = PromptQueued(
+            text=prompt, kind=when_busy, anchor=anchor, goal=goal, output_schema=output_schema
         )
-        self._run()
-        return turn_id
-
-    def _run(self) -> None:
-        """Run the turn that the state says is open, in a task of the session's own."""
-        self._task = asyncio.create_task(self._walk(), name=f"turn of {self.id}")
-
-    async def _walk(self) -> TurnEnded:
-        ended = await run_turn(Turn(self._kit, self._recorder))
-        self._ended = ended
-        if ended.stop is not StopReason.CANCELLED:
-            await self._next_in_queue()
-        return ended
-
-    async def _next_in_queue(self) -> None:
-        """Begin the next turn with what the person said for after this one."""
-        if self.state.is_running or self._is_closing:
-            return
-        for queued in self.state.queue:
-            await self._start(queued.text, queued.anchor, queued.goal, queued.output_schema)
-            return
+        if self.state.turn is None or not (self.state.is_running or self.state.queue):
+            try:
+                return await self._runner.begin(said)
+            finally:
+                # A prompt that was taken is carried out, whoever stops waiting for its id.
+                self._runner.wake()
+        if self.is_cut_off and when_busy == "follow_up":
+            # Nobody said that it should go on: it only ends, and what waited behind it goes.
+            await self._recorder.emit(CancelRequested(by="prompt"))
+        if when_busy == "steer":
+            said = PromptQueued(text=prompt, kind=when_busy)
+        await self._recorder.emit(said)
+        self._runner.wake()
+        return self.state.turn.turn_id
 
     def resume(self) -> bool:
         """Go on with a turn that was cut off, or with what waited for its end.
 
         False when there is neither, or it already runs.
         """
-        if self._task is not None and not self._task.done():
-            return False
-        if self.state.is_running:
-            self._run()
-            return True
-        if self.state.queue:
-            # The process died between the end of a turn and the next one's beginning.
-            self._task = asyncio.create_task(self._begin_queued(), name=f"queue of {self.id}")
-            return True
-        return False
-
-    async def _begin_queued(self) -> TurnEnded | None:
-        await self._next_in_queue()
-        return self._ended
+        return self._runner.wake()
 
     async def cancel(self, by: str) -> bool:
-        """Stop the running turn; False when none runs."""
-        if not self.state.is_running:
+        """Stop the running turn and drop what waits for its end; False when there is neither.
+
+        What is said after this begins a turn of its own.
+        """
+        if not self.is_busy:
             return False
         await self._recorder.emit(CancelRequested(by=by))
-        if self.resume():
-            # It had no task any more; it goes on only to end.
-            return True
-        # One that has just begun must come as far as where it can be cancelled in order.
-        await asyncio.sleep(0)
-        if self._task is not None:
-            self._task.cancel()
+        # One that a dead process left open goes on only to end.
+        self._runner.wake()
+        self._runner.interrupt()
         return True
 
     async def wrap_up(self, by: str, text: str = "") -> bool:
@@ -232,18 +186,13 @@ class Session:
 
         Errors: what broke the turn without an end, ``StoreError`` above all.
         """
-        while (task := self._task) is not None:
-            await asyncio.shield(task)
-            if self._task is task:
-                break
-        return self._ended
+        return await self._runner.wait()
 
     async def close(self, by: str = "shutdown") -> None:
-        """Stop what runs and wait until it has ended."""
-        self._is_closing = True
-        await self.cancel(by)
-        while (task := self._task) is not None:
-            await asyncio.gather(task, return_exceptions=True)
-            if self._task is task:
-                break
-        await self.review.close()
+        """Stop what runs and wait until it has ended; a turn that was cut off stays as it is."""
+        try:
+            if self._runner.is_at_work:
+                await self.cancel(by)
+        finally:
+            await self._runner.close()
+            await self.review.close()

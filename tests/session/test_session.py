@@ -425,8 +425,8 @@ async def test_one_session_that_cannot_close_does_not_keep_the_others_leases(
         async def fails() -> None:
             raise StoreError("the disk is gone")
 
-        broken._task = asyncio.ensure_future(fails())
-        await asyncio.gather(broken._task, return_exceptions=True)
+        broken._runner._task = asyncio.ensure_future(fails())
+        await asyncio.gather(broken._runner._task, return_exceptions=True)
         ids = broken.id, other.id
     async with open_test_sessions(tmp_path, model_host) as sessions:
         for session_id in ids:

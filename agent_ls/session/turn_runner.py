@@ -1,0 +1,142 @@
+"""The one task of a session that runs turns: while one is open or a prompt waits, it runs that.
+
+It alone calls ``run_turn``, so that no turn ever has two machines. Who wants something done emits
+it and wakes the runner, which reads from the state what there is to do. It owns the tasks and
+nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import PromptQueued, TurnEnded, TurnStarted
+from agent_ls.domain.stops import STATUS, StopReason
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.machine import run_turn
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state import SessionState
+from agent_ls.loop.turn import Turn
+
+
+class TurnRunner:
+    """Runs the turns of one session, one after the other."""
+
+    def __init__(self, kit: Kit, recorder: Recorder) -> None:
+        """Take the parts; nothing runs before ``wake``."""
+        self._kit = kit
+        self._recorder = recorder
+        self._task: asyncio.Task[None] | None = None
+        self._turn: asyncio.Task[TurnEnded] | None = None
+        self._storing: asyncio.Future[None] | None = None
+        """Done when it is known whether the newest turn's beginning is stored."""
+        self._ended: TurnEnded | None = None
+        self.is_closed = False
+
+    @property
+    def is_at_work(self) -> bool:
+        """Say whether turns are taken care of; otherwise an open one was cut off."""
+        return self._is_running or self._is_storing
+
+    async def begin(self, prompt: PromptQueued) -> str:
+        """Open a turn and return its id; it runs when the runner is awake.
+
+        Errors: ``StoreError`` when it cannot be stored; then it is over, and never runs.
+        """
+        turn_id = self._kit.ids.new("trn")
+        stored = self._storing = asyncio.get_running_loop().create_future()
+        try:
+            await self._recorder.emit(
+                TurnStarted(
+                    turn_id=turn_id,
+                    prompt=prompt.text,
+                    anchor=prompt.anchor,
+                    goal=prompt.goal,
+                    output_schema=prompt.output_schema,
+                )
+            )
+        except StoreError as error:
+            await self._take_back(turn_id, str(error))
+            raise
+        finally:
+            stored.set_result(None)
+        return turn_id
+
+    def wake(self) -> bool:
+        """Do what there is to do; False when there is nothing, or it is being done."""
+        if self._is_running or not self._has_work:
+            return False
+        self._task = asyncio.create_task(self._work(), name=f"turns of {self._recorder.session_id}")
+        return True
+
+    def interrupt(self) -> None:
+        """Cancel the running turn; one that has not come so far reads from the state that it is."""
+        if self._turn is not None:
+            self._turn.cancel()
+
+    async def wait(self) -> TurnEnded | None:
+        """Wait until nothing is left to do; return how the last turn of this process ended.
+
+        Errors: what broke a turn without an end, ``StoreError`` above all.
+        """
+        while (task := self._task) is not None:
+            await asyncio.shield(task)
+            if self._task is task:
+                break
+        return self._ended
+
+    async def close(self) -> None:
+        """Wait until the running turn has ended; no other begins any more."""
+        self.is_closed = True
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    @property
+    def _state(self) -> SessionState:
+        return self._recorder.state
+
+    @property
+    def _is_running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    @property
+    def _is_storing(self) -> bool:
+        return self._storing is not None and not self._storing.done()
+
+    @property
+    def _has_work(self) -> bool:
+        return self._state.is_running or (bool(self._state.queue) and not self.is_closed)
+
+    async def _work(self) -> None:
+        while self._has_work:
+            if self._storing is not None and self._is_storing:
+                await asyncio.wait([self._storing])
+            elif self._state.is_running:
+                await self._run()
+            else:
+                await self.begin(self._state.queue[0])
+
+    async def _run(self) -> None:
+        """Run the open turn to its end."""
+        turn = self._turn = asyncio.create_task(run_turn(Turn(self._kit, self._recorder)))
+        try:
+            await asyncio.wait([turn])
+        finally:
+            self._turn = None
+        # One that was cancelled before its first step has not ended: it is run once more for that.
+        if not turn.cancelled():
+            self._ended = turn.result()
+
+    async def _take_back(self, turn_id: str, why: str) -> None:
+        """End a turn of which nobody knows; the store may take both events later."""
+        turn = self._state.turn
+        if turn is None or turn.turn_id != turn_id or turn.ended is not None:
+            return
+        stop = StopReason.ERROR
+        with contextlib.suppress(StoreError):
+            await self._recorder.emit(
+                TurnEnded(
+                    turn_id=turn_id, stop=stop, status=STATUS[stop], output="", failure_reason=why
+                )
+            )
