@@ -150,9 +150,7 @@ async def _record(
     except WorkspaceError as error:
         outcome = EditOutcome(status="refused", reason=str(error))
     _tell_watch(places, turn)
-    after: bytes | None = None
-    if outcome.status == "applied":
-        after = await workspace.snapshot(places[-1])
+    after = await content_after(edit, outcome, before, workspace)
     added, removed = _line_changes(before, after) if outcome.status == "applied" else (0, 0)
     await turn.emit(
         EditApplied(
@@ -167,6 +165,23 @@ async def _record(
         )
     )
     return outcome
+
+
+async def content_after(
+    edit: FileEdit, outcome: EditOutcome, before: bytes | None, workspace: Workspace
+) -> bytes | None:
+    """Return what an applied edit has left at its place; None for nothing, or no applied edit.
+
+    An edit that has happened must have its outcome, also where its file cannot be read any more.
+    """
+    if outcome.status != "applied":
+        return None
+    try:
+        return await workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
+    except (WorkspaceError, OSError):
+        if edit.kind == "move":
+            return before
+        return None if outcome.text is None else outcome.text.encode("utf-8", "surrogatepass")
 
 
 def _tell_watch(paths: tuple[str, ...], turn: Turn) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import ReviewApplied, ReviewDecided
+from agent_ls.loop.applying import content_after
 from agent_ls.loop.ports import Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.repair import is_after
@@ -23,9 +24,7 @@ async def apply_recorded(
         outcome = await workspace.apply(edit)
     except WorkspaceError as error:
         outcome = EditOutcome(status="refused", reason=str(error))
-    after: bytes | None = None
-    if outcome.status == "applied":
-        after = await workspace.snapshot(_goal(edit))
+    after = await content_after(edit, outcome, before, workspace)
     await recorder.emit(
         ReviewApplied(
             review_id=decided.review_id,

@@ -160,6 +160,26 @@ class SlowWorkspace(HalfWorkspace):
         return await self._whole.apply(edit)
 
 
+class UnreadableAfterwards(HalfWorkspace):
+    """A workspace whose files cannot be read once they have been changed."""
+
+    def __init__(self, whole: Any, error: Exception) -> None:
+        super().__init__(whole, error)
+        self._is_changed = False
+
+    async def describe(self) -> str:
+        return ""
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        self._is_changed = True
+        return await self._whole.apply(edit)
+
+    async def snapshot(self, path: str) -> bytes | None:
+        if self._is_changed:
+            raise self._error
+        return await self._whole.snapshot(path)
+
+
 def with_part(kit: Kit, socket: str, error: Exception) -> Kit:
     """Return the kit with a part of that socket that fails."""
     match socket:
@@ -172,6 +192,10 @@ def with_part(kit: Kit, socket: str, error: Exception) -> Kit:
         case "rules":
             nowhere = Path(__file__) / "rules.json"
             return dataclasses.replace(kit, rules=SavedRules(nowhere))
+        case "unreadable":
+            return dataclasses.replace(kit, workspace=UnreadableAfterwards(kit.workspace, error))
+        case "recoveries":
+            return dataclasses.replace(kit, recoveries=())
         case "workspace":
             return dataclasses.replace(kit, workspace=HalfWorkspace(kit.workspace, error))
         case _:
@@ -364,3 +388,41 @@ arguments = { path = "a.txt", content = "hello\\n" }
     assert (folder / "a.txt").read_text() == "hello\n"
     kinds = [type(one) for one in person.events]
     assert kinds.index(EditApplied) < kinds.index(TurnEnded)
+
+
+@pytest.mark.parametrize(
+    ("call", "path", "error"),
+    [
+        (
+            'write_file"\narguments = { path = "a.txt", content = "a" }',
+            "a.txt",
+            OSError("worn out"),
+        ),
+        ('move_file"\narguments = { path = "b.txt", new_path = "c.txt" }', "b.txt", OSError()),
+        ('delete_file"\narguments = { path = "b.txt" }', "b.txt", WorkspaceError("no permission")),
+    ],
+    ids=["written", "moved", "deleted"],
+)
+async def test_an_edit_has_its_outcome_although_its_file_cannot_be_read_any_more(
+    folder: Path, model_host: Provider, model_port: int, call: str, path: str, error: Exception
+) -> None:
+    (folder / "b.txt").write_text("b")
+    scenario = f'[[answer]]\n[[answer.call]]\ntool = "{call}\n[[answer]]\ntext = "Done."\n'
+    ended, events = await check(
+        folder, model_host, model_port, "unreadable", error, scenario=scenario
+    )
+    assert ended.stop is StopReason.COMPLETED
+    [applied] = [one for one in events if isinstance(one, EditApplied)]
+    assert (applied.path, applied.status) == (path, "applied")
+    assert (applied.after_blob is None) is ("delete" in call)
+
+
+async def test_without_recoveries_a_failed_request_ends_the_turn_with_what_went_wrong(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = '[[answer]]\nerror = { status = 400, message = "no such thing" }\n'
+    ended, _ = await check(
+        folder, model_host, model_port, "recoveries", ValueError(), scenario=scenario
+    )
+    assert ended.stop is StopReason.ERROR
+    assert "no such thing" in ended.failure_reason
