@@ -13,7 +13,7 @@ from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.lines import FlatText, flattened
 from agent_ls.edits.locate import Ground
 from agent_ls.edits.minimal import blocks
-from agent_ls.edits.reach import Reach, joined, reach_of
+from agent_ls.edits.reach import Change, joined, reach_of
 from agent_ls.edits.refusing import cut
 from agent_ls.edits.requests import Candidate, Placed, Refused, Why
 from agent_ls.edits.spans import Span, of_blocks, replacements_of
@@ -21,8 +21,8 @@ from agent_ls.edits.weave import Block
 
 _MAX_LINES = 6_000
 """A stretch of more changed lines than this is one change."""
-_MAY_HAVE_CHANGED: frozenset[Why] = frozenset({"not-found", "conflict"})
-"""Refusals of an edit whose old text somebody may have changed since it was read."""
+_MAY_HAVE_CHANGED: frozenset[Why] = frozenset({"not-found", "conflict", "indentation", "marker"})
+"""Refusals of an edit that may be certain in the text before somebody changed it."""
 _SHOWN_BESIDE = 2
 _MAX_SHOWN = 12
 """Lines of a conflict that a refusal shows, and of what is around it."""
@@ -45,16 +45,6 @@ class Merged:
 
     replacements: tuple[Replacement, ...]
     conflicts: tuple[Conflict, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Lines ``low:high`` of the base become ``first:past`` of a side."""
-
-    low: int
-    high: int
-    first: int
-    past: int
 
 
 def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
@@ -109,12 +99,10 @@ def rebase(
         return tuple(replacements)
     after = apply_replacements(base, tuple(replacements))
     merged = merge(base, now, after)
-    conflicts = merged.conflicts or _unclear(base, now, after)
-    if conflicts:
-        return _conflicting(conflicts, now)
-    if not merged.replacements:
+    if not merged.conflicts and not merged.replacements:
         return Refused("The newer text has the edit already. Nothing is left to do.", "applied")
-    return merged.replacements
+    conflicts = merged.conflicts or _unclear(base, now, after)
+    return _conflicting(conflicts, now) if conflicts else merged.replacements
 
 
 def placed_on(
@@ -149,24 +137,32 @@ def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
 def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
     """Return ours' changes of which nobody can say that they leave theirs' places alone.
 
-    The two change no line together; but one of them could stand elsewhere as well, or stands
-    between two changes of theirs that nothing parts.
+    The two change no line together; but what was changed can be told in more than one way, or one
+    stands between two changes of theirs that nothing parts.
     """
     base_lines, our_lines, their_lines = (
         Ground(flattened(text)).file.lines for text in (base, ours, theirs)
     )
-    others = changes_between(base_lines, their_lines)
-    reaches = joined(base_lines, [_reach(one, base_lines, their_lines) for one in others])
-    return tuple(
-        Conflict(one.first + 1, base_lines[one.low : one.high], our_lines[one.first : one.past], [])
-        for one in changes_between(base_lines, our_lines)
-        if not any(meet(one, other) for other in others)
-        and any(_reach(one, base_lines, our_lines).meets(each) for each in reaches)
-    )
+    found: dict[int, Conflict] = {}
+    for others in _readings(base_lines, their_lines):
+        reaches = [reach_of(base_lines, each, their_lines) for each in others]
+        places = joined(base_lines, reaches)
+        for one in (each for mine in _readings(base_lines, our_lines) for each in mine):
+            mine = reach_of(base_lines, one, our_lines)
+            if any(map(mine.meets, places)) or mine.may_swap_with(reaches):
+                old, new = base_lines[one.low : one.high], our_lines[one.first : one.past]
+                found[one.low] = Conflict(one.first + 1, old, new, [])
+    return tuple(found.values())
 
 
-def _reach(change: Change, base: Sequence[str], side: Sequence[str]) -> Reach:
-    return reach_of(base, change.low, change.high, side[change.first : change.past])
+def _readings(base: list[str], side: list[str]) -> tuple[list[Change], list[Change]]:
+    """Return what a side changed, as it is told from the beginning and from the end."""
+    mirrored = changes_between(base[::-1], side[::-1])
+    size, goal = len(base), len(side)
+    return changes_between(base, side), [
+        Change(size - one.high, size - one.low, goal - one.past, goal - one.first)
+        for one in reversed(mirrored)
+    ]
 
 
 def changes_between(base: list[str], side: list[str]) -> list[Change]:

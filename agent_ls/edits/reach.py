@@ -1,4 +1,4 @@
-"""Where a change of a text could stand as well, so that two changes may be about one place.
+"""Where a change of a text may have been made as well, so that two changes may be about one place.
 
 A line that comes or goes beside equal ones has no place of its own among them, and lines that
 say nothing (a brace, a blank one) do not part what is changed above and below them.
@@ -11,6 +11,16 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """Lines ``low:high`` of the base become ``first:past`` of a side."""
+
+    low: int
+    high: int
+    first: int
+    past: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
     """Lines ``low:high`` of a text, or the gaps between them."""
 
@@ -18,6 +28,8 @@ class Reach:
     high: int
     has_gaps: bool
     """Lines come, and none goes: what stands right beside is touched as well."""
+    block: frozenset[str] = frozenset()
+    """The lines that go or come."""
 
     def meets(self, other: Reach) -> bool:
         """Tell whether both may be about one place."""
@@ -25,18 +37,31 @@ class Reach:
             return self.low <= other.high and other.low <= self.high
         return self.low < other.high and other.low < self.high
 
+    def may_swap_with(self, others: Sequence[Reach]) -> bool:
+        """Tell whether one stands among changes that have a line of it too.
 
-def reach_of(lines: Sequence[str], low: int, high: int, new: Sequence[str]) -> Reach:
-    """Return where a change of ``low:high`` into ``new`` could stand without another outcome."""
-    block = new if low == high else lines[low:high]
-    if low < high and new:
-        return Reach(low, high, has_gaps=False)
-    up = down = 0
-    while low - up > 0 and lines[low - up - 1] == block[-1 - up % len(block)]:
-        up += 1
-    while high + down < len(lines) and lines[high + down] == block[down % len(block)]:
-        down += 1
-    return Reach(low - up, high + down, has_gaps=low == high)
+        Then that line may be the one that stayed, and its like the one that came or went.
+        """
+        if not others or others[-1].high < self.low or self.high < others[0].low:
+            return False
+        shared = self.block & frozenset[str]().union(*(one.block for one in others))
+        return any(map(_says_something, shared))
+
+
+def reach_of(lines: Sequence[str], change: Change, side: Sequence[str]) -> Reach:
+    """Return where a change may have been made as well.
+
+    Whether a line beside it is the one that stayed, or its like among those that went or came,
+    is nobody's to say.
+    """
+    low, high = change.low, change.high
+    block = frozenset([*lines[low:high], *side[change.first : change.past]])
+    first, past = low, high
+    while first > 0 and lines[first - 1] in block:
+        first -= 1
+    while past < len(lines) and lines[past] in block:
+        past += 1
+    return Reach(first, past, low == high, block)
 
 
 def joined(lines: Sequence[str], reaches: Sequence[Reach]) -> list[Reach]:

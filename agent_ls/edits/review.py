@@ -14,8 +14,9 @@ from typing import assert_never
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.review import HunkKind, HunkState
 from agent_ls.edits.lines import BOM, flattened
-from agent_ls.edits.merge import Change, brings_back, changes_between, meet, shift_before
+from agent_ls.edits.merge import brings_back, changes_between, meet, shift_before
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.reach import Change
 
 Lines = tuple[str, ...]
 

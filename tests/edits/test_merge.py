@@ -89,6 +89,8 @@ def test_a_rebase_onto_the_edited_text_says_it_is_applied() -> None:
             "a\n}\n}\n}\nb\n", "a\n}\n}\nx\n}\nb\n", "a\n}\n}\nb\n", id="from-equal-lines"
         ),
         pytest.param("a\n}\n}\nb\n", "a\n}\n}\n}\nb\n", "a\n}\ny\n}\nb\n", id="the-edit-itself"),
+        pytest.param("a\nr\nd\nr\nc\n", "a\nR\nd\nr\nd\nc\n", "a\nr\n}\nr\nc\n", id="which-came"),
+        pytest.param("q\na\nb\nq\nc\nd\n", "Q\na\nb\nq\nc\nd\n", "q\nu\nd\n", id="which-stayed"),
         pytest.param("a\nb\n\nc\nd\n", "a\nB\n\nC\nd\n", "a\nb\n}\nc\nd\n", id="in-its-middle"),
     ],
 )
