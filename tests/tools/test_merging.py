@@ -257,3 +257,49 @@ async def test_files_of_secrets_are_not_kept(session: Session) -> None:
     session.place.write(".env", _BASE)
     await session.read(".env")
     assert await session.seen.text(".env") is None
+
+
+async def test_many_edits_beside_a_person_who_types_are_followed(session: Session) -> None:
+    lines = [f"v{number} = {number}\n" for number in range(60)]
+    session.place.write("a.py", "".join(lines))
+    await session.read()
+    for number in range(25):
+        lines[50] = f"typed = {number}\n"
+        session.place.write("a.py", "".join(lines))
+        await session.edit(lines[number], f"w{number} = 0\n")
+        lines[number] = f"w{number} = 0\n"
+    assert len(session.recorder.state.seen["a.py"].edits) <= 20
+    # The newest edits are known, and of what the person typed the text at one of them.
+    lines[24] = "typed too\n"
+    session.place.write("a.py", "".join(lines))
+    await session.edit("w23 = 0\nw24 = 0\nv25 = 25\n", "w23 = 0\nw24 = 0\nv25 = 26\n")
+    lines[25] = "v25 = 26\n"
+    check(session, "".join(lines))
+
+
+async def test_what_the_agent_wrote_over_a_persons_line_is_what_it_goes_by(
+    session: Session,
+) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    session.place.write("a.py", _BASE.replace("w * h\n", "w + h\n"))
+    await session.edit("w + h\n", "abs(w * h)\n")
+    session.place.write("a.py", _MERGED)
+    await session.edit("    # sides\n    size = abs(w * h)\n    return size",
+                       "    # sides\n    size = abs(w * h)\n    return -size")  # fmt: skip
+    check(session, _MERGED.replace("return size", "return -size"))
+
+
+async def test_without_the_text_that_was_read_nothing_is_merged(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    data = {"path": "a.py", "version": "v", "text_blob": "0" * 64}
+    result = ToolResult(call_id="cal_1", text="", data=data)
+    await session.recorder.emit(ToolCallFinished(result=result))
+    session.place.write("a.py", _TYPED)
+    with pytest.raises(ToolError, match="The old text is not in the file"):
+        await session.edit(_WISH, _MEANT)
+    await session.read()
+    assert await session.seen.text("a.py") == _TYPED
+    await session.store.close()
+    assert await session.seen.text("a.py") is None
