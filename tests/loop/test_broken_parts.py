@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,11 +20,14 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import (
+    Answered,
     ApprovalResolved,
     CommandChanged,
     EditApplied,
     QuestionAsked,
+    StoredEvent,
     ToolCallFinished,
+    ToolCallStarted,
     TurnEnded,
 )
 from agent_ls.domain.stops import StopReason
@@ -178,6 +182,24 @@ class UnreadableAfterwards(HalfWorkspace):
         if self._is_changed:
             raise self._error
         return await self._whole.snapshot(path)
+
+
+class OtherStore:
+    """A store that does something else when it is given a certain kind of event."""
+
+    def __init__(
+        self, whole: Any, kind: type[object], instead: Callable[[Coroutine[Any, Any, None]], Any]
+    ) -> None:
+        self._whole, self._kind, self._instead = whole, kind, instead
+        self._is_reached = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+    async def append(self, events: Sequence[StoredEvent], *, durable: bool) -> None:
+        self._is_reached = self._is_reached or isinstance(events[0].event, self._kind)
+        storing = self._whole.append(events, durable=durable)
+        await (self._instead(storing) if self._is_reached else storing)
 
 
 def with_part(kit: Kit, socket: str, error: Exception) -> Kit:
@@ -426,3 +448,77 @@ async def test_without_recoveries_a_failed_request_ends_the_turn_with_what_went_
     )
     assert ended.stop is StopReason.ERROR
     assert "no such thing" in ended.failure_reason
+
+
+async def full(storing: Coroutine[Any, Any, None]) -> None:
+    storing.close()
+    raise StoreError("the disk is full")
+
+
+async def late(storing: Coroutine[Any, Any, None]) -> None:
+    await storing
+    await asyncio.sleep(1.5)
+
+
+async def test_an_end_that_cannot_be_stored_is_raised_after_it_was_shown(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted(SCENARIO, port=model_port, is_strict=False),
+        open_test_sessions(folder, model_host, settings_toml='mode = "auto"') as sessions,
+    ):
+        session = await sessions.create()
+        person = Person(session, [])
+        session.follow(person)
+        recorder = session._recorder
+        recorder._store = OtherStore(recorder._store, ToolCallStarted, full)
+        await session.submit("Make it.")
+        with pytest.raises(StoreError, match="the disk is full"):
+            await session.wait_idle()
+    [result] = [one.result for one in person.events if isinstance(one, ToolCallFinished)]
+    assert result.error is ErrorKind.INTERRUPTED
+    [ended] = [one for one in person.events if isinstance(one, TurnEnded)]
+    assert (ended.stop, ended.failure_reason) == (StopReason.ERROR, "the disk is full")
+    assert not (folder / "made.txt").exists()
+
+
+async def test_an_answer_that_came_just_in_time_counts(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    settings = 'mode = "auto"\nloop.step_timeout_s = 1\n'
+    async with (
+        scripted('[[answer]]\ntext = "Done."\n', port=model_port),
+        open_test_sessions(folder, model_host, settings_toml=settings) as sessions,
+    ):
+        session = await sessions.create()
+        recorder = session._recorder
+        recorder._store = OtherStore(recorder._store, Answered, late)
+        await session.submit("Say it.")
+        ended = await session.wait_idle()
+    assert ended is not None
+    assert (ended.stop, ended.output) == (StopReason.COMPLETED, "Done.")
+
+
+async def test_a_reader_that_fails_is_told_once_and_the_others_see_everything(
+    folder: Path, model_host: Provider, model_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing:
+        def on_event(self, stored: StoredEvent) -> None:
+            raise ValueError("boom")
+
+        def on_ephemeral(self, session_id: str, piece: object) -> None:
+            raise ValueError("boom")
+
+    async with (
+        scripted('[[answer]]\ntext = "Done."\n', port=model_port),
+        open_test_sessions(folder, model_host) as sessions,
+    ):
+        session = await sessions.create()
+        session.follow(Failing())
+        person = Person(session, [])
+        session.follow(person)
+        await session.submit("Say it.")
+        await session.wait_idle()
+    assert isinstance(person.events[-1], TurnEnded)
+    said = [one for one in caplog.records if "it is told once" in one.message]
+    assert len(said) == 1
