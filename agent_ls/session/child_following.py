@@ -53,7 +53,8 @@ def for_child(event: Event, state: SessionState, most: Mode) -> Event | None:
             allowed = strictest(mode, most)
             return ModeChanged(mode=allowed) if allowed is not state.mode else None
         case WrapUpRequested(by=by):
-            return WrapUpRequested(by=by, text=FINISH)
+            # Before its turn began there was nothing to finish: it begins with the request.
+            return WrapUpRequested(by=by, text=FINISH) if state.is_running else None
         case ApprovalResolved(grant=str() as grant, approval_id=approval_id):
             is_known = grant in state.grants or approval_id in state.approvals
             return None if is_known else event

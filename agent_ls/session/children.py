@@ -19,7 +19,6 @@ from agent_ls.domain.events import (
     ChildEnded,
     ChildStarted,
     Ephemeral,
-    Event,
     PolicySilenced,
     SessionCreated,
     StoredEvent,
@@ -122,6 +121,9 @@ class Children:
     def on_event(self, stored: StoredEvent) -> None:
         """Let the children follow: the mode, what is allowed, and a request to finish."""
         for child in list(self._running.values()):
+            if not child.recorder.state.seq:
+                # It will begin with what holds then.
+                continue
             event = for_child(stored.event, child.recorder.state, child.kind.mode)
             if event is not None:
                 self._later(child.recorder.emit(event))
@@ -158,7 +160,8 @@ class Children:
         )
 
     async def _begin(self, child: _Child) -> None:
-        state, recorder = self.recorder.state, child.recorder
+        recorder = child.recorder
+        # From now on the others leave it its share.
         self._running[recorder.session_id] = child
         await self.recorder.emit(
             ChildStarted(
@@ -171,24 +174,30 @@ class Children:
                 max_cost_usd=child.allowance.cost_usd,
             )
         )
-        events: list[Event] = [
-            SessionCreated(
-                session_id=recorder.session_id,
-                roots=state.roots,
-                mode=child.mode,
-                model=child.kind.model or state.model,
-                agent=child.kind.name,
-                parent_id=state.session_id,
-                parent_call_id=child.call_id,
-                grants=tuple(sorted(state.grants)),
-                revoked=tuple(sorted(state.revoked)),
-                dry_run=state.is_dry_run,
-            ),
-            *(PolicySilenced(origin=origin) for origin in sorted(state.silenced)),
-            TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=child.task + self._board()),
-        ]
-        for event in events:
-            await recorder.emit(event)
+        # What holds is taken from the parent the moment the session comes to be: it follows then.
+        await recorder.emit(self._created(child))
+        for origin in sorted(self.recorder.state.silenced):
+            await recorder.emit(PolicySilenced(origin=origin))
+        asked = _turn_of(self.recorder.state).events.of(WrapUpRequested)[-1:]
+        prompt = child.task + self._board()
+        await recorder.emit(TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=prompt))
+        for one in asked:
+            await recorder.emit(WrapUpRequested(by=one.by, text=FINISH))
+
+    def _created(self, child: _Child) -> SessionCreated:
+        state = self.recorder.state
+        return SessionCreated(
+            session_id=child.recorder.session_id,
+            roots=state.roots,
+            mode=strictest(state.mode, child.kind.mode),
+            model=child.kind.model or state.model,
+            agent=child.kind.name,
+            parent_id=state.session_id,
+            parent_call_id=child.call_id,
+            grants=tuple(sorted(state.grants)),
+            revoked=tuple(sorted(state.revoked)),
+            dry_run=state.is_dry_run,
+        )
 
     def _board(self) -> str:
         """Return what sub-agents of this turn have found so far, for the next one."""
@@ -204,8 +213,9 @@ class Children:
 
     async def _walk(self, child: _Child) -> None:
         """Run the child's turn; ask it to finish when its time is over, then stop it."""
+        mode = child.recorder.state.mode
         kit = self.build_kit(
-            ChildOrder(child.kind, child.mode, child.allowance, child.approver, child.recorder)
+            ChildOrder(child.kind, mode, child.allowance, child.approver, child.recorder)
         )
         task = asyncio.create_task(run_turn(Turn(kit, child.recorder)))
         try:
