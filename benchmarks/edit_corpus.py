@@ -820,7 +820,38 @@ def patches(truth: Truth) -> Iterator[Case]:
         there[row] = _altered(rng, there[row])
         goal = carried_out(there, truth.changes)
         yield from both("context-changed", whole(there), groups, goal)
+    yield from _moved_context(truth, rng, groups)
     yield from _refused_patches(truth, rng, groups, expected)
+
+
+def _moved_context(truth: Truth, rng: random.Random, groups: list[_Group]) -> Iterator[Case]:
+    """Yield the cases where a line came or went between lines that the diff shows as neighbours."""
+    row = _inner_row(rng, groups)
+    if row is None:
+        return
+    for drift, middle in (("context-new", [truth.lines[row], "noted()"]), ("context-gone", [])):
+        there = [*truth.lines[:row], *middle, *truth.lines[row + 1 :]]
+        more = len(middle) - 1
+        moved = [
+            Change(one.low + more * (one.low > row), one.high + more * (one.low > row), one.new)
+            for one in truth.changes
+        ]
+        goal = carried_out(there, moved)
+        yield Case("unified", drift, truth.path, whole(there), _unified(truth.path, groups), goal)
+        patch = _envelope(truth.path, groups, [""] * len(groups))
+        yield Case("envelope", drift, truth.path, whole(there), patch, goal)
+
+
+def _inner_row(rng: random.Random, groups: list[_Group]) -> int | None:
+    """Return a line of context that has context on both sides."""
+    rows: list[int] = []
+    for one in groups:
+        at = one.low
+        for above, row, below in zip(one.lines, one.lines[1:], one.lines[2:], strict=False):
+            at += above[0] != "+"
+            if all(each[0] == " " and each[1:].strip() for each in (above, row, below)):
+                rows += [] if _names_a_place(row[1:]) else [at]
+    return rng.choice(rows) if rows else None
 
 
 def _refused_patches(

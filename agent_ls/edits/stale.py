@@ -15,21 +15,21 @@ from itertools import islice
 from agent_ls.edits.alignments import Alignment, alignments, weight
 from agent_ls.edits.changes import changes_of
 from agent_ls.edits.drifted import Fate, fate_of
-from agent_ls.edits.keys import folded, stripped
+from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, aligned
 from agent_ls.edits.requests import Hunk
 
 _MAX_LINES = 2_000
-_ENOUGH = (2, 3)
+_LITTLE, _ENOUGH, _MUCH = (1, 2), (2, 3), (4, 5)
 """So much of the lines that stay, and of all old lines, has to be there, in lines that say
 something."""
-_NEEDED: dict[Fate, tuple[float, float]] = {
-    "grown": (1, 2),
+_NEEDED: dict[Fate, tuple[int, int]] = {
+    "grown": _LITTLE,
     "reworded": _ENOUGH,
-    "rewritten": (4, 5),
-    "gone": (4, 5),
+    "rewritten": _MUCH,
+    "gone": _ENOUGH,
 }
-"""The same for what became of the lines that differ."""
+"""How much for what became of a line that differs; none is enough where another is there."""
 _MIN_BESIDE = 3
 """So much has to stay around an addition of whose two neighbours only one is there."""
 _LEAD = 2
@@ -56,23 +56,36 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
     if not found or not core <= found[0].lines.keys():
         return None
     best, *others = found
-    is_told = _is_told(hunk, best)
-    most = (len(solid) - len(core)) // 4 if is_told else len(solid) // 8
-    if len(solid) - len(best.lines) > max(1, most):
+    telling = _telling(old, solid, best)
+    is_told = _is_told(ground, hunk, best)
+    most = (len(telling) - len(core)) // 4 if is_told else len(telling) // 8
+    if len(telling) - len(best.lines) > max(1, most):
         return None
-    drifts = _drifts(ground, old, solid, best)
+    drifts = _drifts(ground, old, telling, best)
     whole = _with_drifts(best, drifts)
     lead = 0 if is_told else _lead(ground, old, core, best)
     if not _is_held(hunk, whole) or any(_comes_near(one, best, core, lead) for one in others):
         return None
-    is_enough = best.context >= 1 if is_told else _is_enough(best, drifts)
+    is_cut = len(telling) < len(solid)
+    is_enough = best.context >= 1 if is_told else _is_enough(best, drifts, is_cut=is_cut)
     return aligned(ground, old, whole.lines) if is_enough else None
 
 
-def _is_told(hunk: Hunk, best: Alignment) -> bool:
-    """Tell whether the hunk's line number says the same."""
+def _telling(old: list[str], solid: list[int], best: Alignment) -> list[int]:
+    """Return the lines without those at both ends that are not there and say nothing."""
+    needed = [n for n in solid if n in best.lines or weight(old[n]) == 1]
+    return solid[solid.index(needed[0]) : solid.index(needed[-1]) + 1]
+
+
+def _is_told(ground: Ground, hunk: Hunk, best: Alignment) -> bool:
+    """Tell whether the hunk's line number says the same, of lines that are as they were written."""
     number, there = next(iter(sorted(best.lines.items())))
-    return hunk.line is not None and there - number == hunk.line - 1
+    old, file = hunk.old, ground.file.lines
+    return (
+        hunk.line is not None
+        and there - number == hunk.line - 1
+        and all(trimmed(old[one]) == trimmed(file[other]) for one, other in best.lines.items())
+    )
 
 
 def _core(hunk: Hunk) -> set[int]:
@@ -186,9 +199,11 @@ def _alien(hunk: Hunk, best: Alignment, above: int, below: int) -> bool:
     return best.lines[below] - best.lines[above] - 1 > blanks + 1
 
 
-def _is_enough(best: Alignment, drifts: dict[int, _Drift]) -> bool:
-    """Tell whether enough is there, for what became of the rest."""
+def _is_enough(best: Alignment, drifts: dict[int, _Drift], *, is_cut: bool) -> bool:
+    """Tell whether enough is there for what became of the rest."""
     needed = [_NEEDED.get(one.fate) for one in drifts.values()] or [_ENOUGH]
+    if is_cut:
+        needed.append(_MUCH)
     return all(
         least is not None and best.context >= least[0] and best.total >= least[1]
         for least in needed
