@@ -72,6 +72,7 @@ def write(folder: Path, files: Files) -> None:
         if text is None:
             (folder / name).unlink()
         else:
+            (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(text.encode())
 
 
@@ -240,6 +241,23 @@ async def test_what_somebody_has_removed_is_named(
     )
     assert result is not None
     assert result.text.endswith(" Still changed by this call: a.txt (a.txt does not exist).")
+
+
+async def test_a_later_file_that_is_no_file_any_more_leaves_the_first_as_it_was(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    result, _ = await check(
+        tmp_path / "project",
+        model_host,
+        model_port,
+        _PATCH,
+        {"a.txt": _A, "b.txt": _B},
+        writes={"a.txt": {"b.txt": None, "b.txt/c.txt": "C"}},
+        expected={"a.txt": _A, "b.txt/c.txt": "C"},
+    )
+    assert result is not None
+    assert result.text.startswith("b.txt was not changed: b.txt is a folder;")
+    assert result.text.endswith(" Nothing is changed. As before again: a.txt.")
 
 
 async def test_a_patch_that_is_stopped_in_its_middle_leaves_nothing(
