@@ -62,10 +62,21 @@ class Attention:
         document = self._documents.get(uri)
         if document is None:
             return None
-        return [line[: content_length(line)] for line in split_lines(document.text)]
+        return _lines_of(document.text)
+
+    async def saved_lines(self, path: str) -> list[str]:
+        """Return the lines of a file that is not open; none where there is none."""
+        try:
+            return _lines_of((await self._workspace.read(path)).text)
+        except WorkspaceError:
+            return []
 
     def _on_document(self, event: DocumentEvent) -> None:
         if event.kind is DocumentEventKind.CLOSED:
             self._order = [one for one in self._order if one != event.uri]
         else:
             self.touch(event.uri)
+
+
+def _lines_of(text: str) -> list[str]:
+    return [line[: content_length(line)] for line in split_lines(text)]

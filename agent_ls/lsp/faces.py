@@ -16,7 +16,7 @@ from agent_ls.loop.ports import Reader
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
-from agent_ls.lsp.documents import DocumentEvent
+from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.language_server import AgentLanguageServer
 from agent_ls.lsp.marks import Mark, Marks
@@ -109,9 +109,12 @@ class Faces:
         self._pending_edits.withdraw()
         waiting, self._idle = self._idle, []
         for do in waiting:
-            task = asyncio.ensure_future(do())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._go_on(do())
+
+    def _go_on(self, work: Awaitable[object]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _readers(self) -> list[Reader]:
         # Marks first: notices ask them where a question stands.
@@ -125,8 +128,18 @@ class Faces:
         self._notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": found})
 
     def _on_document(self, event: DocumentEvent) -> None:
-        if self.sessions:
-            self.marks.on_document()
+        if not self.sessions:
+            return
+        if event.kind is DocumentEventKind.CLOSED:
+            # What was not saved is gone, and findings in it with it.
+            self._go_on(self._look_again(event.uri))
+        self.marks.on_document()
+
+    async def _look_again(self, closed_uri: str) -> None:
+        place = self._attention.anchor(closed_uri, 0)
+        if place is not None and (uri := self._attention.uri(place.path)) is not None:
+            self.marks.on_closed(uri, [])
+            self.marks.on_closed(uri, await self._attention.saved_lines(place.path))
 
     def _send_updates(self, params: wire.UpdateParams) -> None:
         size = droppable_size(params)

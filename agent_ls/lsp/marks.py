@@ -167,10 +167,15 @@ class Marks:
         """Where a subject stands that has no place of its own: rank of the place, URI, line."""
         self._seen: set[str] = set()
         self._left: set[str] = set()
+        self._closed: dict[str, list[str]] = {}
+        """What documents say that were closed since findings were looked for in them."""
         self._timer: asyncio.TimerHandle | None = None
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Look again when something may stand elsewhere now."""
+        if isinstance(stored.event, e.FindingsReported):
+            for path in stored.event.paths:
+                self._closed.pop(self._documents.uri(path) or "", None)
         if isinstance(
             stored.event,
             e.ApprovalRequested
@@ -193,6 +198,11 @@ class Marks:
         """Look again soon: a document was opened, changed or closed."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self.refresh)
+
+    def on_closed(self, uri: str, lines: list[str]) -> None:
+        """Look again for findings in a document that is not open any more and says this."""
+        self._closed[uri] = lines
+        self.on_document()
 
     def leave(self, turn_id: str) -> None:
         """Take a turn's nudge away for good."""
@@ -303,6 +313,10 @@ class Marks:
         if uri is None:
             return
         lines = self._documents.lines(uri)
+        if lines is None:
+            lines = self._closed.get(uri)
+        else:
+            self._closed.pop(uri, None)
         for finding in findings:
             span = located(finding, lines)
             if span is not None:

@@ -163,6 +163,54 @@ def test_findings_are_shown_in_closed_files_too() -> None:
     assert (mark.source, mark.code, mark.message) == ("ruff (agent)", "F821", "m")
 
 
+def of(*findings: Finding) -> SessionState:
+    return SessionState(session_id="s", findings=MappingProxyType({"a": findings}))
+
+
+async def test_what_was_closed_shows_findings_only_where_its_saved_text_has_them() -> None:
+    editor, published = Editor({"a": "x\ny\nbad()"}), dict[str, list[Mark]]()
+    state = of(FINDING)
+    marks = Marks(editor, lambda: [state], published.__setitem__)
+    marks.refresh()
+    assert places(published) == [("u:a", 2)]
+    del editor.texts["a"]
+    for lines, expected in (
+        ([], []),
+        (["bad()"], [("u:a", 0)]),
+        (["good()"], []),
+        (["", "", "", "bad()"], [("u:a", 3)]),
+    ):
+        marks.on_closed("u:a", lines)
+        marks.refresh()
+        assert places(published) == expected
+    # It is opened again with another text: that one counts, and goes on counting.
+    editor.texts["a"] = "good()"
+    marks.refresh()
+    assert places(published) == []
+    editor.texts["a"] = "bad()"
+    marks.refresh()
+    assert places(published) == [("u:a", 0)]
+
+
+async def test_what_was_checked_since_it_was_closed_is_where_it_was_checked() -> None:
+    published = dict[str, list[Mark]]()
+    states = [of(FINDING)]
+    marks = Marks(Editor(), lambda: states, published.__setitem__)
+    marks.on_closed("u:a", ["good()"])
+    marks.refresh()
+    assert places(published) == []
+    event = e.FindingsReported(paths=("a",), findings=(FINDING,))
+    marks.on_event(e.StoredEvent(session_id="s", seq=1, at_ms=0, event=event))
+    assert places(published) == [("u:a", 1)]
+
+
+async def test_an_answer_that_comes_after_newer_typing_is_shown_only_where_it_still_holds() -> None:
+    """The checker saw ``bad()`` in line 1 and ``worse()`` in line 3; meanwhile the person typed."""
+    worse = FINDING.model_copy(update={"start_line": 3, "end_line": 3, "line_text": "worse()"})
+    editor = Editor({"a": "new\nnew\nx\ngood()\ny\n    worse()"})
+    assert places(check(editor, of(FINDING, worse))) == [("u:a", 5)]
+
+
 GATE_FAILED = e.GateFailed(origin=INCOMPLETE_ACTION, text="t")
 STARTED_CALL = e.ToolCallStarted(call_id="c", tool="t", effect=Effect.READ)
 
