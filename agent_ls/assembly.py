@@ -33,6 +33,7 @@ from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
 from agent_ls.session.agent_kinds import agent_kinds, own_kinds
 from agent_ls.session.children import ChildOrder, ChildPorts, Children
+from agent_ls.session.goal_commands import RecordedGoalCommands
 from agent_ls.session.seen_texts import SessionTexts
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings, store_place, user_file
@@ -232,7 +233,9 @@ def _ports_of(
     recorder.follow(catalogue.MONITOR(recorder, settings.monitor))
     adviser = SideModel(recorder, ports["provider"], ports["clock"], settings.models)
     seen = SessionTexts(recorder, ports["store"], ports["workspace"])
-    return {**ports, "approver": approver, "adviser": adviser, "seen": seen}
+    commands = RecordedGoalCommands(recorder, ports["runner"], ports["workspace"])
+    own = {"approver": approver, "adviser": adviser, "seen": seen, "commands": commands}
+    return {**ports, **own}
 
 
 def _kit(

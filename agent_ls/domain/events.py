@@ -239,6 +239,13 @@ class GateFailed(_Event):
     """What the turn gives in place of this answer if it ends here."""
 
 
+class GoalCommandStarted(_Event):
+    """The durable intent to run a command of the goal; ``GoalChecked`` says what came of it."""
+
+    type: Literal["goal_command_started"] = "goal_command_started"
+    command: str
+
+
 class GoalChecked(_Event):
     """Commands or criteria of the turn's goal were looked at; later changes undo what it says."""
 
@@ -625,6 +632,7 @@ Event = Annotated[
     | Answered
     | NudgeAdded
     | GateFailed
+    | GoalCommandStarted
     | GoalChecked
     | FindingsReported
     | CallDecided
@@ -668,6 +676,7 @@ _DURABLE = (
     ApprovalResolved,
     QuestionResolved,
     PlanResolved,
+    GoalCommandStarted,
     GrantsRevoked,
     EditIntended,
     EditApplied,

@@ -9,7 +9,7 @@ from agent_ls.domain.calls import ToolResult
 def is_news(event: e.Event) -> bool:
     """Say whether an event changes what calls meet: a file, the mode, or the person's words."""
     match event:
-        case e.EditApplied():
+        case e.EditApplied() | e.ReviewApplied():
             return event.status == "applied"
         case e.ModeChanged():
             return True

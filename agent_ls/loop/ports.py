@@ -224,8 +224,8 @@ class Workspace(Protocol):
 class SeenTexts(Protocol):
     """The texts that the model goes by: each file as it last read it, with its own edits since."""
 
-    async def keep(self, path: str, text: str) -> str | None:
-        """Store a text that the model is about to see, and return its digest; None: not kept."""
+    def keep(self, path: str, text: str) -> str | None:
+        """Begin to store a text that the model is about to see; return its digest, if it is kept."""
         ...
 
     async def text(self, path: str) -> str | None:
@@ -245,6 +245,17 @@ class CommandOutcome:
     duration_ms: int
     is_cut: bool = False
     """Whether there was more output than the cap lets through."""
+
+
+class GoalCommands(Protocol):
+    """Runs the commands of a turn's goal; that one began is recorded before it does."""
+
+    async def run(self, command: str, *, timeout_s: float) -> CommandOutcome:
+        """Run a command in the first folder; see ``Runner``.
+
+        Errors: ``OSError`` when it cannot be started.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

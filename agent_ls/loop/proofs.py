@@ -1,7 +1,7 @@
 """What of a goal is proven now: counted from the turn's events, for checks, gates and observers.
 
-A proof holds until something may have changed: an applied edit, or a command that is none of the
-goal's own.
+A proof holds until something may have changed: an applied edit, a change that the person took
+back, or a command that is none of the goal's own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ import json
 from collections.abc import Mapping
 
 from agent_ls.domain.calls import Effect
-from agent_ls.domain.events import EditApplied, GoalChecked, ToolCallFinished, ToolCallStarted
+from agent_ls.domain.events import (
+    EditApplied,
+    Event,
+    GoalChecked,
+    GoalCommandStarted,
+    ReviewApplied,
+    SessionResumed,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnStarted,
+)
 from agent_ls.domain.goals import Goal, Proof
 from agent_ls.loop.view import TurnView
 
@@ -20,28 +30,53 @@ def proofs(view: TurnView) -> Mapping[str, Proof]:
 
     Shape: by command or criterion text, met and failed ones. Empty without a goal.
     """
-    goal = view.turn.goal
-    if goal is None:
-        return {}
-    found: dict[str, Proof] = {}
-    running: dict[str, ToolCallStarted] = {}
-    for stored in view.turn.events:
-        match stored.event:
+    return dict(view.turn.events.tallied(_Proven).found)
+
+
+def cut_off_commands(view: TurnView) -> frozenset[str]:
+    """Return the goal's commands that were running when a process died, until the next word."""
+    return frozenset(view.turn.events.tallied(_Proven).cut_off)
+
+
+class _Proven:
+    """What is proven of the goal, seen event by event."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Proof] = {}
+        self.cut_off: set[str] = set()
+        self._goal: Goal | None = None
+        self._begun: set[str] = set()
+        self._running: dict[str, ToolCallStarted] = {}
+
+    def see(self, event: Event) -> None:
+        match event:
+            case TurnStarted(goal=goal):
+                self._goal = goal
+            case GoalCommandStarted(command=command):
+                self._begun.add(command)
+            case SessionResumed():
+                self.cut_off |= self._begun
             case GoalChecked(proofs=checked):
-                found.update((one.of, one) for one in checked)
-            case EditApplied(status="applied"):
-                found.clear()
+                self.found.update((one.of, one) for one in checked)
+                self._begun, self.cut_off = set(), set()
+            case EditApplied(status="applied") | ReviewApplied(status="applied"):
+                self.found.clear()
             case ToolCallStarted(call_id=call_id) as started:
-                running[call_id] = started
-            case ToolCallFinished(effect=Effect.EXECUTE | Effect.DELEGATE) as event:
-                proof = _by_call(goal, running.get(event.result.call_id), event)
-                if proof is None:
-                    found.clear()
-                else:
-                    found[proof.of] = proof
+                self._running[call_id] = started
+            case ToolCallFinished():
+                self._finished(event)
             case _:
                 pass
-    return found
+
+    def _finished(self, event: ToolCallFinished) -> None:
+        started = self._running.pop(event.result.call_id, None)
+        if self._goal is None or event.effect not in (Effect.EXECUTE, Effect.DELEGATE):
+            return
+        proof = _by_call(self._goal, started, event)
+        if proof is None:
+            self.found.clear()
+        else:
+            self.found[proof.of] = proof
 
 
 def unproven(view: TurnView) -> tuple[str, ...]:

@@ -110,7 +110,13 @@ class Translation:
                 return [self._of_judgement(event)]
             case e.ChildStarted() | e.ChildEnded():
                 return self._of_child(event)
-            case e.HookRan() | e.GoalChecked() | e.WrapUpRequested() | e.MonitorAlerted():
+            case (
+                e.HookRan()
+                | e.GoalCommandStarted()
+                | e.GoalChecked()
+                | e.WrapUpRequested()
+                | e.MonitorAlerted()
+            ):
                 return _of_outside(event)
             case (
                 e.OutputStored()
@@ -507,13 +513,13 @@ def parsed(arguments_json: str) -> JsonValue:
 
 
 def _of_outside(
-    event: e.HookRan | e.GoalChecked | e.WrapUpRequested | e.MonitorAlerted,
+    event: e.HookRan | e.GoalCommandStarted | e.GoalChecked | e.WrapUpRequested | e.MonitorAlerted,
 ) -> list[wire.Update]:
     """Tell of what came from elsewhere than the model and its calls."""
     match event:
         case e.HookRan():
             return _of_hook(event)
-        case e.GoalChecked():
+        case e.GoalCommandStarted() | e.GoalChecked():
             return [_of_goal(event)]
         case e.WrapUpRequested():
             return [_notice("info", "wrap_up", f"Asked to come to an end by {event.by}.")]
@@ -542,8 +548,10 @@ def _of_recovery(event: e.RecoveryChosen) -> list[wire.Update]:
     return [_notice("warning", event.origin, words)]
 
 
-def _of_goal(event: e.GoalChecked) -> wire.NoticeUpdate:
-    """Say how much of the goal holds."""
+def _of_goal(event: e.GoalCommandStarted | e.GoalChecked) -> wire.NoticeUpdate:
+    """Say what is run for the goal, and how much of it holds."""
+    if isinstance(event, e.GoalCommandStarted):
+        return _notice("info", "verification", f"Goal: {event.command} runs.")
     missing = [one.of for one in event.proofs if not one.is_met]
     met = len(event.proofs) - len(missing)
     words = f"Goal: {met} of {len(event.proofs)} proven."

@@ -218,6 +218,8 @@ def _of_policies(event: ev.Event) -> list[str]:
             return [f"   ⚠️  {origin}: {short(text)}"]
         case ev.GateFailed(origin=origin, text=text):
             return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
+        case ev.GoalCommandStarted(command=command):
+            return [f"   🧪 {short(command)}"]
         case ev.GoalChecked(proofs=proofs):
             return [f"   {'✓' if one.is_met else '✗'} {short(one.of)}" for one in proofs]
         case ev.MonitorAlerted(text=text):

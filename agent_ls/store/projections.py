@@ -83,6 +83,7 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             | ev.Moved()
             | ev.AdvisoryRaised()
             | ev.NudgeAdded()
+            | ev.GoalCommandStarted()
             | ev.EditIntended()
             | ev.ReviewDecided()
             | ev.ReviewApplied()

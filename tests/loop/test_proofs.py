@@ -11,6 +11,7 @@ from agent_ls.domain.events import (
     EditApplied,
     Event,
     GoalChecked,
+    ReviewApplied,
     SessionCreated,
     StoredEvent,
     ToolCallFinished,
@@ -63,6 +64,7 @@ def judged(*, is_met: bool) -> GoalChecked:
 
 
 _EDIT = EditApplied(call_id="cal_9", path="a.py", status="applied")
+_UNDONE = ReviewApplied(review_id="rev_1", path="a.py", status="applied")
 _REFUSED = EditApplied(call_id="cal_9", path="a.py", status="refused")
 
 
@@ -79,6 +81,7 @@ _REFUSED = EditApplied(call_id="cal_9", path="a.py", status="refused")
         pytest.param(
             [*ran("pytest -q"), *ran("make")], ("pytest -q", "API kept."), id="another-command-ran"
         ),
+        pytest.param([*ran("pytest -q"), _UNDONE], ("pytest -q", "API kept."), id="taken-back"),
         pytest.param(ran("pytest -q", cwd="sub"), ("pytest -q", "API kept."), id="elsewhere"),
         pytest.param(
             [*ran("pytest -q"), *ran("pytest -q", 1)],

@@ -128,6 +128,10 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
     ),
     (e.GateFailed(origin="compile", text="bad"), [{"sessionUpdate": "gate_failed", "text": "bad"}]),
     (
+        e.GoalCommandStarted(command="pytest"),
+        [{"sessionUpdate": "notice", "text": "Goal: pytest runs."}],
+    ),
+    (
         e.GoalChecked(
             origin="verification",
             proofs=(

@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.assembly import SystemClock
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.events import (
     Event,
     GoalChecked,
+    GoalCommandStarted,
     PlanUpdated,
     PolicySilenced,
     PromptQueued,
+    SessionCreated,
+    SessionResumed,
     ToolCallFinished,
     ToolCallStarted,
     TurnStarted,
@@ -27,6 +31,7 @@ from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Nudge, Pass
 from agent_ls.loop.ports import Store
+from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.work_report import work_report
 from agent_ls.policies.gates.open_tasks import OpenTasks
 from agent_ls.policies.gates.self_evaluation import (
@@ -36,6 +41,7 @@ from agent_ls.policies.gates.self_evaluation import (
     evaluation_in,
 )
 from agent_ls.policies.gates.verification import Verification, VerificationOptions
+from agent_ls.session.goal_commands import RecordedGoalCommands
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
 from tests.policies.happened import Happened
@@ -57,6 +63,10 @@ class NoAdviser:
         raise ProviderError(ProviderFailure.CONNECTION, "Nobody is there.")
 
 
+SECRET = "ghp_" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"
+_NOTE_CHARS = 200
+
+
 async def check(
     workspace: DiskWorkspace,
     store: Store,
@@ -68,15 +78,20 @@ async def check(
     options: VerificationOptions | None = None,
 ) -> None:
     """Judge an answer of a turn with this goal; without ``says`` it must pass."""
-    policy = Verification(
-        workspace, ShellRunner(), store, NoAdviser(), options or VerificationOptions()
-    )
+    recorder = Recorder("ses_2", store, SystemClock())
+    await recorder.emit(SessionCreated(session_id="ses_2", roots=(), mode=mode, model="acme/large"))
+    commands = RecordedGoalCommands(recorder, ShellRunner(), workspace)
+    policy = Verification(workspace, commands, store, NoAdviser(), options or VerificationOptions())
     begun = TurnStarted(turn_id="trn_1", prompt="go", goal=goal)
     view = view_of(begun, *happened, mode=mode)
     verdict = await policy.judge(AssistantMessage(text="Done."), view)
     assert type(verdict) is (Nudge if says else Pass)
     assert isinstance(verdict, Nudge | Pass)
     assert tuple((one.of, one.is_met) for one in verdict.proofs) == proofs
+    for one in verdict.proofs:
+        assert len(one.evidence) <= policy.options.max_output_chars + _NOTE_CHARS
+        assert SECRET not in one.evidence
+        assert "\x1b" not in one.evidence
     for piece in says:
         assert isinstance(verdict, Nudge)
         assert piece in verdict.text
@@ -160,6 +175,39 @@ async def test_a_test_that_takes_too_long_has_failed(
     )
 
 
+LOUD = (
+    "python3 -c \"print('first'); print('x' * 50000); "
+    f"print('\\033[31mred\\033[0m key=' + '{SECRET[:9]}' + '{SECRET[9:]}')\"; exit 1"
+)
+STARTED = GoalCommandStarted(command=GOOD)
+PROCESS_DIED = SessionResumed()
+
+
+async def test_output_is_cleaned_masked_and_cut(workspace: DiskWorkspace, store: Store) -> None:
+    await check(workspace, store, goal_of(LOUD), proofs=((LOUD, False),), says=("red key=",))
+
+
+async def test_what_destroys_a_system_never_runs(workspace: DiskWorkspace, store: Store) -> None:
+    proofs = (("rm -rf /", False),)
+    await check(workspace, store, goal_of("rm -rf /"), proofs=proofs, says=("never run",))
+
+
+@pytest.mark.parametrize(
+    ("happened", "says"),
+    [
+        pytest.param((STARTED, PROCESS_DIED), ("its outcome is unknown",), id="while-it-ran"),
+        pytest.param((STARTED, proven(BAD), PROCESS_DIED), (), id="after-it-ran"),
+        pytest.param((STARTED, PROCESS_DIED, proven(BAD)), (), id="once-that-was-told"),
+        pytest.param((PROCESS_DIED,), (), id="before-it-ran"),
+    ],
+)
+async def test_a_command_is_not_repeated_by_itself_after_a_crash(
+    happened: tuple[Event, ...], says: tuple[str, ...], workspace: DiskWorkspace, store: Store
+) -> None:
+    proofs = ((GOOD, not says),)
+    await check(workspace, store, goal_of(GOOD), *happened, proofs=proofs, says=says)
+
+
 async def test_tests_run_in_the_folder(root: Path, workspace: DiskWorkspace, store: Store) -> None:
     (root / "here.txt").write_text("x")
     await check(workspace, store, goal_of("test -f here.txt"), proofs=(("test -f here.txt", True),))
@@ -169,7 +217,8 @@ def test_caps_and_stop_reasons_are_those_of_the_result_table(
     workspace: DiskWorkspace, store: Store
 ) -> None:
     assert (Verification.stop, SelfEvaluation.stop) == (StopReason.UNVERIFIED,) * 2
-    assert Verification(workspace, ShellRunner(), store, NoAdviser()).cap == 2
+    commands = RecordedGoalCommands(Recorder("", store, SystemClock()), ShellRunner(), workspace)
+    assert Verification(workspace, commands, store, NoAdviser()).cap == 2
     caps = {
         level: SelfEvaluation(workspace, store, NoAdviser(), SelfEvaluationOptions(level=level)).cap
         for level in ("off", "basic", "full")

@@ -69,6 +69,8 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  nudge {event.origin}: {_quoted(event.text)}"
         case e.GateFailed():
             return f"  gate {event.origin} failed"
+        case e.GoalCommandStarted():
+            return f"  goal runs {event.command}"
         case e.GoalChecked():
             said = [f"{'met' if one.is_met else 'not met'} {one.of}" for one in event.proofs]
             return f"  goal checked by {event.origin}: {'; '.join(said)}"

@@ -1,0 +1,24 @@
+"""Runs what a goal requires, so that a restart can tell that it was running."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_ls.domain.events import GoalCommandStarted
+from agent_ls.loop.ports import CommandOutcome, Runner, Workspace
+from agent_ls.loop.recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedGoalCommands:
+    """The ``GoalCommands`` of one session."""
+
+    recorder: Recorder
+    runner: Runner
+    workspace: Workspace
+
+    async def run(self, command: str, *, timeout_s: float) -> CommandOutcome:
+        """Run a command in the first folder once its intent is stored."""
+        await self.recorder.emit(GoalCommandStarted(command=command))
+        folder = self.workspace.roots[0].path
+        return await self.runner.run(command, cwd=folder, timeout_s=timeout_s)
