@@ -51,6 +51,7 @@ class IntroducedChecks:
         return CheckReport(
             findings=tuple(finding for report in reports for finding in report.findings),
             checkers=tuple(name for report in reports for name in report.checkers),
+            mended=tuple(dict.fromkeys(path for report in reports for path in report.mended)),
             problems=tuple(dict.fromkeys(text for report in reports for text in report.problems)),
         )
 
@@ -77,7 +78,8 @@ class IntroducedChecks:
         gone = {path for path, text in texts_now.items() if text is None}
         made = {path for path, text in texts_before.items() if text is None}
         fresh = _new(baseline.findings, report.findings, gone, made)
-        return report.model_copy(update={"findings": fresh})
+        mended = _mended(baseline.findings, report.findings)
+        return report.model_copy(update={"findings": fresh, "mended": mended})
 
     async def _one_by_one(self, checker: Checker, texts: _Texts, *, anew: bool) -> CheckReport:
         """Return what the checker says of the texts, asking only for those it does not know."""
@@ -140,6 +142,11 @@ def _new(
         else:
             fresh.append(finding)
     return tuple(fresh)
+
+
+def _mended(before: Iterable[Finding], now: Iterable[Finding]) -> tuple[str, ...]:
+    gone = Counter(one.fingerprint for one in before) - Counter(one.fingerprint for one in now)
+    return tuple(dict.fromkeys(path for path, *_ in gone))
 
 
 def _digest(texts: _Texts) -> str:

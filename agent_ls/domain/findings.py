@@ -49,5 +49,7 @@ class CheckReport(Record):
     findings: tuple[Finding, ...] = ()
     checkers: tuple[str, ...] = ()
     """Those that really ran."""
+    mended: tuple[str, ...] = ()
+    """Files of which something is not found any more that was found in the texts from before."""
     problems: tuple[str, ...] = ()
     """For a person: why a checker could not run (not installed, timed out, not trusted)."""

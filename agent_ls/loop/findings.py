@@ -62,6 +62,8 @@ async def check_changes(
     if problems:
         report = report.model_copy(update={"problems": (*problems, *report.problems)})
     shown = {path for event in view.each(FindingsReported) for path in event.paths}
+    # What an earlier turn broke elsewhere, this one may have mended.
+    shown |= view.session.findings.keys() & set(report.mended)
     found = {finding.path for finding in report.findings}
     return Looked(report, tuple(sorted(now.keys() | shown | found)))
 

@@ -108,6 +108,22 @@ async def test_only_what_was_not_there_before_is_new(
     assert await check(tmp_path, before, now) == expected
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        ({"a.txt": "TODO"}, {"a.txt": ""}, ("a.txt",)),
+        ({"a.txt": "TODO\nTODO"}, {"a.txt": "\nTODO"}, ("a.txt",)),
+        ({"a.txt": "TODO", "b.txt": ""}, {"a.txt": "x\nTODO", "b.txt": "TODO"}, ()),
+        ({"a.txt": "TODO 1"}, {"a.txt": "TODO 2"}, ("a.txt",)),
+    ],
+)
+async def test_files_that_lost_a_finding_are_named(
+    tmp_path: Path, before: Texts, now: Texts, expected: tuple[str, ...]
+) -> None:
+    checks = IntroducedChecks((TodoChecker(),), workspace(tmp_path))
+    assert (await checks.introduced(before, now)).mended == expected
+
+
 async def test_the_texts_from_before_are_checked_once(tmp_path: Path) -> None:
     checker = TodoChecker()
     checks = IntroducedChecks((checker,), workspace(tmp_path))

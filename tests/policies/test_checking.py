@@ -14,7 +14,7 @@ from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.checkers.tsc import Tsc, TscOptions
 from agent_ls.domain.calls import ErrorKind, ToolResult
-from agent_ls.domain.events import EditApplied, FindingsReported, PolicySilenced
+from agent_ls.domain.events import EditApplied, FindingsReported, PolicySilenced, TurnStarted
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
@@ -335,6 +335,48 @@ async def test_a_checker_that_takes_its_time_holds_nobody_up_after_an_edit(happe
     await happened.write("a.py", BROKEN)
     assert await followed(happened, checks, wait_s=0.05) == "Edited."
     assert not any(isinstance(event, FindingsReported) for event in happened.events)
+
+
+USES = """\
+if ! grep -q "def x" a.txt; then
+  grep -nH "use x" b.txt
+  grep -nH "use y" b.txt
+fi
+exit 0
+"""
+"""Finds what is used in one file and not defined in another."""
+
+
+async def test_what_an_earlier_turn_broke_in_another_file_is_cleared_when_it_is_mended(
+    happened, tmp_path
+) -> None:
+    script = tmp_path / "uses.sh"
+    script.write_text(USES)
+    pattern = r"^(?P<path>[^:]+):(?P<line>\d+):(?P<message>.*)$"
+    uses = CheckCommand(name="uses", command=f"sh {script}", files=("*.txt",), pattern=pattern)
+    roots = tuple(replace(root, is_trusted=True) for root in happened.workspace.roots)
+    checks = IntroducedChecks((CommandChecker(DiskWorkspace(roots), uses),), happened.workspace)
+    (happened.root / "a.txt").write_text("def x\n")
+    (happened.root / "b.txt").write_text("use x\n")
+    await happened.write("a.txt", "gone\n")
+    assert "b.txt:1:1: error uses: use x" in await followed(happened, checks)
+    assert list(shown(happened)) == ["b.txt"]
+
+    earlier, happened.events = happened.events, []
+    await happened.write("a.txt", "gone, too\n")
+    view = view_of(*happened.events, earlier=[TurnStarted(turn_id="t", prompt="p"), *earlier])
+    policy = PostEdit(checks, happened.workspace, happened.store)
+    outcome = await check(policy, view)
+    assert isinstance(outcome, FollowUpOutcome)
+    assert outcome.events == ()
+
+    await happened.write("a.txt", "def x\n")
+    view = view_of(*happened.events, earlier=[TurnStarted(turn_id="t", prompt="p"), *earlier])
+    outcome = await check(policy, view)
+    assert isinstance(outcome, FollowUpOutcome)
+    assert outcome.events == (FindingsReported(paths=("a.txt", "b.txt")),)
+    gate = Compile(checks, happened.workspace, happened.store)
+    assert (await gate.judge(AssistantMessage(text="Done."), view)).paths == ("a.txt", "b.txt")
 
 
 TYPESCRIPT = Path(__file__).parents[2] / "tools" / "node" / "node_modules" / "typescript"
