@@ -151,11 +151,19 @@ def _near_equal(actions: list[str], options: MonitorOptions) -> e.MonitorAlerted
         return None
     from rapidfuzz import fuzz
 
-    pairs = pairwise(last)
-    if not all(fuzz.ratio(one, other) > 100 * options.similarity for one, other in pairs):
+    least = 100 * options.similarity
+    pairs = pairwise(map(_ends, last))
+    if not all(fuzz.ratio(*pair, score_cutoff=least) > least for pair in pairs):
         return None
     text = f"The last {len(last)} calls are almost the same and bring nothing new: "
     return e.MonitorAlerted(pattern="near_equal", text=f"{text}{_short(last[-1])}.")
+
+
+def _ends(action: str) -> str:
+    """Return what of a call is compared: the work grows with the square of the length."""
+    if len(action) <= 2 * _COMPARED_CHARS:
+        return action
+    return action[:_COMPARED_CHARS] + action[-_COMPARED_CHARS:]
 
 
 def _no_progress(steps: int, options: MonitorOptions) -> e.MonitorAlerted | None:
@@ -170,3 +178,4 @@ def _short(action: str) -> str:
 
 
 _MAX_CHARS = 120
+_COMPARED_CHARS = 2_000

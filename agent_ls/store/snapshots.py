@@ -5,18 +5,16 @@ Source: seed 004, "TaskState Structure".
 
 from __future__ import annotations
 
-import re
-
 from pydantic import JsonValue
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.confidence import judgement_in
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.store.changes import SUMMARY_CHARACTERS, Cursor, TurnTally, cut
 
 _KEPT = 5
 _CONFIDENCE = "confidence"
-_SCORE = re.compile(r"(?<![\d.])(?:0(?:\.\d+)?|1(?:\.0+)?)(?![\d.])")
 
 
 def tallied(cursor: Cursor, event: ev.Event) -> Cursor:
@@ -71,13 +69,10 @@ def _with_confidence(turn: TurnTally, event: ev.AdviceGiven) -> TurnTally:
     """Take down what the side model said when it was asked how sure it is."""
     if event.origin != _CONFIDENCE:
         return turn
-    found = _SCORE.search(event.text)
-    # What cannot be read is no confidence at all.
-    score = float(found[0]) if found else 0.0
     return turn.model_copy(
         update={
             "last_confidence_check_step": turn.current_step,
-            "last_confidence_score": score,
+            "last_confidence_score": judgement_in(event.text).score,
         }
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
@@ -83,6 +84,10 @@ TABLE = [
         id="failing-commands-in-turn",
     ),
     pytest.param(greps("parse_1", "parse_2", "parse_3", "parse_4"), "near_equal", id="near-equal"),
+    pytest.param(
+        greps(*(f"{'x' * 9_000}{middle}{'y' * 9_000}" for middle in "abcd")), "near_equal",
+        id="long-ones-by-their-ends",
+    ),
     pytest.param(greps("parse_1", "parse_2", "parse_3"), None, id="three-near-equal-are-borne"),
     pytest.param(
         [*read("m1.py"), *read("m2.py"), *read("m3.py"), *read("m4.py")], None,
@@ -125,6 +130,12 @@ TABLE = [
 @pytest.mark.parametrize("events, pattern", TABLE)
 def test_what_gets_nowhere_is_seen(events: list[Event], pattern: str | None) -> None:
     check(events, pattern)
+
+
+def test_calls_of_any_length_are_compared_at_once() -> None:
+    # Compared as a whole, these would hold everybody up for minutes.
+    written = [f"{letter}{random.Random(letter).randbytes(1_000_000).hex()}" for letter in "abcd"]
+    check(greps(*written), None)
 
 
 def test_what_is_looked_for_is_set() -> None:

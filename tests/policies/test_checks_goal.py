@@ -26,7 +26,7 @@ from agent_ls.domain.verdicts import CloseOut, Escalate, Nudge, Proceed
 from agent_ls.loop.ports import Consumption
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.view import TurnView
-from agent_ls.policies.checks.confidence import Confidence, ConfidenceOptions, confidence_in
+from agent_ls.policies.checks.confidence import Confidence, ConfidenceOptions
 from agent_ls.policies.checks.criteria import Criteria
 from agent_ls.policies.checks.monitor_alert import MonitorAlert
 from agent_ls.policies.checks.resources import Resources, ResourcesOptions
@@ -173,24 +173,6 @@ async def test_what_is_judged_is_the_goal_its_proofs_and_the_last_steps() -> Non
     for piece in ("turn trn_1, step 5", "Make it fast.", "Proven: 1 of 3", "Missing: bench"):
         assert piece in says.asked[0]
     assert says.asked[0].count("read_file(") == 2
-
-
-NUMBERS = [
-    pytest.param("0.7", 0.7, id="a-number"),
-    pytest.param("Confidence: .25.", 0.25, id="in-a-sentence"),
-    pytest.param('{"confidence": 1.0}', 1.0, id="in-json"),
-    pytest.param("1", 1.0, id="one"),
-    pytest.param("7 out of 10", 0.0, id="another-scale"),
-    pytest.param("85%", 0.0, id="percent"),
-    pytest.param("-0.5", 0.0, id="negative"),
-    pytest.param("1.5", 0.0, id="too-much"),
-    pytest.param("", 0.0, id="nothing"),
-]
-
-
-@pytest.mark.parametrize("said, value", NUMBERS)
-def test_a_confidence_is_a_number_between_0_and_1_or_none_at_all(said, value) -> None:
-    assert confidence_in(said) == value
 
 
 ALERT = MonitorAlerted(pattern="no_progress", text="Nothing new.")

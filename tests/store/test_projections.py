@@ -172,7 +172,7 @@ def test_a_cursor_of_another_version_is_read_as_far_as_it_is_known() -> None:
 
 @pytest.mark.parametrize(
     ("text", "score"),
-    [("0.4", 0.4), ("confidence: 1.0", 1.0), ("1", 1.0), ("7 of 10", 0.0), ("", 0.0)],
+    [("0.4", 0.4), (".7", 0.7), ("-0.5", 0.0), ("1. Sure: 0.9", 0.9), ("", 0.0)],
 )
 def test_a_word_on_confidence_is_kept_with_its_step(text: str, score: float) -> None:
     cursor = check_all(

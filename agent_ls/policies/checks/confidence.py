@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from agent_ls.domain.confidence import judgement_in
 from agent_ls.domain.errors import ProviderError
 from agent_ls.domain.events import (
     AdviceGiven,
@@ -39,7 +40,6 @@ _DOUBT = re.compile(
 _REQUEST = re.compile(
     r"\b(?:how|are you) (?:sure|certain|confident)\b|\bconfidence\b", re.IGNORECASE
 )
-_NUMBER = re.compile(r"(?<![\d.\-])(?:0?\.\d+|[01](?:\.\d+)?)(?![\d%]|\.\d)")
 _MAX_CHARS = 300
 
 
@@ -76,10 +76,10 @@ class Confidence:
         if goal is None or not self.options.threshold or not self._is_due(view):
             return Proceed()
         said = await self._judged(view, goal)
-        score = 1.0 if said is None else confidence_in(said)
-        if said is None or score >= self.options.threshold:
+        judgement = None if said is None else judgement_in(said)
+        if judgement is None or judgement.score >= self.options.threshold:
             return Proceed()
-        reason = " ".join(_NUMBER.sub("", said, count=1).split())[:_MAX_CHARS]
+        score, reason = judgement.score, judgement.reason[:_MAX_CHARS]
         return Escalate(
             f"After step {view.steps} the confidence that the goal will be reached is {score:.1f}"
             f"{f': {reason}' if reason else '.'} Go on?",
@@ -120,14 +120,6 @@ class Confidence:
         except ProviderError:
             # That it cannot be asked says nothing about the work.
             return None
-
-
-def confidence_in(said: str) -> float:
-    """Return the first number between 0 and 1; 0.0 when there is none."""
-    for match in _NUMBER.finditer(said):
-        if 0.0 <= (value := float(match[0])) <= 1.0:
-            return value
-    return 0.0
 
 
 def _situation(view: TurnView, goal: Goal, count: int) -> str:
