@@ -260,6 +260,7 @@ def _kit(
         watch=ports["watch"],
         hooks=ports["hooks"],
         role=role,
+        turn_limit_s=_policies(settings)["wall_clock"].limit_s,
         tools={tool.name: tool for tool in tools},
         specs=tuple(map(catalogue.spec_of, tools)),
         checks=built(catalogue.CHECKS, settings.policies),

@@ -55,6 +55,8 @@ class Kit:
     guards: tuple[Guard, ...]
     follow_ups: tuple[FollowUp, ...]
     gates: tuple[Gate, ...]
+    turn_limit_s: float = 0.0
+    """How long a turn may run; 0: no limit. A check ends it in order, this ends what still runs."""
     closing: str = ""
     """How a turn that must end asks for its last words; empty: for a person."""
     order: EditOrder = field(default_factory=EditOrder)

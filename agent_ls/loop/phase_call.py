@@ -51,7 +51,7 @@ async def call(turn: Turn) -> Move:
     if (move := _decided(turn)) is not None:
         # It died between that decision and the move; asking again would only fail again.
         return move
-    limit_s = turn.kit.options.step_timeout_s
+    limit_s = turn.within(turn.kit.options.step_timeout_s)
     try:
         async with asyncio.timeout(limit_s):
             move = None
@@ -63,7 +63,10 @@ async def call(turn: Turn) -> Move:
             # It came just in time: what is in the conversation goes on to its results.
             return _after_answer(turn)
         turn.discard_early()
-        why = f"The model did not answer within {limit_s:g} s (setting loop.step_timeout_s)."
+        setting = "loop.step_timeout_s"
+        if limit_s != turn.kit.options.step_timeout_s:
+            setting = "policies.wall_clock.limit_s"
+        why = f"The model did not answer within {limit_s:.3g} s (setting {setting})."
         return Move(Phase.CLOSE, StopReason.TIMEOUT, why)
 
 

@@ -72,7 +72,7 @@ async def _last_words(turn: Turn, asked: str) -> str:
     told = UserMessage(text=asked, origin="close")
     request = request_of(turn, extra=(told,), text_only=True)
     step_id = turn.state.step_id
-    limit_s = turn.kit.options.close_timeout_s
+    limit_s = turn.within(turn.kit.options.close_timeout_s)
     parts: list[str] = []
     try:
         async with (
@@ -95,7 +95,9 @@ async def _last_words(turn: Turn, asked: str) -> str:
         await _failed(turn, error.failure, error.message)
         return ""
     except TimeoutError:
-        await _failed(turn, ProviderFailure.TIMEOUT, f"No closing words came within {limit_s:g} s.")
+        await _failed(
+            turn, ProviderFailure.TIMEOUT, f"No closing words came within {limit_s:.3g} s."
+        )
         return ""
     return "".join(parts).strip()
 

@@ -35,7 +35,7 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     started_s = turn.kit.clock.monotonic_s()
     # A delegated turn has limits of its own, which stand still while it waits for a person.
     is_turn = planned.effect is Effect.DELEGATE
-    limit_s = None if is_turn else turn.kit.options.tool_timeout_s
+    limit_s = turn.within(None if is_turn else turn.kit.options.tool_timeout_s)
     try:
         async with asyncio.timeout(limit_s):
             output = await _plan_and_apply(planned, turn)
@@ -48,7 +48,7 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     except TimeoutError:
         left = [path for path, stays in standing(turn.state.events, call_id).items() if stays]
         said = f" Changed by it: {', '.join(left)}." if left else ""
-        output = ToolOutput(f"It did not end within {limit_s:g} s.{said}", ErrorKind.TIMEOUT)
+        output = ToolOutput(f"It did not end within {limit_s:.3g} s.{said}", ErrorKind.TIMEOUT)
     except StoreError:
         raise
     except Exception as error:

@@ -20,6 +20,8 @@ from agent_ls.loop.spelling import canonical
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.view import TurnView
 
+_OVERTIME_S = 3.0
+"""What something may take when the turn's time is as good as over: closing words, above all."""
 _BREATH_S = 0.001
 """The longest that policies may compute without a pause between them."""
 
@@ -74,6 +76,13 @@ class Turn:
             facts=self.facts,
             elapsed_s=self.kit.clock.monotonic_s() - self._started_s,
         )
+
+    def within(self, limit_s: float | None) -> float | None:
+        """Return how long something may take that has a limit of its own, in this turn's time."""
+        if not self.kit.turn_limit_s:
+            return limit_s
+        left_s = max(self.kit.turn_limit_s - self.view.elapsed_s, _OVERTIME_S)
+        return left_s if limit_s is None else min(limit_s, left_s)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
