@@ -225,7 +225,7 @@ class SeenTexts(Protocol):
     """The texts that the model goes by: each file as it last read it, with its own edits since."""
 
     def keep(self, path: str, text: str) -> str | None:
-        """Begin to store a text that the model is about to see; return its digest, if it is kept."""
+        """Begin to store a text that the model is about to see; return its digest if so."""
         ...
 
     async def text(self, path: str) -> str | None:

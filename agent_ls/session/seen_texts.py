@@ -5,6 +5,7 @@ Which text counts is a fold of events (``loop/seen.py``); here are only the text
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 
@@ -28,19 +29,28 @@ class SessionTexts:
         self._recorder = recorder
         self._store = store
         self._workspace = workspace
+        self._storing: set[asyncio.Task[None]] = set()
 
-    async def keep(self, path: str, text: str) -> str | None:
-        """Store the text unless its file may hold secrets; one that is known is there already."""
+    def keep(self, path: str, text: str) -> str | None:
+        """Begin to store the text unless its file may hold secrets; one that is known is there.
+
+        No read waits for it: without the text an edit is refused that could have been merged.
+        """
         if is_secret(locate(path, self._workspace.roots)):
             return None
         data = text.encode("utf-8", "surrogatepass")
+        digest = hashlib.sha256(data).hexdigest()
         known = self._recorder.state.seen.get(path)
-        if known is not None and known.newest == hashlib.sha256(data).hexdigest():
-            return known.newest
-        return await self._store.put_blob(data)
+        if known is None or known.newest != digest:
+            task = asyncio.create_task(self._put(data))
+            self._storing.add(task)
+            task.add_done_callback(self._storing.discard)
+        return digest
 
     async def text(self, path: str) -> str | None:
         """Return the text that was read, with the model's edits made in it as it believes."""
+        if self._storing:
+            await asyncio.wait(self._storing)
         known = self._recorder.state.seen.get(path)
         if known is None:
             return None
@@ -54,11 +64,16 @@ class SessionTexts:
             text = apply_replacements(text, merged.replacements) if is_told else after
         return text
 
+    async def _put(self, data: bytes) -> None:
+        try:
+            await self._store.put_blob(data)
+        except StoreError as error:
+            _log.warning("a text that was read could not be stored: %s", error)
+
     async def _stored(self, digest: str) -> str | None:
         try:
             data = await self._store.get_blob(digest)
         except StoreError as error:
-            # Without it an edit is refused that could have been merged, and no more.
             _log.warning("a text that was read is not at hand: %s", error)
             return None
         return None if data is None else data.decode("utf-8", "surrogatepass").removeprefix(BOM)

@@ -104,7 +104,7 @@ class ReadFile:
                 "path": arguments.path,
                 "lines": len(lines),
                 "version": file.version,
-                "text_blob": await self.seen.keep(file.path, file.text) if self.seen else None,
+                "text_blob": self.seen.keep(file.path, file.text) if self.seen else None,
             },
             value=file.text if len(shown) == len(lines) else "\n".join(wanted[: len(shown)]),
             value_is_cut=len(shown) < len(wanted),

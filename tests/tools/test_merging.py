@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -244,13 +246,29 @@ async def test_a_patch_with_one_conflict_changes_nothing(session: Session) -> No
     check(session, now, "b.py")
 
 
-async def test_a_text_that_is_known_is_not_stored_again(session: Session) -> None:
+async def test_a_text_that_is_known_is_not_stored_again(
+    session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
     session.place.write("a.py", _BASE)
     await session.read()
+    assert await session.seen.text("a.py") == _BASE
     await session.store.close()
     # Nothing can be stored any more, and nothing needs to be.
-    kept = await session.seen.keep("a.py", _BASE)
+    caplog.set_level(logging.WARNING)
+    kept = session.seen.keep("a.py", _BASE)
     assert kept == session.recorder.state.seen["a.py"].newest
+    await asyncio.sleep(0)
+    assert caplog.text == ""
+
+
+async def test_a_text_that_cannot_be_stored_is_said_in_the_log(
+    session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    await session.store.close()
+    caplog.set_level(logging.WARNING)
+    assert session.seen.keep("a.py", _BASE) is not None
+    assert await session.seen.text("a.py") is None
+    assert "a text that was read could not be stored" in caplog.text
 
 
 async def test_files_of_secrets_are_not_kept(session: Session) -> None:
