@@ -5,6 +5,7 @@ Prepare (guards, the person), execute, finalize (follow-ups). Source: seed 000 p
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from typing import Literal, assert_never
@@ -30,12 +31,23 @@ _AMENDED = "user"
 """The origin of a yes that a person gave by writing the arguments."""
 
 
-async def carry_out(planned: PlannedCall, decided: Decided, turn: Turn) -> None:
-    """Bring the call, on which the guards have decided, to its one result and record it."""
+async def carry_out(
+    planned: PlannedCall, decided: Decided, turn: Turn, places: asyncio.Semaphore
+) -> None:
+    """Bring the call, on which the guards have decided, to its one result and record it.
+
+    It takes one of the ``places`` when nothing is in question any more.
+    """
     prepared = await _prepare(planned, decided, turn)
     if isinstance(prepared, ToolResult):
         await turn.emit(ToolCallFinished(result=prepared))
         return
+    async with places:
+        await _run(planned, prepared, turn)
+
+
+async def _run(planned: PlannedCall, prepared: PlannedCall, turn: Turn) -> None:
+    """Run what became of the call, and record its result."""
     await turn.emit(
         ToolCallStarted(
             call_id=prepared.call.id,

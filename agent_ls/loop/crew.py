@@ -8,12 +8,14 @@ references are resolved and that no call before it conflicts. Source: seed 001, 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from agent_ls.domain.calls import Effect, ToolCall, ToolResult
 from agent_ls.domain.events import CallDecided, ToolCallFinished
 from agent_ls.domain.modes import Mode
+from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.arguments import plan_call, structural
 from agent_ls.loop.carrying_out import carry_out
 from agent_ls.loop.conflicts import conflicts
@@ -28,6 +30,7 @@ from agent_ls.loop.references import (
     resolved,
     skipped,
 )
+from agent_ls.loop.settling import finished
 from agent_ls.loop.sockets import PlannedCall, Tool
 from agent_ls.loop.turn import Turn
 
@@ -59,8 +62,11 @@ class Crew:
         self._waiting = waiting
         self._running: dict[asyncio.Task[None], PlannedCall] = {}
         options = turn.kit.options
-        one_by_one = not options.parallel or turn.session.mode is Mode.ASK_ALL
-        self._places = 1 if one_by_one else options.max_parallel_calls
+        self._one_by_one = not options.parallel or turn.session.mode is Mode.ASK_ALL
+        self._most = 1 if self._one_by_one else options.max_parallel_calls
+        self._places = asyncio.Semaphore(self._most)
+        self._asking: set[str] = set()
+        """Calls that had to wait for a person first."""
 
     async def work(self) -> None:
         """Run everything; a cancellation ends what runs before it goes on."""
@@ -77,7 +83,8 @@ class Crew:
                     task.result()
         finally:
             self._turn.discard_early()
-            await self._stop()
+            # Who stops the turn twice gets its end no sooner, but in order.
+            await finished(self._stop())
 
     async def _resolve(self) -> None:
         """Put values in the place of references, where all of a call's are there."""
@@ -124,16 +131,26 @@ class Crew:
         earlier: list[PlannedCall | Referring] = list(self._running.values())
         has_started = False
         for one in list(self._waiting):
-            if len(self._running) >= self._places:
+            if self._taken() >= self._most:
                 break
             if isinstance(one, PlannedCall) and not self._is_blocked(one, earlier, past_referring):
                 decided = await decide(one, self._turn)
                 self._waiting.remove(one)
-                task = asyncio.create_task(carry_out(one, decided, self._turn))
+                if not isinstance(decided[1], Allow):
+                    self._asking.add(one.call.id)
+                task = asyncio.create_task(carry_out(one, decided, self._turn, self._places))
                 self._running[task] = one
                 has_started = True
             earlier.append(one)
         return has_started
+
+    def _taken(self) -> int:
+        """Return how many places are taken: what waits for a person holds up nothing beside it."""
+        if self._one_by_one:
+            return len(self._running)
+        started = {one.call.id for one in self._turn.state.calls if one.effect is not None}
+        waiting = self._asking - started
+        return sum(one.call.id not in waiting for one in self._running.values())
 
     def _is_blocked(
         self, one: PlannedCall, earlier: list[PlannedCall | Referring], past_referring: bool
@@ -180,12 +197,22 @@ class Crew:
 
     async def _stop(self) -> None:
         """Cancel what still runs and give it time to end."""
-        if not self._running:
-            return
         for task in self._running:
             task.cancel()
         options = self._turn.kit.options
-        await asyncio.wait(self._running, timeout=options.cancel_grace_s)
-        if self._turn.state.intents:
-            # An edit is on its way to the editor: its outcome belongs into this turn.
-            await asyncio.wait(self._running, timeout=options.edit_grace_s)
+        await _over(self._running, options.cancel_grace_s)
+        # Edits on their way, what a command changed, the end of a sub-agent, which waits for the
+        # same in turn: their outcome belongs into this turn.
+        running = self._running.items()
+        await _over(
+            (t for t, one in running if one.effect is not Effect.READ), options.edit_grace_s
+        )
+        await _over(
+            (t for t, one in running if one.effect is Effect.DELEGATE), options.cancel_grace_s
+        )
+
+
+async def _over(tasks: Iterable[asyncio.Task[None]], limit_s: float) -> None:
+    """Wait until all of these are over, or the time is."""
+    if open_tasks := [task for task in tasks if not task.done()]:
+        await asyncio.wait(open_tasks, timeout=limit_s)

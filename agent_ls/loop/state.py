@@ -84,6 +84,8 @@ class TurnState:
     """The one that was prepared last."""
     calls: tuple[CallState, ...] = ()
     """Those of the last answer, in the order the model wrote them."""
+    strays: frozenset[str] = frozenset()
+    """Calls of turns before that were broken off: what is heard of them late is not this turn's."""
     answer: AssistantMessage | None = None
     reasks: tuple[UserMessage, ...] = ()
     """Told to the model in the next attempt of this step only."""
@@ -185,7 +187,7 @@ def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
     event = stored.event
     state = _fold_session(_fold_changed(replace(state, seq=stored.seq), event), event)
     before = state.turn
-    if before is None:
+    if before is None or _call_id(event) in before.strays:
         return state
     after = _fold_turn(before, event)
     state = replace(state, turn=replace(after, events=after.events.appended(stored)))
@@ -243,6 +245,29 @@ def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
     return replace(state, changed_at=MappingProxyType(changed))
 
 
+def _call_id(event: e.Event) -> str | None:
+    """Return the call whose effect or result an event tells; None for every other event."""
+    match event:
+        case e.ToolCallFinished(result=result):
+            return result.call_id
+        case e.EditIntended() | e.EditApplied() | e.CommandChanged() | e.ChildEnded():
+            return event.call_id
+        case _:
+            return None
+
+
+def _strays(turn: TurnState | None) -> frozenset[str]:
+    """Return the calls of a turn, and of those before, that may still be heard of after it."""
+    if turn is None:
+        return frozenset()
+    broken_off = (
+        one.call.id
+        for one in turn.calls
+        if one.result is None or one.result.error in (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
+    )
+    return turn.strays.union(broken_off)
+
+
 def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
     """Carry out what an event means to the texts that the model knows."""
     match event:
@@ -268,6 +293,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
                     anchor=event.anchor,
                     goal=event.goal,
                     output_schema=event.output_schema,
+                    strays=_strays(state.turn),
                 ),
                 turns=state.turns + 1,
                 title=state.title or event.prompt.strip().partition("\n")[0][:80],

@@ -35,6 +35,7 @@ _TRIES = 4
 _PATIENCE_S = 5.0
 _COUNTS = (
     e.TurnStarted,
+    e.Answered,
     e.EditIntended,
     e.EditApplied,
     e.CommandChanged,

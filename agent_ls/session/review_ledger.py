@@ -81,6 +81,8 @@ class Ledger:
         """Oldest first."""
         self._load, self._fetch, self._name = load, fetch, name
         self._turn_id = ""
+        self._turn_of: dict[str, str] = {}
+        """By call; what a stopped one did may be heard of when the next turn has begun."""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
         self._decisions: dict[str, e.ReviewDecided] = {}
 
@@ -130,10 +132,9 @@ class Ledger:
         """Take the next event in; the rest is set for those of a sub-agent."""
         event, at = stored.event, f"{at}{stored.seq}"
         match event:
-            case e.TurnStarted():
+            case e.TurnStarted() | e.Answered():
                 if not at.count("."):
-                    self._turn_id = event.turn_id
-                    self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt)
+                    self._begun(event)
             case e.ChildEnded():
                 for one in await self._load(event.child_id):
                     await self.feed(one, f"{at}.", call_id or event.call_id)
@@ -150,11 +151,19 @@ class Ledger:
                     )
             case e.CommandChanged(path=path) if event.is_before_known:
                 name, blobs = self._name(path), (event.before_blob, event.after_blob)
-                touch = Touch(self._turn_id, name, name, *blobs, None, call_id or event.call_id, at)
+                call_id = call_id or event.call_id
+                touch = Touch(self._turn(call_id), name, name, *blobs, None, call_id, at)
                 self.touches.append(touch)
                 await self._edited(touch)
             case _:
                 pass
+
+    def _begun(self, event: e.TurnStarted | e.Answered) -> None:
+        if isinstance(event, e.Answered):
+            self._turn_of.update((one.id, self._turn_id) for one in event.message.calls)
+            return
+        self._turn_id = event.turn_id
+        self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt)
 
     async def _reviewed(self, event: e.ReviewDecided | e.ReviewApplied, at: str) -> None:
         if isinstance(event, e.ReviewDecided):
@@ -206,9 +215,13 @@ class Ledger:
     ) -> Touch:
         path = self._name(edit.path)
         new_path = self._name(edit.new_path) if edit.kind == "move" else path
-        touch = Touch(self._turn_id, path, new_path, before_blob, after_blob, edit, call_id, at)
+        turn_id = self._turn(call_id)
+        touch = Touch(turn_id, path, new_path, before_blob, after_blob, edit, call_id, at)
         self.touches.append(touch)
         return touch
+
+    def _turn(self, call_id: str) -> str:
+        return self._turn_of.get(call_id, self._turn_id)
 
     def _decided(self, event: e.ReviewDecided) -> None:
         if event.decision == "restore":

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain import events as e
+from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.edits import ChangeText, DeleteFile
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.messages import AssistantMessage
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.session.review import FileResult
 from agent_ls.session.review_ledger import RestorePoint, Selection
@@ -120,6 +122,20 @@ async def test_what_a_command_changed_is_undone_and_restored_like_an_edit(tmp_pa
         assert sorted(statuses(results)) == [("gone.py", "done"), ("new.py", "done")]
 
     await check(tmp_path, story, files, after={**files, "a.py": _TEXT.replace("nine", "mine")})
+
+
+async def test_what_a_stopped_command_did_late_is_its_own_turns(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        call = ToolCall(id="cal_1", provider_id="1", tool="run_command", arguments_json="{}")
+        answer = AssistantMessage(text="", calls=(call,))
+        await session.recorder.emit(e.Answered(step_id="stp_1", message=answer))
+        await session.turn()
+        await session.command("a.py", _TEXT.replace("two", "2"))
+        ledger = await session.review.ledger()
+        assert [list(turn.files) for turn in ledger.turns.values()] == [["a.py"], []]
+        await session.undo()
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
 
 
 async def test_what_a_sub_agent_changed_is_undone_with_its_parents_turn(tmp_path: Path) -> None:

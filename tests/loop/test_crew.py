@@ -1,0 +1,206 @@
+"""The calls of one answer beside each other, and what a stop leaves of them to its turn."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
+from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.edits import EditOutcome, FileEdit
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.ports import Approver, CommandChange, Provider, Workspace
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.sockets import CommandWatch
+from agent_ls.session.session import Session
+from agent_ls.session.sessions import Sessions
+from tests.support.scripted import scripted
+from tests.support.turns import TURN_LIMIT_S, open_test_sessions
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+class Watch:
+    """Sees the events, and lets a test wait for one."""
+
+    def __init__(self, session: Session) -> None:
+        self.events: list[e.Event] = []
+        self._news = asyncio.Event()
+        session.follow(self)
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        self.events.append(stored.event)
+        self._news.set()
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        pass
+
+    async def until(self, is_there: Callable[[e.Event], bool]) -> None:
+        async with asyncio.timeout(TURN_LIMIT_S):
+            while not any(map(is_there, self.events)):
+                self._news.clear()
+                await self._news.wait()
+
+    def of(self, kind: type[e.Event]) -> list[e.Event]:
+        return [one for one in self.events if isinstance(one, kind)]
+
+
+def call(tool: str, arguments: str) -> str:
+    return f'[[answer.call]]\ntool = "{tool}"\narguments = {arguments}\n'
+
+
+async def test_calls_that_wait_for_a_yes_do_not_hold_up_a_read_and_never_run_more_than_may(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    """Two writes wait while there is one place: the read has it, and then they, one by one."""
+    (tmp_path / "r.txt").write_text("R\n")
+    scenario = "[[answer]]\n"
+    scenario += "".join(
+        call("write_file", f'{{ path = "{name}.txt", content = "x" }}') for name in "ab"
+    )
+    scenario += call("read_file", '{ path = "r.txt" }') + '[[answer]]\ntext = "Done."\n'
+    settings = "loop = { max_parallel_calls = 1, early_reads = false }"
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host, settings_toml=settings) as sessions,
+    ):
+        session = await sessions.create()
+        watch = Watch(session)
+        await session.submit("Begin.")
+        await watch.until(lambda event: isinstance(event, e.ToolCallFinished))
+        [finished] = watch.of(e.ToolCallFinished)
+        assert isinstance(finished, e.ToolCallFinished)
+        assert finished.effect is Effect.READ
+        assert watch.of(e.ApprovalResolved) == []
+        for number in (1, 2):
+            await watch.until(lambda _, n=number: len(watch.of(e.ApprovalRequested)) == n)
+            yes = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="test")
+            assert await session.resolve_approval(None, yes)
+        await session.wait_idle()
+        running, most = 0, 0
+        for event in watch.events:
+            running += isinstance(event, e.ToolCallStarted) - isinstance(event, e.ToolCallFinished)
+            most = max(most, running)
+        assert most == 1
+
+
+@dataclasses.dataclass
+class SlowWorkspace:
+    """The workspace, where an edit takes until the test says so."""
+
+    inner: Workspace
+    begun: asyncio.Event
+    goes_on: asyncio.Event
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        self.begun.set()
+        await self.goes_on.wait()
+        return await self.inner.apply(edit)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+
+@dataclasses.dataclass
+class SlowWatch:
+    """The look at the files after a command, which takes until the test says so."""
+
+    inner: CommandWatch
+    begun: asyncio.Event
+    goes_on: asyncio.Event
+
+    async def changes(self, mark: int) -> list[CommandChange]:
+        self.begun.set()
+        await self.goes_on.wait()
+        return list(await self.inner.changes(mark))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+
+def slowed(sessions: Sessions, part: str, begun: asyncio.Event, goes_on: asyncio.Event) -> None:
+    """Put the slow part in front of the real one."""
+    built = sessions._build_kit
+    slow = {"workspace": SlowWorkspace, "watch": SlowWatch}[part]
+
+    def build(approver: Approver, recorder: Recorder) -> Kit:
+        kit = built(approver, recorder)
+        return dataclasses.replace(kit, **{part: slow(getattr(kit, part), begun, goes_on)})
+
+    sessions._build_kit = build
+
+
+async def test_what_a_command_changed_is_waited_for_when_the_turn_is_stopped(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    """Also when it is stopped twice."""
+    scenario = "[[answer]]\n" + call("run_command", '{ command = "echo made > made.txt" }')
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+    settings = 'mode = "auto"\nloop.cancel_grace_s = 0.01\n'
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host, settings_toml=settings) as sessions,
+    ):
+        slowed(sessions, "watch", begun, goes_on)
+        session = await sessions.create()
+        watch = Watch(session)
+        await session.submit("Begin.")
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await begun.wait()
+        assert await session.cancel("test")
+        await asyncio.wait([asyncio.ensure_future(session.wait_idle())], timeout=0.1)
+        assert session.state.is_running
+        assert await session.cancel("again")
+        goes_on.set()
+        await session.wait_idle()
+        kinds = [type(one) for one in watch.events]
+        assert kinds.index(e.CommandChanged) < kinds.index(e.TurnEnded)
+
+
+def late_news(call_id: str) -> list[e.Event]:
+    return [
+        e.CommandChanged(call_id=call_id, path="a.txt", after_blob="b" * 64),
+        e.ChildEnded(
+            call_id=call_id,
+            child_id="ses_2",
+            kind="explore",
+            stop=StopReason.CANCELLED,
+            usage=Usage(input_tokens=7),
+            files=(e.ChildFile(path="b.txt", before_blob=None, after_blob="c" * 64),),
+        ),
+        e.ToolCallFinished(result=ToolResult(call_id=call_id, text="late"), effect=Effect.EXECUTE),
+    ]
+
+
+async def test_what_is_heard_late_of_a_turns_call_is_not_the_next_turns(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = "[[answer]]\n" + call("write_file", '{ path = "a.txt", content = "x" }')
+    hangs = '[[answer]]\nhang = "before"\n'
+    async with (
+        scripted(scenario + hangs, port=model_port, is_strict=False) as model,
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session = await sessions.create()
+        watch = Watch(session)
+        await session.submit("One.")
+        await watch.until(lambda event: isinstance(event, e.ApprovalRequested))
+        await session.cancel("test")
+        await session.wait_idle()
+        [broken_off] = watch.of(e.ToolCallFinished)
+        assert isinstance(broken_off, e.ToolCallFinished)
+        await session.submit("Two.")
+        await model.wait_for_requests(2)
+        before = session.state.turn
+        for event in late_news(broken_off.result.call_id):
+            await session._recorder.emit(event)
+        assert session.state.turn == before
+        # The session has spent it all the same.
+        assert session.state.usage.input_tokens >= 7
