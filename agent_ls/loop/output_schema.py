@@ -6,6 +6,7 @@ Nothing is fetched: a reference to another document is an error.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import JsonValue
@@ -15,6 +16,7 @@ from agent_ls.domain.errors import SettingsError
 Schema = dict[str, JsonValue]
 
 _MAX_ERRORS = 5
+_PATTERN_S = 0.2
 
 
 def check_schema(schema: JsonValue, name: str) -> Schema:
@@ -36,13 +38,31 @@ def misfits(value: JsonValue, schema: Schema) -> list[str]:
     """Return what of a value does not fit the schema, by place; empty when all fits."""
     library = _library()
     registry = importlib.import_module("referencing").Registry()
-    validator = library.validators.validator_for(schema)(schema, registry=registry)
+    plain = library.validators.validator_for(schema)
+    bounded = library.validators.extend(plain, {"pattern": _pattern})
+    validator = bounded(schema, registry=registry)
     try:
         errors = sorted(validator.iter_errors(value), key=lambda one: one.json_path)
     except Exception as error:
         # A reference that leads nowhere shows only here.
         return [f"the schema itself cannot be used: {error}"]
     return [f"{one.json_path}: {one.message[:300]}" for one in errors[:_MAX_ERRORS]]
+
+
+def _pattern(validator: Any, pattern: str, instance: JsonValue, schema: Schema) -> Iterator[Any]:
+    """Yield an error for a text without the pattern, found within a time that ends.
+
+    The usual search holds the whole process for as long as a pattern goes back and forth.
+    """
+    if not validator.is_type(instance, "string"):
+        return
+    error = _library().exceptions.ValidationError
+    search = importlib.import_module("regex").search
+    try:
+        if search(pattern, instance, timeout=_PATTERN_S) is None:
+            yield error(f"{instance!r} does not match {pattern!r}")
+    except TimeoutError:
+        yield error(f"it takes too long to tell whether it matches {pattern!r}; make it simpler")
 
 
 def _library() -> Any:

@@ -137,6 +137,20 @@ def test_a_schema_that_leads_nowhere_is_said_to() -> None:
     assert misfits({"a": 1}, {"type": "object"}) == []
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("aaab", ""),
+        ("aaa!", "does not match"),
+        (7, ""),
+        ("a" * 40 + "!", "it takes too long to tell"),
+    ],
+)
+def test_a_pattern_is_searched_for_within_a_time_that_ends(value: JsonValue, words: str) -> None:
+    said = misfits(value, {"pattern": "^(a|aa)+b?$"})
+    assert (words in said[0]) if words else (said == [])
+
+
 def ran(arguments_json: str, *, starts: bool = True) -> list[e.Event]:
     result = ToolResult(call_id="cal_1", text="ok", data={"exit_code": 0})
     finished = e.ToolCallFinished(result=result, effect=Effect.EXECUTE)
