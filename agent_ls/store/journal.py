@@ -13,12 +13,13 @@ from itertools import groupby
 from typing import Any, cast
 
 import sqlalchemy as sa
+from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import EVENT, Event, StoredEvent
+from agent_ls.domain.events import StoredEvent
 from agent_ls.store import schema
 from agent_ls.store.changes import AbandonCalls, Change, Cursor, Table, Write
 from agent_ls.store.projections import project
@@ -110,7 +111,7 @@ def _append_to(connection: sa.Connection, session_id: str, events: list[StoredEv
         Write(
             "sessions",
             "",
-            {"last_seq": last.seq, "updated_ms": last.at_ms, "cursor": cursor.model_dump_json()},
+            {"last_seq": last.seq, "updated_ms": last.at_ms, "cursor": _json(cursor)},
         ),
     )
     # The session's row comes first: the others refer to it.
@@ -136,7 +137,7 @@ def _check_same(connection: sa.Connection, session_id: str, events: list[StoredE
     )
     stored_before = {row.seq: (row.at_ms, row.body) for row in rows}
     for stored in events:
-        if stored_before.get(stored.seq) != (stored.at_ms, _dump(stored.event)):
+        if stored_before.get(stored.seq) != (stored.at_ms, _json(stored.event)):
             raise _conflict(session_id)
 
 
@@ -225,16 +226,16 @@ def _event_row(stored: StoredEvent) -> dict[str, object]:
         "at_ms": stored.at_ms,
         "type": stored.event.type,
         "v": stored.event.v,
-        "body": _dump(stored.event),
+        "body": _json(stored.event),
     }
 
 
-def _dump(event: Event) -> str:
+def _json(record: BaseModel) -> str:
     try:
-        return EVENT.dump_json(event).decode()
+        return record.model_dump_json()
     except PydanticSerializationError:
-        # A model can write half of a surrogate pair, which no database takes as text.
-        return json.dumps(_storable(event.model_dump()), ensure_ascii=False)
+        # Models and people can write half of a surrogate pair, which no database takes as text.
+        return json.dumps(_storable(record.model_dump(mode="json")), ensure_ascii=False)
 
 
 def _storable(value: Any) -> Any:

@@ -431,3 +431,22 @@ async def test_one_session_that_cannot_close_does_not_keep_the_others_leases(
     async with open_test_sessions(tmp_path, model_host) as sessions:
         for session_id in ids:
             assert (await sessions.open(session_id)).id == session_id
+
+
+async def test_a_prompt_that_no_database_takes_is_stored_as_far_as_it_is_text(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted('[[answer]]\ntext = "Hello."\n', port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session = await sessions.create()
+        await session.submit("Greet \ud800 me.")
+        ended = await session.wait_idle()
+        assert ended is not None
+        assert ended.output == "Hello."
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        [summary] = await sessions.list()
+        again = await sessions.open(summary.session_id)
+        stored = [one.event for one in await again.journal()]
+    assert [one.prompt for one in stored if isinstance(one, e.TurnStarted)] == ["Greet \ufffd me."]
