@@ -98,6 +98,7 @@ async def open_sessions(
         # The person's hooks are commands too, and written for what really happens.
         workspace, runner, hooks = DryRunWorkspace(workspace), DryRunner(), HookOptions()
     code = WorkspaceCode(workspace, tags_folder())
+    checks = _compile_checks(settings, workspace)
     ports: dict[str, object] = {
         "code": code,
         "clock": clock,
@@ -107,7 +108,7 @@ async def open_sessions(
         "workspace": workspace,
         "runner": runner,
         "hooks": Hooks(HookCommands(runner), workspace, hooks),
-        "checks": _compile_checks(settings, workspace),
+        "checks": checks,
         "claims": FileClaims(clock),
         "is_dry_run": settings.dry_run,
         "rules": SavedRules(rules_file()),
@@ -127,6 +128,7 @@ async def open_sessions(
     return Sessions(
         store=store,
         workspace=workspace,
+        checks=checks,
         clock=clock,
         ids=ids,
         build_kit=lambda approver, recorder: _session_kit(settings, ports, approver, recorder),

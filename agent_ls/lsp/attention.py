@@ -64,12 +64,16 @@ class Attention:
             return None
         return _lines_of(document.text)
 
+    async def newest(self, path: str) -> str | None:
+        """Return a file's text, saved or not; None where there is none."""
+        try:
+            return (await self._workspace.read(path)).text
+        except WorkspaceError:
+            return None
+
     async def saved_lines(self, path: str) -> list[str]:
         """Return the lines of a file that is not open; none where there is none."""
-        try:
-            return _lines_of((await self._workspace.read(path)).text)
-        except WorkspaceError:
-            return []
+        return _lines_of(await self.newest(path) or "")
 
     def _on_document(self, event: DocumentEvent) -> None:
         if event.kind is DocumentEventKind.CLOSED:

@@ -137,6 +137,7 @@ class Edge:
         self.instructions.marker = self.settings.marker
         try:
             self._sessions = await open_sessions(self.settings, self.workspace, is_attended=True)
+            self.faces.rechecks.use(self._sessions.checks)
         except AgentLsError as error:
             self._problem = str(error)
             self.editor.say("error", f"agent-ls cannot work: {error}")

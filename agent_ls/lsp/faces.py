@@ -24,6 +24,7 @@ from agent_ls.lsp.notices import Notices
 from agent_ls.lsp.pending_edits import PendingEdits
 from agent_ls.lsp.progress import Limits, TurnProgress
 from agent_ls.lsp.publisher import Publisher, droppable_size, joined
+from agent_ls.lsp.rechecks import Rechecks
 from agent_ls.lsp.shapes import diagnostic_of
 from agent_ls.session.session import Session
 from agent_ls.settings import Settings
@@ -49,6 +50,7 @@ class Faces:
         self._reviews = reviews
         self.marks = Marks(attention, self.states, self._publish_marks, pending_edits.all)
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
+        self.rechecks = Rechecks(self.states, attention.newest, self.marks.on_mended)
         self.notices = Notices(editor.say, self.marks.is_shown)
         self.publisher: Publisher | None = None
         if server.profile.opted_in:
@@ -78,6 +80,7 @@ class Faces:
 
     def detach(self) -> None:
         """Forget the sessions; their marks go."""
+        self.rechecks.use(None)
         self.sessions.clear()
         self.marks.refresh()
 
@@ -134,6 +137,7 @@ class Faces:
             # What was not saved is gone, and findings in it with it.
             self._go_on(self._look_again(event.uri))
         self.marks.on_document()
+        self.rechecks.on_document(event)
 
     async def _look_again(self, closed_uri: str) -> None:
         place = self._attention.anchor(closed_uri, 0)

@@ -169,11 +169,14 @@ class Marks:
         self._left: set[str] = set()
         self._closed: dict[str, list[str]] = {}
         """What documents say that were closed since findings were looked for in them."""
+        self._mended: dict[str, list[Finding]] = {}
+        """Findings that are there no more although nobody has reported it, by session."""
         self._timer: asyncio.TimerHandle | None = None
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Look again when something may stand elsewhere now."""
         if isinstance(stored.event, e.FindingsReported):
+            self._mended.pop(stored.session_id, None)
             for path in stored.event.paths:
                 self._closed.pop(self._documents.uri(path) or "", None)
         if isinstance(
@@ -203,6 +206,11 @@ class Marks:
         """Look again for findings in a document that is not open any more and says this."""
         self._closed[uri] = lines
         self.on_document()
+
+    def on_mended(self, session_id: str, findings: list[Finding]) -> None:
+        """Show these findings no more, and all others again."""
+        self._mended[session_id] = findings
+        self.refresh()
 
     def leave(self, turn_id: str) -> None:
         """Take a turn's nudge away for good."""
@@ -318,7 +326,8 @@ class Marks:
         else:
             self._closed.pop(uri, None)
         for finding in findings:
-            span = located(finding, lines)
+            is_mended = finding in self._mended.get(session_id, ())
+            span = None if is_mended else located(finding, lines)
             if span is not None:
                 yield Mark(session_id, uri, span, finding)
 

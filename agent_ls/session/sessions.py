@@ -14,7 +14,7 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import SessionCreated, StoredEvent
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.ports import Clock, SessionSummary, Store, Workspace
+from agent_ls.loop.ports import Clock, CompileChecks, SessionSummary, Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import fold_all
 from agent_ls.session.child_ends import settle_children
@@ -36,6 +36,7 @@ class Sessions:
         *,
         store: Store,
         workspace: Workspace,
+        checks: CompileChecks,
         clock: Clock,
         ids: Ids,
         build_kit: BuildKit,
@@ -46,6 +47,8 @@ class Sessions:
         on_close: Callable[[], Awaitable[None]],
     ) -> None:
         """Take the parts and the defaults of new sessions; ``on_close`` ends what they use."""
+        self.checks = checks
+        """The checkers that their turns ask."""
         self._is_dry_run = is_dry_run
         self._store = store
         self._on_close = on_close
