@@ -3,6 +3,7 @@
 #   make check      format, lint, types, import contract, rules about the repository
 #   make test       every test that fits in twenty minutes, real editors included
 #   make test-all   the long ones too
+#   make coverage   that no line and no branch of the loop is left out by its tests
 #   make demo       the main job on a small project, with the scripted model
 SHELL := /bin/sh
 PY := .venv/bin/python
@@ -15,7 +16,7 @@ PYTEST := $(PY) -m pytest -n 2 --dist worksteal
 
 .PHONY: help setup node-tools editors format generate lock wheel clean demo bench \
 	check check-format check-lint check-types check-imports check-tidy \
-	test test-python test-client test-newer test-all
+	test test-python test-client test-newer test-all coverage
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -80,6 +81,13 @@ test-newer: setup
 test-all: setup node-tools editors test-client
 	scripts/test_newer.sh "not long and not editor and not e2e" -n 2 --dist worksteal
 	$(PYTEST) -m "long or not long" --timeout 3600
+
+# The loop's own tests with every cut of the resume sweep, then those that drive it from outside.
+COVER := --cov=agent_ls.loop --cov-branch
+coverage: setup node-tools
+	$(PYTEST) tests/loop -m "long or not long" --timeout 3600 $(COVER) --cov-report=
+	$(PYTEST) tests/policies tests/session tests/lsp tests/tools $(COVER) --cov-append \
+		--cov-report=term-missing:skip-covered --cov-fail-under=100
 
 demo: setup
 	@[ -e $(NODE_TOOLS) ] || ! command -v npm >/dev/null || $(MAKE) --no-print-directory --silent node-tools

@@ -60,3 +60,13 @@ async def test_a_command_that_does_not_end_is_ended(
     assert (ended.stop, ended.output) == (StopReason.TIMEOUT, "It took too long.")
     [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
     assert "did not end within" in result.text
+
+
+async def test_a_piece_of_a_cut_answer_stands_apart_from_the_closing_words(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    cut = '[[answer]]\ntext = "One, "\nfinish = "length"\n'
+    closing = '[[answer]]\ntext = "I counted to one."\n'
+    scenario = cut + _HANGS + closing
+    ended, _ = await check(tmp_path / "project", model_host, model_port, scenario)
+    assert (ended.stop, ended.output) == (StopReason.TIMEOUT, "One, \n\nI counted to one.")
