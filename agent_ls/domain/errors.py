@@ -6,6 +6,7 @@
     ├── WorkspaceError     a file or folder could not be read, listed or named
     ├── ToolError          a tool has no good result; ACT turns it into one
     ├── StoreError         the store could not read or write
+    │   └── JournalHalted  it takes no more of a session until that is opened again
     └── BugError           ours
 
 Every text is for the person who gets it: what happened, where, what to do next.
@@ -101,6 +102,10 @@ class ToolError(AgentLsError):
 
 class StoreError(AgentLsError):
     """The store could not read or write; the message says where and what to do."""
+
+
+class JournalHalted(StoreError):
+    """The store takes no more of a session's events before it is loaded again."""
 
 
 class BugError(AgentLsError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+from agent_ls.domain.errors import JournalHalted
 from agent_ls.domain.events import Ephemeral, Event, StoredEvent, is_durable
 from agent_ls.loop.ports import Clock, Reader, Store
 from agent_ls.loop.state import SessionState, fold, fold_all
@@ -27,8 +28,14 @@ class Recorder:
         self.state: SessionState = fold_all(journal)
         self._store = store
         self._clock = clock
+        self._halted: JournalHalted | None = None
         self._readers: list[Reader] = []
         self._broken: set[int] = set()
+
+    @property
+    def is_halted(self) -> bool:
+        """Say whether nothing of this can be stored any more: the session must be loaded anew."""
+        return self._halted is not None
 
     def follow(self, reader: Reader) -> None:
         """Show every later event to ``reader``."""
@@ -51,7 +58,14 @@ class Recorder:
         self.state = fold(self.state, stored)
         for reader in self._readers:
             self._isolate(reader, lambda reader=reader: reader.on_event(stored))
-        await self._store.append([stored], durable=is_durable(event))
+        if self._halted is not None:
+            # Whoever has loaded the session since goes on in the store; this is only shown.
+            raise JournalHalted(str(self._halted))
+        try:
+            await self._store.append([stored], durable=is_durable(event))
+        except JournalHalted as error:
+            self._halted = error
+            raise
 
     def whisper(self, piece: Ephemeral) -> None:
         """Show something that is not kept."""

@@ -74,6 +74,8 @@ class Edge:
         self._tasks: set[asyncio.Task[object]] = set()
         self._command_line = command_line
         self._sessions: Sessions | None = None
+        self._reviewed: set[str] = set()
+        """Opened for their changes: no prompt goes there of itself while they are cut off."""
         self._problem = "agent-ls is still starting"
         self._reloading = asyncio.Lock()
         self._beginning = asyncio.Lock()
@@ -160,23 +162,23 @@ class Edge:
         if not self.workspace.roots:
             raise AgentLsError("Open a file or a folder first: the agent works on those.")
         if session_id is None:
-            found = await self._current()
-        else:
-            found = self.sessions.get(session_id)
-            if found is None:
-                raise AgentLsError(
-                    f"Session {session_id} is not open here; "
-                    "resume it with the command agent-ls.session.resume."
-                )
+            return await self._current()
+        found = await self.sessions.find(session_id)
+        if found is None:
+            raise AgentLsError(
+                f"Session {session_id} is not open here; "
+                "resume it with the command agent-ls.session.resume."
+            )
         return self.faces.attach(found)
 
     async def _current(self) -> Session:
         """Return the current session; the first request for one brings it, and others wait."""
         async with self._beginning:
-            current = next(reversed(self.faces.sessions.values()), None)
-            if current is None:
-                current = self.faces.attach(await self.sessions.fresh(mode=self._first_mode()))
-            return current
+            shown = self.faces.sessions.values()
+            meant = [one.id for one in shown if one.id not in self._reviewed or not one.is_cut_off]
+            current = await self.sessions.find(meant[-1]) if meant else None
+            current = current or await self.sessions.fresh(mode=self._first_mode())
+            return self.faces.attach(current)
 
     async def create(self, mode: Mode | None = None, model: str | None = None) -> Session:
         """Begin another session, which becomes the current one."""
@@ -196,6 +198,7 @@ class Edge:
         await self._settled()
         session = await self.sessions.open(session_id)
         self.faces.attach(session, is_current=True)
+        self._reviewed.discard(session_id)
         if continue_turn:
             session.resume()
         return session
@@ -215,6 +218,7 @@ class Edge:
             newest = next((one for one in await self.sessions.list() if one.turns), None)
             if newest is not None:
                 await self.resume(newest.session_id, continue_turn=False)
+                self._reviewed.add(newest.session_id)
 
     async def _settled(self) -> None:
         """Wait until no other settings are being taken over, and look which folders there are."""

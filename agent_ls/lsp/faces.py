@@ -66,8 +66,12 @@ class Faces:
 
     def attach(self, session: Session, *, is_current: bool = False) -> Session:
         """Show a session from now on; harmless for one that is shown."""
-        known = self.sessions.pop(session.id, None) if is_current else None
-        if known is None and session.id not in self.sessions:
+        for one in [one for one in self.sessions.values() if one.is_closed]:
+            del self.sessions[one.id]
+        is_known = session.id in self.sessions
+        if is_known and is_current:
+            del self.sessions[session.id]
+        if not is_known:
             for reader in self._readers():
                 session.follow(reader)
             session.follow(_IdleWatch(self))

@@ -74,6 +74,11 @@ class Session:
         has_work = self.state.is_running or bool(self.state.queue)
         return has_work and not self._runner.is_at_work
 
+    @property
+    def is_closed(self) -> bool:
+        """Say whether it takes nothing any more; opened again it goes on from what is stored."""
+        return self._runner.is_closed or self._recorder.is_halted
+
     def follow(self, reader: Reader) -> None:
         """Show every later event to ``reader``."""
         self._recorder.follow(reader)
@@ -106,7 +111,7 @@ class Session:
             prompt = goal.as_prompt(prompt)
         if not prompt.strip():
             raise AgentLsError("The prompt is empty: say what to do.")
-        if self._runner.is_closed:
+        if self.is_closed:
             raise AgentLsError(
                 f"Session {self.id} was closed here; open it again (agent-ls.session.resume)."
             )
@@ -142,10 +147,12 @@ class Session:
         """
         if not self.is_busy:
             return False
-        await self._recorder.emit(CancelRequested(by=by))
-        # One that a dead process left open goes on only to end.
-        self._runner.wake()
-        self._runner.interrupt()
+        try:
+            await self._recorder.emit(CancelRequested(by=by))
+        finally:
+            # One that a dead process left open goes on only to end.
+            self._runner.wake()
+            self._runner.interrupt()
         return True
 
     async def wrap_up(self, by: str, text: str = "") -> bool:

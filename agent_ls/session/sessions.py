@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 _LEASE_S = 60.0
 _RENEW_S = 20.0
+_KEPT = 8
+"""So many sessions stay open; of more, those that were used longest ago and do nothing close."""
 
 
 class Sessions:
@@ -61,6 +63,9 @@ class Sessions:
         self._is_attended = is_attended
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}"
         self._open: dict[str, Session] = {}
+        """The one that was used last comes last."""
+        self._set_aside: set[str] = set()
+        """Closed here while their faces may still know them."""
         self._opening = asyncio.Lock()
         self._renewing: asyncio.Task[None] | None = None
 
@@ -83,7 +88,7 @@ class Sessions:
                 dry_run=self._is_dry_run,
             )
         )
-        return self._opened(recorder)
+        return await self._opened(recorder)
 
     async def fresh(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
         """Return a session in which nothing was said yet: an old one nobody has open, or a new one.
@@ -113,9 +118,13 @@ class Sessions:
         is a dry run and the other is not.
         """
         async with self._opening:
-            if (known := self._open.pop(session_id, None)) is not None:
+            known = self._open.pop(session_id, None)
+            if known is not None and not known.is_closed:
                 self._open[session_id] = known
                 return known
+            if known is not None:
+                # The store takes nothing of it any more; what is stored is the truth.
+                await self._ended(known, "reloading")
             await self._take_lease(session_id)
             try:
                 journal = await self._store.load(session_id)
@@ -134,7 +143,7 @@ class Sessions:
             except BaseException:
                 await self._store.release(session_id, self._owner)
                 raise
-            return self._opened(recorder)
+            return await self._opened(recorder)
 
     async def resume(self, session_id: str) -> Session:
         """Open a session and go on with its turn if that was cut off."""
@@ -174,9 +183,14 @@ class Sessions:
         await self._store.append(events, durable=True)
         return await self.open(new_id)
 
-    def get(self, session_id: str) -> Session | None:
-        """Return an open session."""
-        return self._open.get(session_id)
+    async def find(self, session_id: str) -> Session | None:
+        """Return a session that is open here, or was until it had to be closed.
+
+        Errors: ``StoreError`` when another process writes it meanwhile.
+        """
+        if session_id not in self._open and session_id not in self._set_aside:
+            return None
+        return await self.open(session_id)
 
     async def close(self) -> None:
         """End what runs, give the leases back, close what the sessions use.
@@ -216,12 +230,32 @@ class Sessions:
                 "begin a new session, or go on without dry_run"
             )
 
-    def _opened(self, recorder: Recorder) -> Session:
+    async def _opened(self, recorder: Recorder) -> Session:
         session = Session(recorder, self._build_kit, is_attended=self._is_attended)
+        self._set_aside.discard(session.id)
+        idle = [one for one in self._open.values() if one.is_cut_off or not one.is_busy]
         self._open[session.id] = session
         if self._renewing is None:
             self._renewing = asyncio.create_task(self._renew_leases())
+        for one in idle[: max(0, len(self._open) - _KEPT)]:
+            await self._leave(one, "making room")
         return session
+
+    async def _leave(self, session: Session, by: str) -> None:
+        """Close one session and give its lease back; whoever looks for it opens it again."""
+        self._open.pop(session.id, None)
+        self._set_aside.add(session.id)
+        await self._ended(session, by)
+        try:
+            await self._store.release(session.id, self._owner)
+        except StoreError as error:
+            _log.warning("could not give the lease on %s back: %s", session.id, error)
+
+    async def _ended(self, session: Session, by: str) -> None:
+        try:
+            await session.close(by)
+        except StoreError as error:
+            _log.warning("session %s did not close in order: %s", session.id, error)
 
     async def _take_lease(self, session_id: str) -> None:
         holder = await self._store.lease_owner(session_id)
@@ -236,10 +270,11 @@ class Sessions:
     async def _renew_leases(self) -> None:
         while True:
             await self._clock.sleep(_RENEW_S)
-            for session_id in list(self._open):
+            for session_id, session in list(self._open.items()):
                 try:
                     if not await self._store.lease(session_id, self._owner, _LEASE_S):
-                        _log.error("lost the lease on session %s", session_id)
+                        _log.error("another agent-ls took over session %s", session_id)
+                        await self._leave(session, "another agent-ls")
                 except StoreError as error:
                     _log.warning("could not renew the lease on %s: %s", session_id, error)
 

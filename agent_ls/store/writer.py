@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain.errors import JournalHalted, StoreError
 from agent_ls.store.faults import StoreFault, explain
 from agent_ls.store.location import Location
 
@@ -51,7 +51,7 @@ class Reply:
     def refuse(self, error: StoreError) -> None:
         """Answer with an error, from any thread."""
         # Several may be refused for one reason, and each raises its own exception.
-        raised = StoreError(str(error))
+        raised = (JournalHalted if isinstance(error, JournalHalted) else StoreError)(str(error))
         raised.__cause__ = error
         self._settle(lambda: self.future.set_exception(raised))
 
@@ -106,7 +106,7 @@ class Writer:
         # From here on used by the thread alone.
         self._database: Database | None = None
         self._kept: list[Append] = []
-        self._halted: dict[str, StoreError] = {}
+        self._halted: dict[str, JournalHalted] = {}
 
     @property
     def is_full(self) -> bool:
@@ -258,14 +258,14 @@ class Writer:
 
     def _give_up(self, jobs: Sequence[Job], fault: StoreError) -> None:
         for job in jobs:
+            refusal = fault
+            if isinstance(job, Append):
+                if _is_shared(fault) and len(self._kept) < _FULL_JOBS:
+                    self._kept.append(replace(job, reply=None))
+                else:
+                    refusal = self._halted[job.session_id] = JournalHalted(str(fault))
             if job.reply is not None:
-                job.reply.refuse(fault)
-            if isinstance(job, Work):
-                continue
-            if _is_shared(fault) and len(self._kept) < _FULL_JOBS:
-                self._kept.append(replace(job, reply=None))
-            else:
-                self._halted[job.session_id] = fault
+                job.reply.refuse(refusal)
 
     def _end(self, closing: _Close) -> None:
         self._drop_database()

@@ -162,3 +162,25 @@ async def test_a_branch_becomes_the_current_session(tmp_path: Path) -> None:
         assert not any("Two." in text for text in texts)
         with pytest.raises(ServerError, match="no turn 9"):
             await editor.execute("agent-ls.session.fork", source, 9)
+
+
+async def test_looking_at_the_changes_of_a_turn_that_was_cut_off_does_not_go_on_with_it(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedModel(SLOW + '[[answer]]\ntext = "Hello."\n') as model:
+        async with server(tmp_path, model) as first:
+            await first.open("a.py")
+            begun = await first.execute("agent-ls.prompt", "Think long")
+            await model.wait_for_requests(1)
+            await first.kill()
+        async with server(tmp_path, model) as second:
+            await second.open("a.py")
+            await second.request("agent/review/list", {"sessionId": None, "withText": False})
+            said = await second.execute("agent-ls.prompt", "Hello?")
+            assert said["sessionId"] != begun["sessionId"]
+            await model.wait_for_requests(2)
+            assert [one["content"] for one in model.requests[1].messages][-1] == "Hello?"
+    store = open_store(tmp_path / "data/agent-ls/store.db")
+    status = {one.session_id: one.status for one in await store.sessions()}
+    await store.close()
+    assert status[begun["sessionId"]] == "running"

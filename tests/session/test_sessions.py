@@ -1,0 +1,145 @@
+"""The sessions of one server: how many stay open, and what follows when another process writes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain import events as e
+from agent_ls.domain.errors import AgentLsError, StoreError
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.ports import Clock, Provider
+from agent_ls.session.session import Session
+from agent_ls.session.sessions import Sessions
+from tests.support.scripted import scripted
+from tests.support.turns import TURN_LIMIT_S, open_test_sessions
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def check(sessions: Sessions, session: Session, output: str) -> None:
+    """See that a prompt is answered."""
+    await session.submit("Hello.")
+    async with asyncio.timeout(TURN_LIMIT_S):
+        ended = await session.wait_idle()
+    assert ended is not None
+    assert (ended.stop, ended.output) == (StopReason.COMPLETED, output)
+    assert await sessions.find(session.id) is session
+
+
+async def test_a_session_that_another_process_continued_is_loaded_anew(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted('[[answer]]\ntext = "Again."\n', port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session = await sessions.create()
+        theirs = e.StoredEvent(
+            session_id=session.id,
+            seq=session.state.seq + 1,
+            at_ms=1,
+            event=e.ModeChanged(mode=Mode.PLAN),
+        )
+        await sessions._store.append([theirs], durable=True)
+        with pytest.raises(StoreError, match="continued by another agent-ls"):
+            await session.submit("Hello.")
+        assert session.is_closed
+        with pytest.raises(AgentLsError, match="open it again"):
+            await session.submit("Hello.")
+        again = await sessions.resume(session.id)
+        assert again is not session
+        assert again.state.mode is Mode.PLAN
+        assert again.state.turns == 0
+        await check(sessions, again, "Again.")
+
+
+@dataclass
+class StillClock:
+    """A clock on which a wait is over when the test says so."""
+
+    inner: Clock
+    goes_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def sleep(self, seconds: float) -> None:
+        assert seconds > 0
+        await self.goes_on.wait()
+        self.goes_on.clear()
+
+    def now_ms(self) -> int:
+        return self.inner.now_ms()
+
+    def monotonic_s(self) -> float:
+        return self.inner.monotonic_s()
+
+
+async def test_a_session_whose_lease_is_lost_ends_here(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    hangs = '[[answer]]\nhang = "before"\n'
+    async with (
+        scripted(hangs, port=model_port, is_strict=False) as model,
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        first = await sessions.create()
+        assert sessions._renewing is not None
+        sessions._renewing.cancel()
+        clock = sessions._clock = StillClock(sessions._clock)
+        sessions._renewing = asyncio.ensure_future(sessions._renew_leases())
+        await first.submit("Hello.")
+        await model.wait_for_requests(1)
+        await sessions._store.release(first.id, sessions._owner)
+        assert await sessions._store.lease(first.id, "elsewhere:1:x", 60)
+        clock.goes_on.set()
+        async with asyncio.timeout(TURN_LIMIT_S):
+            ended = await first.wait_idle()
+        assert ended is not None
+        assert ended.stop is StopReason.CANCELLED
+        with pytest.raises(AgentLsError, match="was closed here"):
+            await first.submit("More.")
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await sessions.find(first.id)
+
+
+async def test_only_a_few_sessions_stay_open_and_each_is_found_again(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted('[[answer]]\nhang = "before"\n', port=model_port, is_strict=False) as model,
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        busy = await sessions.create()
+        await busy.submit("Hello.")
+        await model.wait_for_requests(1)
+        used, idle = await sessions.create(), await sessions.create()
+        for _ in range(3):
+            await sessions.create()
+        assert await sessions.find(used.id) is used
+        for _ in range(3):
+            await sessions.create()
+        assert idle.is_closed
+        assert not busy.is_closed
+        assert not used.is_closed
+        assert await sessions._store.lease_owner(idle.id) is None
+        again = await sessions.find(idle.id)
+        assert again is not None
+        assert again.state == idle.state
+        assert again is await sessions.find(idle.id)
+        assert await sessions.find("ses_unknown") is None
+        assert await busy.cancel("test")
+
+
+async def test_what_was_closed_to_make_room_can_be_deleted(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        oldest = await sessions.create()
+        for _ in range(8):
+            await sessions.create()
+        assert await sessions._store.delete(oldest.id)
+        with pytest.raises(StoreError, match="there is no session"):
+            await sessions.find(oldest.id)
