@@ -7,6 +7,7 @@ check to check, so that what a program remembers of it stays true. Blocking.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import threading
@@ -14,7 +15,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from agent_ls.checkers.shadow import new_place
 
@@ -54,13 +55,19 @@ class Mirror:
         """
         with self._busy:
             copy = self._copy if self._copy is not None and self._copy.is_dir() else self._begin()
-            ours = {name for name in names if _is_copied(name)} | texts.keys()
+            is_copied = functools.cache(_is_copied)
+            ours = {name for name in names if is_copied(_folder_of(name))} | texts.keys()
             files = {name for name in ours if texts.get(name, "") is not None}
             for name in self._made.keys() - files:
                 self._take_away(copy, name)
-            folders = {str(above) for name in ours for above in PurePosixPath(name).parents}
-            for folder in sorted({".", *folders}):
-                self._link_the_rest(copy, folder, ours | folders)
+            folders = {"."}
+            for folder in map(_folder_of, ours):
+                while folder not in folders:
+                    folders.add(folder)
+                    folder = _folder_of(folder)
+            known = ours | folders
+            for folder in sorted(folders):
+                self._link_the_rest(copy, folder, known)
             for name in files:
                 self._make(copy, name, texts.get(name))
             return copy
@@ -75,13 +82,15 @@ class Mirror:
         return self._copy
 
     def _make(self, copy: Path, name: str, text: str | None) -> None:
-        real, goal = self.folder / name, copy / name
+        # Joined by hand: this is done for every file of the project.
+        real, place = f"{self.folder}/{name}", f"{copy}/{name}"
         with suppress(FileNotFoundError, PermissionError):
-            on_disk = _stamp(real.stat()) if text is None else (0, 0)
+            on_disk = _stamp(os.stat(real)) if text is None else (0, 0)  # noqa: PTH116 - as above
             source = on_disk if text is None else text
             # A program may also have written to what is there.
-            if os.path.lexists(goal) and self._made.get(name) == (source, _stamp(goal.lstat())):
+            if os.path.lexists(place) and self._made.get(name) == (source, _stamp(os.lstat(place))):
                 return
+            goal = Path(place)
             if goal.is_dir() and not goal.is_symlink():
                 shutil.rmtree(goal)
             goal.unlink(missing_ok=True)
@@ -129,9 +138,13 @@ def _stamp(facts: os.stat_result) -> _Stamp:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _is_copied(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return _LINKED.isdisjoint(parts) and not any(map(_is_left_out, parts))
+def _folder_of(name: str) -> str:
+    return name.rpartition("/")[0] or "."
+
+
+def _is_copied(folder: str) -> bool:
+    """Say whether the files of a folder belong to the project itself."""
+    return not any(part in _LINKED or _is_left_out(part) for part in folder.split("/"))
 
 
 def _is_left_out(name: str) -> bool:
