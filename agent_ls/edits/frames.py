@@ -35,10 +35,19 @@ def old_as_spoken(
     if [stripped(line) for line in ours] == [stripped(line) for line in news]:
         # Indentation is all that changes, so both texts have to be read the same way.
         return old
+    if not all(_is_whole(line, ground.style.unit) for line in news):
+        # The new text has steps that the file has not, so it speaks of its own.
+        return old
     edges = [_edge(ours[at], others[at], news[at]) for at in (0, -1)]
     if any(edges):
         return theirs if sum(edges) > 0 else old
     return theirs if LCSseq.similarity(others, news) > LCSseq.similarity(ours, news) else old
+
+
+def _is_whole(line: str, unit: str) -> bool:
+    """Tell whether a line is indented by whole steps of the file."""
+    lead = indent_of(line)
+    return not unit or lead == unit * (len(lead) // len(unit))
 
 
 def _edge(ours: str, theirs: str, new: str) -> int:

@@ -18,6 +18,7 @@ from agent_ls.edits.keys import stripped
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,6}|#x[0-9a-fA-F]{2,5});")
 _ESCAPE = re.compile(r'\\[\\"\'ntr/`$]')
 _PAIR = re.compile(r"\\.")
+_NO_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\[^\\\"/bfnrtu]")
 _NUMBERED = re.compile(r"^[ \t]{0,8}(\d{1,7})(?:\t| ?[|│→:]|[)\]] )")
 _SPACED = re.compile(r"^[ \t]{0,8}\d{1,7} ?[|│→:](?: |$)")
 _BARE_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})([|│→:]?)[ \t]*$")
@@ -59,7 +60,8 @@ def _without_escapes(flat: str, old: str, new: str) -> Iterator[Reading]:
     tables = [_ONLY_QUOTES, _LITERALS]
     if is_one_line and "\\n" in old:
         # Where no quote goes without its backslash, all of the text was written as in JSON.
-        is_json = '"' not in _PAIR.sub("", old + new) and "\n" not in new.strip("\n")
+        bare = _PAIR.sub("", old + new)
+        is_json = not _NO_JSON.search(old + new) and '"' not in bare and "\n" not in new.strip("\n")
         tables = [_CONTROLS] if is_json else [_CONTROLS, _ONLY_CONTROLS]
     seen: set[tuple[str, str]] = set()
     for table in tables:

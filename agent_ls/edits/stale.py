@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 
 from agent_ls.edits.alignments import Alignment, alignments, weight
 from agent_ls.edits.changes import changes_of
@@ -59,7 +59,7 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
     telling = _telling(old, solid, best)
     is_told = _is_told(ground, hunk, best)
     most = (len(telling) - len(core)) // 4 if is_told else len(telling) // 8
-    if len(telling) - len(best.lines) > max(1, most):
+    if len(telling) - len(best.lines) > max(1, most) or _skips(ground, old, best):
         return None
     drifts = _drifts(ground, old, telling, best)
     whole = _with_drifts(best, drifts)
@@ -75,6 +75,16 @@ def _telling(old: list[str], solid: list[int], best: Alignment) -> list[int]:
     """Return the lines without those at both ends that are not there and say nothing."""
     needed = [n for n in solid if n in best.lines or weight(old[n]) == 1]
     return solid[solid.index(needed[0]) : solid.index(needed[-1]) + 1]
+
+
+def _skips(ground: Ground, old: list[str], best: Alignment) -> bool:
+    """Tell whether lines that came between two are old ones: then it joins parts of two places."""
+    known = {folded(line) for line in old if weight(line) == 1}
+    return any(
+        folded(line) in known
+        for above, below in pairwise(best.lines.values())
+        for line in ground.file.lines[above + 1 : below]
+    )
 
 
 def _is_told(ground: Ground, hunk: Hunk, best: Alignment) -> bool:

@@ -81,6 +81,10 @@ def check(text: str, hunks: str, expected: str | None) -> None:
         pytest.param(_SIX.replace("turn(handle)", "turn(wheel)") + "\n"
                      + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
                      _TURN + " push(button)\n", None, id="the-place-changed-and-a-twin-stands-by"),
+        pytest.param("open(door)\nturn(handle)\npull(rope)\nopen(door, wide)\nturn(handle)\n"
+                     "pull(lever)\n",
+                     " open(door)\n turn(handle)\n-pull(lever)\n+pull(chain)\n", None,
+                     id="parts-of-two-places"),
         pytest.param(_SIX.replace("pull(lever)", "pull(lever, hard)") + "\n"
                      + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
                      _TURN + " push(button)\n", None, id="two-such-places"),
