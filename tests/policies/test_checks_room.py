@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.domain.events import AdvisoryRaised, Compacted, Event, Moved
+from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CloseOut, Compact, Nudge, Proceed, Recover
 from agent_ls.loop.sockets import Check
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.view import TurnView, message_tokens, text_tokens
 from agent_ls.policies.checks.budget import Budget, BudgetOptions
 from agent_ls.policies.checks.context_pressure import ContextPressure, ContextPressureOptions
 from tests.policies.views import Expected, call_of, prepared, result_of, said, spent, view_of
@@ -156,3 +157,11 @@ async def test_that_a_limit_was_raised_is_said_once() -> None:
     assert isinstance(verdict, Nudge)
     told = AdvisoryRaised(origin="budget", text=verdict.text, priority=0)
     await check(budget, view_of(*happened, told), GOES_ON)
+
+
+def test_an_estimate_is_characters_by_four_with_sixteen_a_message() -> None:
+    assert text_tokens("x" * 400) == (400 + 16) // 4
+    call = call_of("grep", '{"pattern": "x"}')
+    letters = len("Looking.") + len("grep") + len('{"pattern": "x"}')
+    assert message_tokens(AssistantMessage(text="Looking.", calls=(call,))) == (letters + 16) // 4
+    assert view_of(prompt="y" * 84).estimated_tokens == (84 + 16) // 4

@@ -16,6 +16,7 @@ import pytest
 from agent_ls import catalogue
 
 _CODE = re.compile(r"`([^`]+)`")
+_WORDS = re.compile(r"“([^”]+)”")
 _SYSTEM = re.compile(r"^- \*\*(S\d)\*\*: \S", re.MULTILINE)
 _HEAD = "| feature | from | where | shown by |"
 
@@ -28,6 +29,8 @@ class Row:
     systems: str
     where: tuple[str, ...]
     shown_by: tuple[str, ...]
+    says: tuple[str, ...]
+    """Words that stand in one of those stories or tests, and would not without the feature."""
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +48,15 @@ def rows_of(page: str) -> Iterator[Row]:
         for line in table.strip("\n").split("\n")[1:]:
             if not line.startswith("|"):
                 break
-            feature, systems, where, shown_by = (one.strip() for one in line.strip("|").split("|"))
-            yield Row(feature, systems, tuple(_CODE.findall(where)), tuple(_CODE.findall(shown_by)))
+            feature, systems, where, shown = (one.strip() for one in line.strip("|").split("|"))
+            shown_by, _, says = shown.partition("; says ")
+            yield Row(
+                feature,
+                systems,
+                tuple(_CODE.findall(where)),
+                tuple(_CODE.findall(shown_by)),
+                tuple(_WORDS.findall(says)),
+            )
 
 
 def check(found: list[str]) -> None:
@@ -108,6 +118,27 @@ def test_everything_that_shows_a_feature_exists(rows: list[Row], repository: Pat
         elif test and f"def {test}(" not in (repository / path).read_text("utf-8"):
             found.append(f"{path} has no {test}")
     check(found)
+
+
+def test_what_shows_a_feature_says_what_the_page_says(rows: list[Row], repository: Path) -> None:
+    found: list[str] = []
+    for row in rows:
+        texts = [_text_of(name, repository) for name in row.shown_by]
+        missing = [words for words in row.says if not any(words in text for text in texts)]
+        found += [f"nothing that shows {row.feature!r} says {words!r}" for words in missing]
+        # The name of a test is itself a sentence about the feature.
+        if not row.says and not all("::" in name for name in row.shown_by):
+            found.append(f"{row.feature!r} does not say which words show it (“…”)")
+    check(found)
+
+
+def _text_of(name: str, repository: Path) -> str:
+    """Return a story, or a file of tests; empty when there is none."""
+    path = repository / name.partition("::")[0]
+    if "/" in name:
+        return path.read_text("utf-8") if path.is_file() else ""
+    places = (repository / "tests" / one / f"{name}.txt" for one in ("transcripts", "markers"))
+    return next((place.read_text("utf-8") for place in places if place.is_file()), "")
 
 
 def test_every_golden_transcript_shows_a_feature(rows: list[Row], repository: Path) -> None:
