@@ -33,8 +33,14 @@ _ENV_SHORT = {
     "STORE_URL": ("store_url",),
     "API_BASE": ("provider", "api_base"),
 }
-_ENV_NOT_SETTINGS = frozenset({"API_KEY", "EDITORS"})
-"""Read elsewhere: the key by the provider's credentials, the other by the tests."""
+_ENV_NOT_SETTINGS = frozenset(
+    {
+        *("API_KEY", "EDITORS", "COMMAND"),
+        *("HOOK", "FILE", "EDITED_FILE", "HOOK_INPUT", "HOOK_ERRORS"),
+    }
+)
+"""Read elsewhere: the key by the provider's credentials, the next by the tests; the others are
+what commands and hooks of ours are given, which may well call us."""
 
 _NEVER_FROM_REPOSITORY = ("telemetry", "provider", "store_url", "checkers", "hooks")
 """Endpoints, executables and where history goes: user file, environment and command line only."""

@@ -12,8 +12,9 @@ import asyncio
 import contextlib
 import gc
 import importlib
+import inspect
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsprotocol import types
@@ -224,9 +225,19 @@ def _command(life: _Life, place: str) -> Any:
     async def handler(*arguments: Any) -> Any:
         life.edge.editor.command_came()
         function = getattr(importlib.import_module(f"agent_ls.lsp.handlers.{module}"), name)
-        return await _told(function(life.edge, *arguments))
+        return await _told(_called(function, life.edge, arguments))
 
     return handler
+
+
+async def _called(function: Callable[..., Awaitable[Any]], edge: Any, arguments: Any) -> Any:
+    """Run a command; errors: ``AgentLsError`` for more arguments than it takes."""
+    taken = len(inspect.signature(function).parameters) - 1
+    if len(arguments) > taken:
+        from agent_ls.domain.errors import AgentLsError
+
+        raise AgentLsError(f"This command takes {taken or 'no'} arguments, not {len(arguments)}.")
+    return await function(edge, *arguments)
 
 
 async def _told(work: Awaitable[Any]) -> Any:

@@ -82,6 +82,9 @@ def test_the_environment_reaches_nested_keys(tmp_path: Path) -> None:
             "AGENT_LS_LOOP__PARALLEL": "false",
             "AGENT_LS_API_BASE": "http://127.0.0.1:1/v1",
             "AGENT_LS_API_KEY": "not a setting",
+            "AGENT_LS_HOOK": "what a hook is told, which may call us",
+            "AGENT_LS_EDITED_FILE": "a.py",
+            "AGENT_LS_COMMAND": "cal_1",
         },
     )
     assert loaded.problems == ()

@@ -17,12 +17,15 @@ from agent_ls.lsp.wire import ApprovalResolveParams, QuestionResolveParams
 _SETTLED = "That is already settled."
 
 
-async def resolve_approval(edge: Edge, argument: Any = None) -> bool:
-    """Settle an approval: a choice for the oldest, or an object with id, choice and words.
+async def resolve_approval(edge: Edge, argument: Any = None, choice: Any = None) -> bool:
+    """Settle an approval: a choice for the oldest, id and choice, or an object with id, choice
+    and words.
 
     Without an argument the oldest is allowed once.
     """
-    if argument is None or isinstance(argument, str):
+    if choice is not None:
+        argument = {"approvalId": argument, "choice": choice}
+    elif argument is None or isinstance(argument, str):
         argument = {"choice": argument or ApprovalChoice.ALLOW_ONCE.value}
     try:
         asked = ApprovalResolveParams.model_validate(argument)
@@ -51,9 +54,11 @@ async def show_approval(edge: Edge, approval_id: Any = None) -> bool:
     return _told(edge, settled=False)
 
 
-async def resolve_question(edge: Edge, argument: Any = None) -> bool:
-    """Answer a question: words for the oldest, or an object with id and words."""
-    if isinstance(argument, str):
+async def resolve_question(edge: Edge, argument: Any = None, text: Any = None) -> bool:
+    """Answer a question: words for the oldest, id and words, or an object with both."""
+    if text is not None:
+        argument = {"questionId": argument, "text": text}
+    elif isinstance(argument, str):
         argument = {"text": argument}
     try:
         asked = QuestionResolveParams.model_validate(argument or {})
