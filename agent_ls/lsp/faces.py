@@ -125,8 +125,9 @@ class Faces:
 
     def _readers(self) -> list[Reader]:
         # Marks first: notices ask them where a question stands.
-        readers: list[Reader] = [self.marks, self.progress, self.notices, self._reviews]
-        return [*readers, self.publisher] if self.publisher else readers
+        shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
+        others: tuple[Reader, ...] = (self._reviews, self.rechecks)
+        return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
         lines = self._attention.lines(uri)

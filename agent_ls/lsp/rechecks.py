@@ -1,4 +1,4 @@
-"""Looks again at what checkers found when the person has changed a text since.
+"""Looks again at what checkers found when the person has changed a text, or undone a change.
 
 It only takes findings away, those that the person has mended: what is new in a text of the
 person's own is not the agent's business. While a turn runs, its own checks do this.
@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
+from agent_ls.domain import events as e
 from agent_ls.domain.findings import Finding
 from agent_ls.loop.ports import CompileChecks
 from agent_ls.loop.state import SessionState
@@ -22,7 +23,7 @@ _PAUSE_S = 1.0
 
 
 class Rechecks:
-    """One editor's looks; no two at once."""
+    """One editor's looks, no two at once; a Reader of all sessions."""
 
     def __init__(
         self,
@@ -54,7 +55,19 @@ class Rechecks:
 
     def on_document(self, event: DocumentEvent) -> None:
         """Look again when the person pauses, if there is anything to look for."""
-        if event.kind is DocumentEventKind.OPENED or not any(self._concerned()):
+        if event.kind is not DocumentEventKind.OPENED:
+            self._look_soon()
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Look again when changes of the agent's were undone, which no document may show."""
+        if isinstance(stored.event, e.ReviewApplied):
+            self._look_soon()
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+    def _look_soon(self) -> None:
+        if not self._concerned():
             return
         if self._timer is not None:
             self._timer.cancel()

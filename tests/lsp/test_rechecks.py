@@ -11,6 +11,7 @@ import pytest
 
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff, RuffOptions
+from agent_ls.domain import events as e
 from agent_ls.domain.findings import Finding
 from agent_ls.loop.ports import Root
 from agent_ls.loop.state import SessionState, TurnState
@@ -104,6 +105,18 @@ async def test_typing_again_makes_one_look_at_the_newest_text(tmp_path: Path) ->
         rechecks.on_document(event())
         gone = await editor.told.get()
         assert (gone or await editor.told.get()) == [UNUSED]
+    rechecks.close()
+
+
+async def test_a_change_that_was_undone_in_a_closed_file_is_a_reason_to_look(
+    tmp_path: Path,
+) -> None:
+    editor = Editor(tmp_path, of(UNUSED), "")
+    rechecks = editor.rechecks()
+    applied = e.ReviewApplied(review_id="rev_1", path="a.py", status="applied")
+    rechecks.on_event(e.StoredEvent(session_id="ses_1", seq=1, at_ms=0, event=applied))
+    async with asyncio.timeout(20):
+        assert await editor.told.get() == [UNUSED]
     rechecks.close()
 
 
