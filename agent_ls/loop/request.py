@@ -70,4 +70,4 @@ def _is_unsent(turn: Turn) -> bool:
                 return True
             case _:
                 pass
-    return True
+    raise bug("a turn has no beginning")
