@@ -482,6 +482,10 @@ class Store(Protocol):
         """Return a session's events in order, migrated to today's versions; empty if unknown."""
         ...
 
+    async def beginning(self, session_id: str) -> StoredEvent | None:
+        """Return a session's first event, which says what kind it is; None if unknown."""
+        ...
+
     async def sessions(
         self, roots: Sequence[str] | None = None, *, parent_id: str | None = ""
     ) -> list[SessionSummary]:

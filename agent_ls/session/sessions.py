@@ -213,8 +213,8 @@ class Sessions:
         await self._on_close()
 
     async def _is_my_kind(self, session_id: str) -> bool:
-        journal = await self._store.load(session_id)
-        return fold_all(journal[:1]).is_dry_run is self._is_dry_run
+        first = await self._store.beginning(session_id)
+        return first is not None and fold_all([first]).is_dry_run is self._is_dry_run
 
     def _refuse_other_kind(self, journal: Sequence[StoredEvent]) -> None:
         """Keep what was made up apart from what was done: the model takes both for real."""

@@ -49,6 +49,7 @@ _JOURNAL = (
     .where(schema.events.c.session_id == sa.bindparam("session_id"))
     .order_by(schema.events.c.seq)
 )
+_BEGINNING = _JOURNAL.where(schema.events.c.seq <= sa.bindparam("last_seq"))
 _ABANDON = (
     sa.update(schema.calls)
     .where(schema.calls.c.session_id == sa.bindparam("in_session"))
@@ -72,12 +73,15 @@ def append(connection: sa.Connection, events: Iterable[StoredEvent]) -> None:
         _append_to(connection, session_id, list(group))
 
 
-def load(connection: sa.Connection, session_id: str) -> list[StoredEvent]:
-    """Return a session's events in order; empty for an unknown one.
+def load(
+    connection: sa.Connection, session_id: str, *, last_seq: int | None = None
+) -> list[StoredEvent]:
+    """Return a session's events in order, up to a number if given; empty for an unknown one.
 
     Errors: ``StoreError`` naming the first event that cannot be read.
     """
-    rows = connection.execute(_JOURNAL, {"session_id": session_id})
+    query = _JOURNAL if last_seq is None else _BEGINNING
+    rows = connection.execute(query, {"session_id": session_id, "last_seq": last_seq})
     loaded: list[StoredEvent] = []
     for row in rows:
         try:

@@ -36,7 +36,7 @@ class SqlStore:
 
     Errors: ``StoreError`` from every method. Events of an append that raises because the store is
     out of order are not safe yet, and are stored with the next ones that can be; after any other
-    error the session takes no events until it is loaded again.
+    error, a ``JournalHalted``, the session takes no events until it is loaded again.
     """
 
     def __init__(self, location: Location) -> None:
@@ -74,6 +74,16 @@ class SqlStore:
             return journal.load(connection, session_id)
 
         return await self._do(run, is_write=False, reloads=session_id)
+
+    async def beginning(self, session_id: str) -> StoredEvent | None:
+        """Return a session's first event, which says what kind it is; None if unknown."""
+
+        def run(connection: sa.Connection) -> StoredEvent | None:
+            from agent_ls.store import journal
+
+            return next(iter(journal.load(connection, session_id, last_seq=1)), None)
+
+        return await self._do(run, is_write=False)
 
     async def sessions(
         self, roots: Sequence[str] | None = None, *, parent_id: str | None = ""

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain.errors import JournalHalted, StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import TurnStatus
@@ -184,7 +184,7 @@ async def test_one_sessions_conflict_does_not_touch_the_others(store: SqlStore) 
         store.append(good[1:], durable=True),
         return_exceptions=True,
     )
-    assert [type(outcome) for outcome in outcomes] == [type(None), StoreError, type(None)]
+    assert [type(outcome) for outcome in outcomes] == [type(None), JournalHalted, type(None)]
     await check(store, good)
 
 
@@ -556,3 +556,10 @@ async def test_a_text_that_somebody_has_just_stored_is_not_deleted(store: SqlSto
     await store.put_blob(b"both have it")
     assert await store.delete("ses_1")
     assert await store.get_blob(digest) == b"both have it"
+
+
+async def test_a_session_is_known_by_its_first_event(store: SqlStore) -> None:
+    events = Journal().all(created(), noise())
+    await store.append(events, durable=True)
+    assert await store.beginning("ses_1") == events[0]
+    assert await store.beginning("ses_unknown") is None
