@@ -126,9 +126,8 @@ def _done_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:
     """Return where the new lines stand as they were written, if the old ones do so nowhere."""
     lines = ground.file.lines
     is_exact = all(
-        trimmed(line) == trimmed(lines[number])
+        number is not None and trimmed(line) == trimmed(lines[number])
         for line, number in zip(hunk.old, place.at, strict=True)
-        if number is not None
     )
     added = [line.text for line in hunk.lines if line.sign == "+"]
     if is_exact or not _says_something(added):

@@ -106,7 +106,8 @@ def _exactly(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused |
     """Return where the old text stands character by character; None when it does not."""
     flat, old = ground.file.flat, wish.old
     found = _offsets(flat, old, apart=wish.replace_all)
-    if not found and old.endswith("\n") and flat.endswith(old[:-1]) and old.count("\n") > 1:
+    is_last = old.endswith("\n") and not flat.endswith("\n") and flat.endswith(old[:-1])
+    if not found and is_last and old.count("\n") > 1:
         # The file's last line has no end, and keeps having none.
         wish = replace(wish, old=old[:-1], new=wish.new.removesuffix("\n"))
         return _exactly(ground, wish, number)
