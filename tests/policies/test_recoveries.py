@@ -632,6 +632,13 @@ EMPTY = [
     ),
     pytest.param(brought(" \n"), (), {}, Expected(Reask), id="blanks-are-empty"),
     pytest.param(
+        NOTHING,
+        (TEXT_ONLY, prepared()),
+        {},
+        Expected(Reask, says=("Say in words",)),
+        id="where-calls-do-not-run-words-are-asked-for",
+    ),
+    pytest.param(
         NOTHING, (recovered("empty", "reask"),), {}, Expected(Reask), id="it-is-asked-for-twice"
     ),
     pytest.param(

@@ -39,6 +39,11 @@ class Empty:
         if asked >= self.options.max_reasks:
             times = "once" if asked == 0 else f"{asked + 1} times in a row"
             return Promote(f"(The model gave an empty answer {times}.)")
+        if view.turn.text_only:
+            return Reask(
+                "Your answer had no words, and calls do not run in this step. "
+                "Say in words what is done and what is not."
+            )
         return Reask(
             "Your answer was empty. Go on with the task: call a tool, "
             "or tell the user the result if there is nothing left to do."
