@@ -11,18 +11,12 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import AgentLsError, StoreError, bug
-from agent_ls.domain.events import (
-    Answered,
-    CancelRequested,
-    GateFailed,
-    Moved,
-    ToolCallFinished,
-    TurnEnded,
-)
+from agent_ls.domain.events import Answered, CancelRequested, GateFailed, Moved, TurnEnded
 from agent_ls.domain.phases import SUCCESSORS, Phase
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
+from agent_ls.loop.breaking_off import results_of_open_calls
 from agent_ls.loop.final_output import output_text
 from agent_ls.loop.phase_act import act
 from agent_ls.loop.phase_call import call
@@ -130,17 +124,14 @@ async def _step(turn: Turn) -> None:
 
 async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) -> None:
     """Give every open call its result, then move to DONE."""
-    for state in turn.state.open_calls:
-        how = "Cancelled" if kind is ErrorKind.CANCELLED else "Broken off"
-        text = f"{how} before it started; it had no effect."
-        if state.effect is not None:
-            text = f"{how} while it ran; its effect is unknown. Verify before repeating it."
-        await turn.emit(
-            ToolCallFinished(
-                result=ToolResult(call_id=state.call.id, text=text, error=kind),
-                effect=state.effect or Effect.READ,
-            )
-        )
+    how = "Cancelled" if kind is ErrorKind.CANCELLED else "Broken off"
+    for finished_call in results_of_open_calls(
+        turn.state,
+        kind,
+        not_begun=f"{how} before it started; it had no effect.",
+        begun=f"{how} while it ran; its effect is unknown. Verify before repeating it.",
+    ):
+        await turn.emit(finished_call)
     await turn.emit(Moved(to=Phase.DONE, stop=stop, why=why))
 
 

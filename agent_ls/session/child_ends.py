@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from agent_ls.domain.agents import AgentReport, report_of
-from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
-from agent_ls.domain.events import (
-    Answered,
-    ChildEnded,
-    ChildFile,
-    ChildStarted,
-    ToolCallFinished,
-    TurnEnded,
-)
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.events import Answered, ChildEnded, ChildFile, ChildStarted, TurnEnded
 from agent_ls.domain.stops import STATUS, StopReason
+from agent_ls.loop.breaking_off import results_of_open_calls
 from agent_ls.loop.ports import Clock, Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.results import simulated_in
@@ -69,9 +63,8 @@ async def _break_off(child: Recorder) -> None:
     turn = child.state.turn
     if turn is None or turn.ended is not None:
         return
-    for state in turn.open_calls:
-        result = ToolResult(call_id=state.call.id, text=_DIED, error=ErrorKind.INTERRUPTED)
-        await child.emit(ToolCallFinished(result=result, effect=state.effect or Effect.READ))
+    for one in results_of_open_calls(turn, ErrorKind.INTERRUPTED, not_begun=_DIED, begun=_DIED):
+        await child.emit(one)
     await child.emit(
         TurnEnded(
             turn_id=turn.turn_id,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import (
     Event,
@@ -15,12 +15,12 @@ from agent_ls.domain.events import (
     PromptQueued,
     SessionCreated,
     StoredEvent,
-    ToolCallFinished,
     TurnEnded,
     TurnStarted,
 )
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import STATUS, StopReason
+from agent_ls.loop.breaking_off import results_of_open_calls
 from agent_ls.loop.state import fold_all
 
 _CUT = "The session was branched off here, before this call was over; its effect is unknown."
@@ -96,10 +96,7 @@ def _endings(kept: Sequence[StoredEvent]) -> Iterator[Event]:
     turn = state.turn
     if turn is None or not state.is_running:
         return
-    for one in turn.open_calls:
-        text = _NEVER if one.effect is None else _CUT
-        result = ToolResult(call_id=one.call.id, text=text, error=ErrorKind.CANCELLED)
-        yield ToolCallFinished(result=result, effect=one.effect or Effect.READ)
+    yield from results_of_open_calls(turn, ErrorKind.CANCELLED, not_begun=_NEVER, begun=_CUT)
     stop = StopReason.CANCELLED
     why = "Branched off in the middle of this turn."
     yield Moved(to=Phase.DONE, stop=stop, why=why)
