@@ -178,6 +178,12 @@ test("what follows a turn waits until it is a prompt of its own", () => {
   expect(folded(story("stopped_and_failed")).queue).toEqual([]);
 });
 
+test("a stop takes with it what waited, and what is said after it stays", () => {
+  const stop: Update = { sessionUpdate: "cancel_requested", by: "panel" };
+  check([stop], { queue: [] }, folded(until("fix_prices", "prompt_queued")));
+  expect(folded(until("stopped_and_failed", "turn_ended")).queue).toHaveLength(1);
+});
+
 test("a gate's failure and the nudge after it are one item", () => {
   const state = folded(story("fix_prices"));
   expect(itemsOf(state, "gate")).toMatchObject([{ origin: "incomplete_action", isNudged: true }]);

@@ -125,7 +125,8 @@ const FOLDS: Folds = {
       beforeTokens: update.beforeTokens,
       afterTokens: update.afterTokens,
     }),
-  cancel_requested: (state) => withTurn(state, { isStopping: true }),
+  // Who stops a turn does not want what was queued behind it.
+  cancel_requested: (state) => withTurn({ ...state, queue: [] }, { isStopping: true }),
   turn_ended: (state, update) => ended(state, update),
 };
 
