@@ -45,18 +45,24 @@ async def make_attempt(turn: Turn) -> Attempt:
     attempt = gathered.attempt(error)
     if attempt.finish is FinishReason.UNKNOWN:
         _log.warning("%s ended its answer for a reason we do not know", gathered.model)
+    await record_attempt(turn, attempt, gathered.model, started_s)
+    return attempt
+
+
+async def record_attempt(turn: Turn, attempt: Attempt, model: str, started_s: float) -> None:
+    """Record how a request ended, and show the hooks."""
+    error = attempt.error
     finished = AttemptFinished(
         step_id=turn.state.step_id,
         finish=attempt.finish,
         failure=error.failure if error else None,
         message=error.message if error else "",
         usage=attempt.usage,
-        model=gathered.model,
+        model=model,
         duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
     )
     await turn.emit(finished)
     await ask_after_llm_call(turn, attempt, finished)
-    return attempt
 
 
 def call_of(turn: Turn, provider_id: str, tool: str, arguments_json: str) -> ToolCall:

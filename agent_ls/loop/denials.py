@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind, ToolResult
-from agent_ls.domain.events import Answered, PlanUpdated, QuestionResolved, ToolCallFinished
+from agent_ls.domain.events import (
+    Answered,
+    PlanUpdated,
+    QuestionAsked,
+    QuestionResolved,
+    ToolCallFinished,
+)
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
 
 _ORIGIN = "denials"
+_SAID = "The user was asked how to go on and says:"
 _LOOKS = (ToolKind.READ, ToolKind.SEARCH)
 _SERVES: dict[ToolKind, tuple[ToolKind, ...]] = {
     ToolKind.READ: _LOOKS,
@@ -40,6 +47,10 @@ async def denied(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
     text = reason
     if others := _alternatives(planned, turn):
         text += f" Allowed tools that could serve: {', '.join(others)}."
+    if untold := _untold(turn):
+        return ToolResult(
+            call_id=planned.call.id, text=f"{text}\n{_SAID} {untold}", error=ErrorKind.DENIED
+        )
     limit = turn.kit.options.max_denials
     in_a_row = _denials(turn) + 1
     if limit and in_a_row >= limit:
@@ -47,6 +58,20 @@ async def denied(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
     elif in_a_row > 1 and (tool := _specialist(turn)):
         text += f" A sub-agent ({tool}) may know another way; it has no more rights than you."
     return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
+
+
+def _untold(turn: Turn) -> str:
+    """Return what the person answered just before the process died, which nobody was told yet."""
+    view = turn.view
+    asked = view.each_since(QuestionAsked, Answered)
+    mine = {one.question.id for one in asked if one.question.origin == _ORIGIN}
+    said = [
+        one.answer.text
+        for one in view.each_since(QuestionResolved, Answered)
+        if one.question_id in mine and one.answer.is_answered
+    ]
+    told = view.each_since(ToolCallFinished, Answered)
+    return "" if any(_SAID in one.result.text for one in told) else "".join(said[-1:])
 
 
 def _specialist(turn: Turn) -> str:
@@ -129,7 +154,7 @@ async def _put_to_the_person(planned: PlannedCall, reason: str, turn: Turn) -> s
         )
     )
     if answer.is_answered:
-        words.append(f"The user was asked how to go on and says: {answer.text}")
+        words.append(f"{_SAID} {answer.text}")
     else:
         words.append("Nobody is there to be asked. Go on without it, and say what is missing.")
     return " ".join(words)

@@ -9,19 +9,15 @@ import asyncio
 from contextlib import aclosing
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.domain.events import (
-    Answered,
-    AttemptDiscarded,
-    AttemptFinished,
-    Moved,
-    TextStreamed,
-    WrapUpRequested,
-)
+from agent_ls.domain.events import Answered, AttemptDiscarded, Moved, TextStreamed, WrapUpRequested
 from agent_ls.domain.messages import AssistantMessage, UserMessage
 from agent_ls.domain.model_io import StreamFinished, TextDelta
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.attempts import record_attempt
 from agent_ls.loop.request import request_of
+from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.turn import Move, Turn
 
 WORDS: dict[StopReason, str] = {
@@ -71,9 +67,11 @@ async def _last_words(turn: Turn, asked: str) -> str:
         return ""
     told = UserMessage(text=asked, origin="close")
     request = request_of(turn, extra=(told,), text_only=True)
-    step_id = turn.state.step_id
+    started_s = turn.kit.clock.monotonic_s()
     limit_s = turn.within(turn.kit.options.close_timeout_s)
     parts: list[str] = []
+    end: StreamFinished | None = None
+    error: ProviderError | None = None
     try:
         async with (
             asyncio.timeout(limit_s),
@@ -82,35 +80,30 @@ async def _last_words(turn: Turn, asked: str) -> str:
             async for event in events:
                 if isinstance(event, TextDelta):
                     parts.append(event.text)
-                    turn.recorder.whisper(TextStreamed(step_id, event.text))
+                    turn.recorder.whisper(TextStreamed(turn.state.step_id, event.text))
                 elif isinstance(event, StreamFinished):
-                    ended = AttemptFinished(
-                        step_id=step_id,
-                        finish=event.finish,
-                        usage=event.usage,
-                        model=event.model,
-                    )
-                    await turn.emit(ended)
-    except ProviderError as error:
-        await _failed(turn, error.failure, error.message)
-        return ""
+                    end = event
+    except ProviderError as failed:
+        error = failed
     except TimeoutError:
-        await _failed(
-            turn, ProviderFailure.TIMEOUT, f"No closing words came within {limit_s:.3g} s."
-        )
-        return ""
-    return "".join(parts).strip()
-
-
-async def _failed(turn: Turn, failure: ProviderFailure, message: str) -> None:
-    """Record that the model did not give its last words; nobody is asked again."""
-    state = turn.state
-    turn.recorder.whisper(AttemptDiscarded(state.step_id))
-    await turn.emit(
-        AttemptFinished(
-            step_id=state.step_id, failure=failure, message=message, model=turn.view.model
-        )
+        words = f"No closing words came within {limit_s:.3g} s."
+        error = ProviderError(ProviderFailure.TIMEOUT, words)
+    if error is not None:
+        # Nobody is asked again.
+        turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
+        parts.clear()
+        end = None
+    attempt = Attempt(
+        text="".join(parts),
+        reasoning="",
+        calls=(),
+        cut_calls=(),
+        finish=end.finish if end else None,
+        error=error,
+        usage=end.usage if end else Usage(),
     )
+    await record_attempt(turn, attempt, end.model if end else turn.view.model, started_s)
+    return attempt.text.strip()
 
 
 def _mechanical(turn: Turn) -> str:

@@ -102,6 +102,13 @@ async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
     approved = chosen(answer.text, steps) if answer.is_answered else ()
     chosen_steps = [one for one in steps if one.call.id in (approved or ())]
     seen = [one for one in chosen_steps if is_shown_wholly(one)]
+    # What they say comes before the decision: that one settles the question, crash or no crash.
+    if approved is None:
+        await turn.emit(PromptQueued(text=answer.text, kind="steer"))
+    elif answer.is_answered and approved and len(approved) < len(steps):
+        titles = "; ".join(one.title for one in steps if one.call.id not in approved)
+        text = f"The user does not want these steps of the plan: {titles}."
+        await turn.emit(NudgeAdded(origin=_ORIGIN, text=text))
     await turn.emit(
         PlanResolved(
             plan_id=plan_id,
@@ -110,12 +117,6 @@ async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
             each=tuple(one.call.id for one in chosen_steps if one not in seen),
         )
     )
-    if approved is None:
-        await turn.emit(PromptQueued(text=answer.text, kind="steer"))
-    elif answer.is_answered and approved and len(approved) < len(steps):
-        titles = "; ".join(one.title for one in steps if one.call.id not in approved)
-        text = f"The user does not want these steps of the plan: {titles}."
-        await turn.emit(NudgeAdded(origin=_ORIGIN, text=text))
 
 
 def _invalid(plan: PlanProposed, turn: Turn) -> str:

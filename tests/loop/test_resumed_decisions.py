@@ -8,19 +8,22 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain import events as e
+from agent_ls.domain.approvals import Question, QuestionAnswer
+from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports import Provider
 from agent_ls.store.sql_store import open_store
 from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, open_test_sessions
+from tests.support.turns import TURN_LIMIT_S, open_test_sessions, run_turn_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ASKED: list[e.Event] = [
-    e.PrefixSet(system="You help.", tools=(), reason="first"),
+    e.PrefixSet(system="You help.", tools=("read_file",), reason="first"),
     e.Moved(to=Phase.PREPARE),
     e.RequestPrepared(step_id="stp_1", number=1),
     e.Moved(to=Phase.CALL),
@@ -42,8 +45,9 @@ async def check(
     happened: list[e.Event],
     settings: str,
     expected: StopReason,
+    scenario: str = "",
 ) -> e.TurnEnded:
-    """Go on from a journal that ends like this; the model must not be asked for anything."""
+    """Go on from a journal that ends like this; the model is asked for the scenario alone."""
     created = e.SessionCreated(
         session_id="ses_1", roots=(folder.as_uri(),), mode=Mode.AUTO, model="openai/scripted"
     )
@@ -58,7 +62,7 @@ async def check(
     )
     await store.close()
     async with (
-        scripted("", port=port) as model,
+        scripted(scenario, port=port),
         open_test_sessions(folder, host, settings_toml=settings) as sessions,
     ):
         session = await sessions.open("ses_1")
@@ -66,7 +70,7 @@ async def check(
         async with asyncio.timeout(TURN_LIMIT_S):
             ended = await session.wait_idle()
         assert ended is not None
-        assert (ended.stop, model.requests) == (expected, [])
+        assert ended.stop is expected, ended.failure_reason
         return ended
 
 
@@ -78,6 +82,55 @@ async def test_a_step_that_was_given_up_is_not_tried_again(
         tmp_path, model_host, model_port, decided("fail_step"), settings, StopReason.ERROR
     )
     assert "1 steps in a row" in ended.failure_reason
+
+
+async def test_what_the_person_said_about_refusals_is_told(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    outside = ToolCall(
+        id="cal_1", provider_id="p", tool="read_file", arguments_json='{"path": "../x"}'
+    )
+    question = Question(id="qst_1", turn_id="trn_1", origin="denials", text="How now?")
+    answer = QuestionAnswer(text="Use b.txt.", by="test")
+    happened = [
+        *ASKED[:-1],
+        e.Answered(step_id="stp_1", message=AssistantMessage(calls=(outside,))),
+        e.Moved(to=Phase.ACT),
+        e.QuestionAsked(question=question),
+        e.QuestionResolved(question_id="qst_1", answer=answer),
+    ]
+    scenario = """
+[[answer]]
+text = "I will."
+[answer.expect]
+contains = ["is outside the workspace", "how to go on and says: Use b.txt."]
+"""
+    stop = StopReason.COMPLETED
+    await check(tmp_path, model_host, model_port, happened, "", stop, scenario)
+
+
+async def test_words_about_a_plan_are_kept_when_its_decision_is(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "a.txt", content = "x" }
+[[answer]]
+text = "That is the plan."
+[[answer]]
+text = "I will."
+[answer.expect]
+last_contains = ["Write b.txt instead."]
+"""
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, model_host, settings_toml='mode = "plan"') as sessions,
+    ):
+        _, events = await run_turn_of(await sessions.create(), "Plan it.", ["Write b.txt instead."])
+    kinds = [type(one) for one in events]
+    assert kinds.index(e.PromptQueued) < kinds.index(e.PlanResolved)
 
 
 async def test_a_turn_that_failed_is_over(
