@@ -10,8 +10,11 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from agent_ls import __version__
+from agent_ls.cli.output import while_read
+from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_USAGE
 
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
 
@@ -39,14 +42,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run_stdio(arguments.set)
     if arguments.command is None:
         parser.print_help(sys.stderr)
-        return 2
-    module, _, name = _COMMANDS[arguments.command].partition(":")
-    command: Callable[[argparse.Namespace], int] = getattr(import_module(module), name)
-    return command(arguments)
+        return EXIT_USAGE
+    code = 0
+    try:
+        with while_read():
+            module, _, name = _COMMANDS[arguments.command].partition(":")
+            command: Callable[[argparse.Namespace], int] = getattr(import_module(module), name)
+            code = command(arguments)
+    except KeyboardInterrupt:
+        # Before a turn has begun, and listens for it itself, there is nothing to end in order.
+        sys.stderr.write("agent-ls: stopped\n")
+        return EXIT_CANCELLED
+    return code
+
+
+class _Parser(argparse.ArgumentParser):
+    """Exits with a code of its own: argparse's is what a turn that is partly done exits with."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"{self.prog}: error: {message}\n")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="agent-ls", description="A coding agent that lives in your language server."
     )
     parser.add_argument("--version", action="version", version=f"agent-ls {__version__}")
@@ -56,6 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--stdio", action="store_true", help="accepted, and the only way there is")
     run = commands.add_parser("run", help="carry out one prompt on the files of a folder")
     run.add_argument("prompt", nargs="?", help="what to do; - reads it from standard input")
+    run.add_argument(
+        "--session",
+        metavar="ID",
+        help="say it to this session, which goes on; its id, or the end of it",
+    )
     run.add_argument(
         "--goal",
         metavar="FILE",
@@ -181,6 +205,7 @@ def _add_turn(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exit-code-on-partial",
         action=argparse.BooleanOptionalAction,
-        default=None,
-        help="exit non-zero when the work is only partly done (default: in CI)",
+        default=True,
+        help="exit with 2, or 5 when the time was over, when the work is only partly done, "
+        "and not with 0 (the default)",
     )

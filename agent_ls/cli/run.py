@@ -11,30 +11,36 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
+from agent_ls.cli.output import while_read
+from agent_ls.cli.result import write_result
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
-from agent_ls.domain.events import ApprovalResolved
 from agent_ls.domain.goals import Goal, parse_goal, typed
-from agent_ls.domain.results import TurnResult
-from agent_ls.domain.stops import EXIT_CONFIGURATION, exit_code
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION, exit_code
 from agent_ls.loop.output_schema import Schema, check_schema
 from agent_ls.loop.results import result_of
-from agent_ls.loop.state import SessionState
 from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
-from agent_ls.safety.text import visible_line
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import LoadedSettings, load_settings
 
 _HEADLESS_TIMEOUT_S = 1_800.0
 
-Begin = Callable[[Sessions], Awaitable[Session]]
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Which session it is about, and what begins there."""
+
+    find: Callable[[Sessions], Awaitable[Session]]
+    begin: Callable[[Session], Awaitable[None]]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,13 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
     if goal is None and not prompt.strip():
         return _refuse("The prompt is empty: say what to do, or give --goal a file.")
 
-    async def begin(sessions: Sessions) -> Session:
-        session = await sessions.create()
-        _follow(session, arguments)
-        await session.submit(prompt, goal=goal, output_schema=schema)
-        return session
+    async def find(sessions: Sessions) -> Session:
+        named: str | None = arguments.session
+        return await (sessions.create() if named is None else _open(sessions, named))
 
-    return _main(arguments, begin)
+    async def begin(session: Session) -> None:
+        await session.submit(prompt, goal=goal, output_schema=schema)
+
+    return _main(arguments, _Task(find, begin))
 
 
 def _schema(name: str | None) -> Schema | None:
@@ -82,33 +89,38 @@ def _goal(name: str | None) -> Goal | None:
 def resume(arguments: argparse.Namespace) -> int:
     """Go on with a session that was cut off; prints the result and returns the exit code."""
 
-    async def begin(sessions: Sessions) -> Session:
-        session_id = arguments.session
-        if session_id is None:
-            cut_off = await sessions.interrupted()
-            if not cut_off:
-                raise StoreError(
-                    "no session of this folder was cut off, so there is none to resume"
-                )
-            session_id = cut_off[0].session_id
-        else:
-            ends = [one.session_id for one in await sessions.list()]
-            meant = [one for one in ends if one.endswith(session_id)]
-            session_id = meant[0] if len(meant) == 1 else session_id
-        session = await sessions.open(session_id)
-        _follow(session, arguments)
+    async def find(sessions: Sessions) -> Session:
+        if arguments.session is not None:
+            return await _open(sessions, arguments.session)
+        cut_off = await sessions.interrupted()
+        if not cut_off:
+            raise StoreError(
+                "no session of this folder was cut off, so there is none to resume; "
+                '`agent-ls run --session ID "…"` says more to one that has ended'
+            )
+        return await sessions.open(cut_off[0].session_id)
+
+    async def begin(session: Session) -> None:
         if not session.resume():
-            raise StoreError(f"session {session_id} has no turn that was cut off")
-        return session
+            raise StoreError(
+                f"session {session.id} has no turn that was cut off; "
+                f'`agent-ls run --session {session.id} "…"` says more to it'
+            )
 
-    return _main(arguments, begin)
+    return _main(arguments, _Task(find, begin))
 
 
-def _main(arguments: argparse.Namespace, begin: Begin) -> int:
+async def _open(sessions: Sessions, named: str) -> Session:
+    """Open the session of this folder that is meant; the end of its id is enough."""
+    meant = [one.session_id for one in await sessions.list() if one.session_id.endswith(named)]
+    return await sessions.open(meant[0] if len(meant) == 1 else named)
+
+
+def _main(arguments: argparse.Namespace, task: _Task) -> int:
     try:
         folder = folder_of(arguments)
         loaded = _settings(arguments, folder)
-        return asyncio.run(_turn(arguments, folder, loaded, begin))
+        return asyncio.run(_turn(arguments, folder, loaded, task))
     except AgentLsError as error:
         return _refuse(str(error))
 
@@ -130,35 +142,48 @@ def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:
 
 
 async def _turn(
-    arguments: argparse.Namespace, folder: Path, loaded: LoadedSettings, begin: Begin
+    arguments: argparse.Namespace, folder: Path, loaded: LoadedSettings, task: _Task
 ) -> int:
     is_attended = _is_terminal(arguments)
     sessions = await open_sessions(
         loaded.settings, open_disk_workspace([folder]), is_attended=is_attended
     )
+    streamed = StreamedText(sys.stderr)
     try:
-        session = await begin(sessions)
+        session = await task.find(sessions)
+        if arguments.mode is not None:
+            await session.set_mode(Mode(arguments.mode))
+        if arguments.model is not None:
+            await session.set_model(arguments.model)
+        _follow(session, arguments, streamed)
+        await task.begin(session)
         _cancel_on_signals(session)
         ended = await session.wait_idle()
     finally:
         await sessions.close()
-    if ended is None:
+    turn = session.state.turn
+    if ended is None or turn is None:
         raise StoreError("the turn ended without a result; see the log")
     result = result_of(session.state)
-    _print(session.state, result, arguments)
+    with while_read():
+        write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
     return exit_code(
         result.stop_reason,
         is_authentication=ended.is_authentication,
-        count_partial=_counts_partial(arguments),
+        # Whoever asked for JSON must not take its absence for a success.
+        count_partial=arguments.exit_code_on_partial or turn.output_schema is not None,
     )
 
 
-def _follow(session: Session, arguments: argparse.Namespace) -> None:
+def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedText) -> None:
     """Attach what shows the turn, and what asks the person."""
     if not (arguments.quiet or arguments.json):
         if not arguments.no_stream:
-            session.follow(StreamedText(sys.stderr))
-        session.follow(HumanLog(sys.stderr, with_answers=arguments.no_stream))
+            session.follow(streamed)
+        log = HumanLog(sys.stderr, with_answers=arguments.no_stream)
+        if session.is_cut_off and session.state.turn is not None:
+            log.go_on(session.id, session.state.turn.events)
+        session.follow(log)
     if arguments.verbose:
         session.follow(TechnicalConsole(sys.stderr))
         _log(technical_handler(sys.stderr, arguments.verbose))
@@ -189,56 +214,13 @@ def _cancel_on_signals(session: Session) -> None:
 
     def on_signal(name: str) -> None:
         if cancelling:
-            os._exit(130)
+            os._exit(EXIT_CANCELLED)
         sys.stderr.write("agent-ls: stopping; once more ends it at once\n")
         cancelling.append(loop.create_task(session.cancel(name)))
 
     for one in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
             loop.add_signal_handler(one, on_signal, one.name)
-
-
-def _counts_partial(arguments: argparse.Namespace) -> bool:
-    if arguments.exit_code_on_partial is not None:
-        return bool(arguments.exit_code_on_partial)
-    return os.environ.get("CI", "").lower() in ("1", "true")
-
-
-def _print(state: SessionState, result: TurnResult, arguments: argparse.Namespace) -> None:
-    """Print the result; a reader that has gone away has seen enough."""
-    try:
-        _write(state, result, arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The interpreter would try once more at exit, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _write(state: SessionState, result: TurnResult, arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        sys.stdout.write(result.model_dump_json(indent=2) + "\n")
-        return
-    if result.output:
-        sys.stdout.write(result.output.rstrip() + "\n")
-    if not result.success:
-        sys.stderr.write(f"\n{result.status}: {result.stop_reason}. {result.failure_reason}\n")
-    if result.simulated:
-        lines = "".join(f"  {visible_line(one)}\n" for one in result.simulated)
-        sys.stderr.write(f"Dry run; nothing of this was done:\n{lines}")
-    if refused := _refused_by_nobody(state):
-        calls = "call was" if refused == 1 else "calls were"
-        sys.stderr.write(
-            f"{refused} {calls} refused, because nobody was there to be asked; "
-            "--mode accept-edits lets edits run, --mode auto everything.\n"
-        )
-
-
-def _refused_by_nobody(state: SessionState) -> int:
-    events = state.turn.events if state.turn else ()
-    return sum(
-        isinstance(stored.event, ApprovalResolved) and stored.event.answer.by == "nobody"
-        for stored in events
-    )
 
 
 def _refuse(why: str) -> int:

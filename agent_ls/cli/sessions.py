@@ -19,13 +19,14 @@ from agent_ls.assembly import SystemClock
 from agent_ls.cli.stored import find_session, open_named_store
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.ids import Ids
-from agent_ls.domain.stops import EXIT_CONFIGURATION
+from agent_ls.domain.stops import EXIT_CONFIGURATION, TurnStatus
 from agent_ls.loop.ports import SearchHit, SessionSummary, Store
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.sessions import is_dead
 
 _DECLINED = 1
+_CUT_OFF = "cut off"
 
 
 def sessions(arguments: argparse.Namespace) -> int:
@@ -52,9 +53,11 @@ async def _list(arguments: argparse.Namespace) -> int:
     async with _opened(arguments) as store:
         found: list[SessionSummary] = []
         for one in await store.sessions([_uri(arguments)]):
-            found.append(one)
             # In the order in which they were started.
-            found += reversed(await store.sessions(parent_id=one.session_id))
+            family = [one, *reversed(await store.sessions(parent_id=one.session_id))]
+            if not await _is_held(store, one.session_id):
+                family = [_stopped(member) for member in family]
+            found += family
     if arguments.json:
         _print_json(found)
         return 0
@@ -63,6 +66,18 @@ async def _list(arguments: argparse.Namespace) -> int:
     if not found:
         sys.stderr.write("No sessions in this folder yet.\n")
     return 0
+
+
+async def _is_held(store: Store, session_id: str) -> bool:
+    """Say whether a process that may be alive has the session open."""
+    holder = await store.lease_owner(session_id)
+    return holder is not None and not is_dead(holder)
+
+
+def _stopped(one: SessionSummary) -> SessionSummary:
+    """Return the row of a session that nobody has open: what runs there was cut off."""
+    is_open = one.status in (TurnStatus.RUNNING, TurnStatus.WAITING)
+    return dataclasses.replace(one, status=_CUT_OFF) if is_open else one
 
 
 async def _search(arguments: argparse.Namespace) -> int:
@@ -100,8 +115,10 @@ async def _fork(arguments: argparse.Namespace) -> int:
 async def _delete(arguments: argparse.Namespace) -> int:
     """Remove sessions for good, after the person has said so."""
     async with _opened(arguments) as store:
-        for named in arguments.session:
-            session_id = await find_session(store, named, _uri(arguments))
+        # All of them before the first is gone: a slip in one name must not leave half of it done.
+        uri = _uri(arguments)
+        named = [await find_session(store, one, uri) for one in arguments.session]
+        for session_id in dict.fromkeys(named):
             title = {one.session_id: one.title for one in await store.sessions(parent_id=None)}
             if not (arguments.yes or _may_delete(session_id, title.get(session_id, ""))):
                 sys.stderr.write(f"{session_id} was kept.\n")

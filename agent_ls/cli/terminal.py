@@ -6,7 +6,10 @@ Everything goes to standard error: standard output carries the result.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import sys
+import threading
 from collections.abc import Callable, Coroutine
 from typing import TextIO
 
@@ -35,6 +38,12 @@ class StreamedText:
         self._stream = stream
         self._is_in_line = False
         self._has_text = False
+        self._said: list[str] = []
+
+    @property
+    def said(self) -> str:
+        """Return what the last answer said, as it was streamed."""
+        return "".join(self._said)
 
     def on_event(self, stored: StoredEvent) -> None:
         """End the line that text was streaming into: what follows is the log's."""
@@ -43,6 +52,7 @@ class StreamedText:
             self._is_in_line = False
         if isinstance(stored.event, RequestPrepared):
             self._has_text = False
+            self._said.clear()
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Write text with control characters made visible."""
@@ -52,9 +62,11 @@ class StreamedText:
                 self._stream.flush()
                 self._is_in_line = not text.endswith("\n")
                 self._has_text = True
+                self._said.append(text)
             case AttemptDiscarded():
                 if self._has_text:
                     self._stream.write("(what was said last does not count)\n")
+                self._said.clear()
             case ReasoningStreamed() | CallOutputStreamed():
                 pass
 
@@ -66,6 +78,7 @@ class TerminalAnswers:
         """Take the session, and how to read a line (by default from standard input)."""
         self._session = session
         self._ask = ask or _ask
+        self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on_event(self, stored: StoredEvent) -> None:
@@ -100,16 +113,39 @@ class TerminalAnswers:
             if may_grant
             else "[y]es, [n]o, or words that say no: "
         )
-        said = (await asyncio.to_thread(self._ask, "\n".join(lines) + "\n" + keys)).strip()
+        said = (await self._asked("\n".join(lines) + "\n" + keys)).strip()
         answer = _approval(said, may_grant)
         await self._session.resolve_approval(request.id, answer)
 
     async def _answer(self, event: QuestionAsked) -> None:
         question = event.question
         offered = f" ({' / '.join(map(visible, question.options))})" if question.options else ""
-        said = await asyncio.to_thread(self._ask, f"\n{visible(question.text)}{offered}\n> ")
+        said = await self._asked(f"\n{visible(question.text)}{offered}\n> ")
         answer = QuestionAnswer(text=said.strip(), by="terminal" if said.strip() else "nobody")
         await self._session.resolve_question(question.id, answer)
+
+    async def _asked(self, prompt: str) -> str:
+        """Return what the person says, to one question at a time.
+
+        The thread that waits for them is a daemon, or a process that was stopped could not end
+        before they have typed something.
+        """
+        loop = asyncio.get_running_loop()
+        async with self._turn:
+            said: asyncio.Future[str] = loop.create_future()
+
+            def settle(text: str) -> None:
+                if not said.done():
+                    said.set_result(text)
+
+            def read() -> None:
+                text = self._ask(prompt)
+                # The loop may be over by then, and nobody waits for the words any more.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(settle, text)
+
+            threading.Thread(target=read, name="terminal", daemon=True).start()
+            return await said
 
 
 def _approval(said: str, may_grant: bool) -> ApprovalAnswer:
@@ -127,7 +163,35 @@ def _approval(said: str, may_grant: bool) -> ApprovalAnswer:
 
 
 def _ask(prompt: str) -> str:
-    """Return one line of the person's; empty at the end of input."""
+    """Return one line of the person's; empty at the end of input.
+
+    What they typed before they could see the question is no answer to it. Read without Python's
+    own buffer, whose lock a thread that still waits would hold when the process ends.
+    """
+    _forget_typed_ahead()
     sys.stderr.write(prompt)
     sys.stderr.flush()
-    return sys.stdin.readline()
+    line = b""
+    while not line.endswith(b"\n"):
+        try:
+            piece = os.read(sys.stdin.fileno(), 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        line += piece
+    return line.decode(sys.stdin.encoding, "replace")
+
+
+def _forget_typed_ahead() -> None:
+    """Throw away what waits in the terminal's queue."""
+    try:
+        import termios
+    except ImportError:  # Windows
+        import msvcrt
+
+        while msvcrt.kbhit():
+            msvcrt.getwch()
+        return
+    with contextlib.suppress(termios.error):
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)

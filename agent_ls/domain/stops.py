@@ -60,8 +60,10 @@ STATUS: dict[StopReason, TurnStatus] = {
 
 EXIT_CONFIGURATION = 3
 EXIT_AUTHENTICATION = 4
+EXIT_USAGE = 64
+"""Of a command line that cannot be understood: what would be 2 elsewhere means partly done."""
 _EXIT_TIMEOUT = 5
-_EXIT_CANCELLED = 130
+EXIT_CANCELLED = 130
 
 
 def exit_code(
@@ -75,7 +77,7 @@ def exit_code(
     if status is TurnStatus.SUCCESS:
         return 0
     if status is TurnStatus.CANCELLED:
-        return _EXIT_CANCELLED
+        return EXIT_CANCELLED
     if status is TurnStatus.FAILED:
         return EXIT_AUTHENTICATION if is_authentication else 1
     if not count_partial:

@@ -5,20 +5,20 @@ Source: seed 002, "Human logging". Streamed text is shown elsewhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolCall
-from agent_ls.domain.findings import Finding
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.observers.call_summary import short, summary_of
+from agent_ls.observers.call_summary import short
+from agent_ls.observers.human_lines import attempt, changed, checked, edited, named, of_policies
 
 _DELEGATES = "delegate"
 """The tool whose output is what another agent does."""
-_MAX_FINDINGS = 5
 _SIGNS = {
     TurnStatus.SUCCESS: "✅ Done",
     TurnStatus.PARTIAL: "⚠️  Stopped before it was done",
@@ -53,6 +53,27 @@ class HumanLog:
         """Write the event's lines, if it has any."""
         self._write(self.lines_of(stored.event))
 
+    def go_on(self, session_id: str, events: Iterable[ev.StoredEvent]) -> None:
+        """Say which turn goes on and what its process left unknown, and count on from there."""
+        prompt, interrupted, results = "", (), dict[str, ev.ToolCallFinished]()
+        for stored in events:
+            self.lines_of(stored.event)
+            match stored.event:
+                case ev.TurnStarted():
+                    prompt = stored.event.prompt
+                case ev.ToolCallFinished(result=result):
+                    results[result.call_id] = stored.event
+                case ev.SessionResumed(interrupted_calls=calls):
+                    interrupted = calls
+                case _:
+                    pass
+        lines = [f"▶ Going on with {session_id}: {short(prompt)}"]
+        for call_id in interrupted:
+            call = self._turn.asked[call_id]
+            lines += [f"   {named(call.tool, call.arguments_json)}"]
+            lines += [f"      {self._result(results[call_id])}"]
+        self._write(lines)
+
     def _write(self, lines: list[str]) -> None:
         if not lines:
             return
@@ -67,7 +88,7 @@ class HumanLog:
     def lines_of(self, event: ev.Event) -> list[str]:
         """Return what a person reads of the event that comes next; often nothing."""
         lines: list[str] = []
-        for part in (self._of_step, self._of_call, self._of_side, self._of_turn, *_OTHERS):
+        for part in (self._of_step, self._of_call, self._of_side, self._of_turn, of_policies):
             lines = lines or part(event)
         return lines
 
@@ -92,7 +113,7 @@ class HumanLog:
                 return ["", f"🔄 Step {event.number} → {asking}"]
             case ev.AttemptFinished():
                 self._count(event.usage)
-                return [_attempt(event)]
+                return [attempt(event)]
             case ev.RecoveryChosen():
                 wait = f" in {event.wait_s:g} s" if event.wait_s else ""
                 words = f": {short(event.text)}" if event.text else ""
@@ -143,13 +164,15 @@ class HumanLog:
             case ev.ToolCallStarted():
                 self._turn.calls += 1
                 self._turn.last_started = event.call_id
-                return [f"   {_named(event.tool, event.arguments_json)}"]
+                return [f"   {named(event.tool, event.arguments_json)}"]
             case ev.CallDecided(decision="deny"):
                 call = self._turn.asked.get(event.call_id)
-                named = _named(call.tool, call.arguments_json) if call else "🔧 a call"
-                return [f"   {named}", f"      ⛔ {event.origin}: {short(event.reason)}"]
+                which = named(call.tool, call.arguments_json) if call else "🔧 a call"
+                return [f"   {which}", f"      ⛔ {event.origin}: {short(event.reason)}"]
             case ev.EditApplied():
-                return [f"      {_edit(event)}"]
+                return [f"      {edited(event)}"]
+            case ev.CommandChanged():
+                return [f"      {changed(event)}"]
             case ev.ToolCallFinished():
                 return [f"      {self._result(event)}"]
             case ev.ApprovalRequested(request=request):
@@ -158,7 +181,7 @@ class HumanLog:
                 note = f": {short(answer.note)}" if answer.note else ""
                 return [f"      ↳ {answer.choice} ({answer.by}){note}"]
             case ev.FindingsReported():
-                return _checked(event)
+                return checked(event)
             case _:
                 return []
 
@@ -209,89 +232,3 @@ class HumanLog:
 
     def _counted_steps(self) -> str:
         return f"{self._turn.steps} step{'' if self._turn.steps == 1 else 's'}"
-
-
-def _of_policies(event: ev.Event) -> list[str]:
-    """Return the lines of what checks, gates and compactors have to say."""
-    match event:
-        case ev.AdvisoryRaised(origin=origin, text=text):
-            return [f"   ⚠️  {origin}: {short(text)}"]
-        case ev.GateFailed(origin=origin, text=text):
-            return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
-        case ev.GoalCommandStarted(command=command):
-            return [f"   🧪 {short(command)}"]
-        case ev.GoalChecked(proofs=proofs):
-            return [f"   {'✓' if one.is_met else '✗'} {short(one.of)}" for one in proofs]
-        case ev.MonitorAlerted(text=text):
-            return [f"   ⚠️  external_monitor: {short(text)}"]
-        case ev.Compacted():
-            size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
-            return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]
-        case _:
-            return _of_permissions(event)
-
-
-def _of_permissions(event: ev.Event) -> list[str]:
-    """Return the lines of what a person was asked, and of what may not happen."""
-    match event:
-        case ev.QuestionAsked(question=question):
-            return [f"   ❓ {short(question.text)} ({question.origin})"]
-        case ev.QuestionResolved(answer=answer):
-            return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
-        case _:
-            return _of_plans(event)
-
-
-def _of_plans(event: ev.Event) -> list[str]:
-    """Return the lines of what does not happen now, or not unasked any more."""
-    match event:
-        case ev.PlanProposed(calls=calls):
-            return [f"   📋 For the plan: {short(one.title)}" for one in calls]
-        case ev.GrantsRevoked(grants=grants, why=why):
-            return [f"   🔒 No longer allowed unasked: {short(', '.join(grants))} ({short(why)})"]
-        case ev.EffectSimulated(what=what):
-            return [f"   👻 Dry run, not done: {short(what)}"]
-        case _:
-            return []
-
-
-_OTHERS = (_of_policies, _of_plans)
-
-
-def _named(tool: str, arguments_json: str) -> str:
-    # The name of a tool from elsewhere begins with its server's.
-    server, slash, _ = tool.partition("/")
-    about = summary_of(tool, arguments_json)
-    line = f"{'🌐' if slash else '🔧'} {short(tool)}"
-    line += f" → {about}" if about else ""
-    return f"{line} (MCP: {short(server)})" if slash else line
-
-
-def _attempt(event: ev.AttemptFinished) -> str:
-    if event.failure:
-        return f"   ❌ Model: {event.failure}: {short(event.message)}"
-    usage = event.usage
-    cached = f", {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
-    cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
-    tokens = f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
-    return f"   · {event.finish}: {tokens}{cost}, {event.duration_ms / 1000:.1f} s"
-
-
-def _edit(event: ev.EditApplied) -> str:
-    if event.status == "applied" and event.takes_back:
-        return f"↩ {short(event.path)}: taken back"
-    if event.status == "applied":
-        return f"✎ {short(event.path)} (+{event.added_lines} -{event.removed_lines})"
-    return f"✎ {short(event.path)}: {event.status}: {short(event.reason)}"
-
-
-def _checked(event: ev.FindingsReported) -> list[str]:
-    count = len(event.findings)
-    sign = f"⚠️  {count} new finding{'' if count == 1 else 's'}" if count else "✓"
-    lines = [f"      🔍 Checks: {sign}", *map(_finding, event.findings[:_MAX_FINDINGS])]
-    return [*lines, *(f"      🔍 {short(problem, 200)}" for problem in event.problems)]
-
-
-def _finding(finding: Finding) -> str:
-    place = f"{finding.path}:{finding.start_line + 1}"
-    return f"         {short(f'{place}: {finding.checker} {finding.code} {finding.message}')}"

@@ -50,7 +50,7 @@ class WaitTrace(Span):
 
 @dataclass(slots=True)
 class EditTrace:
-    """One file edit of one call."""
+    """One file that one call changed."""
 
     path: str
     kind: str
@@ -62,6 +62,9 @@ class EditTrace:
     reason: str = ""
     added_lines: int = 0
     removed_lines: int = 0
+    is_by_command: bool = False
+    """A command did it, so nobody counted its lines."""
+    is_before_known: bool = True
 
 
 @dataclass(slots=True)

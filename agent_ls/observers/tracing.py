@@ -230,6 +230,8 @@ class Tracing:
                 self._call(event.call_id).edits.append(trace)
             case ev.EditApplied():
                 self._applied(event)
+            case ev.CommandChanged():
+                self._call(event.call_id).edits.append(_changed(event))
             case ev.ToolCallFinished():
                 self._finished(event, at_ms)
             case _:
@@ -291,3 +293,18 @@ class Tracing:
         if note is not None and self._turn is not None:
             self._turn.items.append(note)
         return True
+
+
+def _changed(event: ev.CommandChanged) -> tr.EditTrace:
+    """Return what a command did to a file as an edit of its call."""
+    is_new = event.is_before_known and event.before_blob is None
+    kind = "delete" if event.after_blob is None else "create" if is_new else "change"
+    return tr.EditTrace(
+        event.path,
+        kind,
+        before_blob=event.before_blob,
+        after_blob=event.after_blob,
+        status="applied",
+        is_by_command=True,
+        is_before_known=event.is_before_known,
+    )

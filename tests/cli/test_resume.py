@@ -82,15 +82,26 @@ async def test_a_killed_run_goes_on_and_repeats_nothing(folder: Path, *, named: 
             process = await begin(folder, model, "sessions", "--json")
             out, _ = await process.communicate()
             (row,) = json.loads(out)
-            assert row["status"] == "running"
+            assert row["status"] == "cut off"
             words = [row["session_id"][-8:]]
-        code, out, _ = await check(folder, model, "--json", *words)
-        assert code == 0
+        code, out, err = await check(folder, model, "--json", *words)
+        assert (code, err) == (0, "")
         result = json.loads(out)
         assert (result["stop_reason"], result["output"]) == ("completed", "It ran once.")
         assert (folder / "marks.ran").read_text() == "once\n"
         code, _, err = await check(folder, model)
         assert (code, "none to resume" in err) == (3, True)
+
+
+async def test_what_goes_on_is_said_and_counted_as_a_whole(folder: Path) -> None:
+    async with ScriptedModel(SCENARIO) as model:
+        await kill_in_the_middle(folder, model)
+        code, out, err = await check(folder, model)
+    assert (code, out) == (0, "It ran once.\n")
+    first, *_, last = err.splitlines()
+    assert first.startswith("▶ Going on with ses_")
+    assert first.endswith(": Do it once.")
+    assert "1 tool call," in last
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,8 @@ from tests.support.scripted import scripted
 pytestmark = pytest.mark.heavy
 
 _LIMIT_S = 120.0
+_PIPES: list[int] = []
+"""Kept open: a reader whose writers have gone has read everything."""
 _FINE = '[[answer]]\ntext = "Fine."\nusage = { input = 100, output = 20 }'
 
 
@@ -41,8 +43,8 @@ class Done:
 
 @asynccontextmanager
 async def running(
-    folder: Path, model: ScriptedModel, *words: str, ci: bool = False
-) -> AsyncIterator[asyncio.subprocess.Process]:
+    folder: Path, model: ScriptedModel, *words: str
+) -> AsyncGenerator[asyncio.subprocess.Process]:
     """Start ``run`` on a folder, with a home of its own."""
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
@@ -50,7 +52,6 @@ async def running(
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "AGENT_LS_API_BASE": model.base_url,
-        **({"CI": "true"} if ci else {}),
     }
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "agent_ls", "run", "--model", "openai/scripted"),
@@ -76,9 +77,9 @@ async def ended(process: asyncio.subprocess.Process) -> Done:
     return Done(process.returncode, out.decode(), err.decode())
 
 
-async def check(folder: Path, scenario: str, *words: str, ci: bool = False) -> Done:
+async def check(folder: Path, scenario: str, *words: str) -> Done:
     """Run to the end against a scenario that must be used up."""
-    async with scripted(scenario) as model, running(folder, model, *words, ci=ci) as process:
+    async with scripted(scenario) as model, running(folder, model, *words) as process:
         return await ended(process)
 
 
@@ -122,7 +123,7 @@ arguments = {{ path = "a.txt", content = "x\\n" }}
     assert set(result) >= {"session_id", "turn_id", "cost_usd"}
 
 
-async def test_a_partial_result_exits_0_unless_it_is_told_otherwise_or_in_ci(folder: Path) -> None:
+async def test_a_partial_result_exits_2_unless_it_is_told_otherwise(folder: Path) -> None:
     scenario = """
 [[answer]]
 [[answer.call]]
@@ -135,12 +136,58 @@ text = "I have looked around."
     words = ("Look around.", "--json", "--max-steps", "1")
     done = await check(folder, scenario, *words)
     assert (done.code, done.result["status"], done.result["stop_reason"]) == (
-        0,
+        2,
         "partial",
         "max_steps",
     )
     assert (done.result["steps"], done.result["output"]) == (1, "I have looked around.")
-    assert (await check(folder, scenario, *words, ci=True)).code == 2
+    assert (await check(folder, scenario, *words, "--no-exit-code-on-partial")).code == 0
+
+
+async def test_where_json_was_promised_stands_nothing_else(folder: Path) -> None:
+    schema = folder / "schema.json"
+    schema.write_text('{"type": "object"}')
+    scenario = '[[answer]]\nrepeat = 0\ntext = "It is 42."'
+    words = ("How much?", "--output-schema", str(schema), "--no-exit-code-on-partial")
+    done = await check(folder, scenario, *words, "--max-steps", "2")
+    assert (done.code, done.out) == (2, "")
+    assert "It is 42." in done.err
+
+
+async def test_a_plan_that_nobody_could_decide_on_is_listed(folder: Path) -> None:
+    scenario = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "later.txt", content = "x\\n" }
+
+[[answer]]
+text = "That is the plan."
+"""
+    done = await check(folder, scenario, "Plan it.", "--mode", "plan", "--quiet")
+    assert (done.code, done.out) == (0, "That is the plan.\n")
+    assert "because nobody was there to be asked:\n  " in done.err
+    assert "later.txt" in done.err.splitlines()[-1]
+
+
+async def test_a_session_goes_on_with_another_prompt(folder: Path) -> None:
+    scenario = f"""
+[[answer]]
+text = "It is blue."
+
+{_FINE}
+[answer.expect]
+contains = ["It is blue.", "And now?"]
+"""
+    async with scripted(scenario) as model:
+        async with running(folder, model, "What colour?", "--json") as process:
+            first = (await ended(process)).result
+        words = ("And now?", "--session", first["session_id"][-8:], "--json")
+        async with running(folder, model, *words) as process:
+            second = (await ended(process)).result
+    assert second["output"] == "Fine."
+    assert second["session_id"] == first["session_id"]
+    assert second["turn_id"] != first["turn_id"]
 
 
 async def test_a_wrong_key_exits_4_and_says_where_keys_are_looked_for(folder: Path) -> None:
@@ -151,7 +198,7 @@ async def test_a_wrong_key_exits_4_and_says_where_keys_are_looked_for(folder: Pa
 
 
 async def test_no_time_left_exits_5(folder: Path) -> None:
-    words = ("Hello?", "--json", "--timeout", "0.001", "--exit-code-on-partial")
+    words = ("Hello?", "--json", "--timeout", "0.001")
     done = await check(folder, "", *words)
     assert (done.code, done.result["stop_reason"]) == (5, "timeout")
     assert done.result["output"].startswith("Stopped: ")
@@ -171,7 +218,7 @@ repeat = 3
 [answer.expect]
 contains = ["Required tests", "test -f nowhere"]
 """
-    done = await check(folder, told, "--goal", str(missed), "--json", "--exit-code-on-partial")
+    done = await check(folder, told, "--goal", str(missed), "--json")
     assert (done.code, done.result["stop_reason"]) == (2, "unverified")
 
 
@@ -189,6 +236,34 @@ def test_what_cannot_begin_exits_3(
 ) -> None:
     assert main(words) == 3
     assert says in capsys.readouterr().err.lower()
+
+
+@pytest.mark.parametrize("words", [(), ("run", "--bogus"), ("nonsense",)], ids=str)
+def test_a_command_line_that_cannot_be_understood_exits_64(words: tuple[str, ...]) -> None:
+    try:
+        code = main(words)
+    except SystemExit as stopped:
+        code = stopped.code
+    assert code == 64
+
+
+async def test_ctrl_c_before_anything_has_begun_is_no_accident(folder: Path) -> None:
+    goal = folder / "goal.toml"
+    os.mkfifo(goal)
+    async with scripted("") as model, running(folder, model, "--goal", str(goal)) as process:
+        # Nothing can be opened for writing before the process reads, and waits.
+        await until(lambda: _has_reader(goal))
+        process.send_signal(signal.SIGINT)
+        done = await ended(process)
+    assert (done.code, done.err) == (130, "agent-ls: stopped\n")
+
+
+def _has_reader(pipe: Path) -> bool:
+    try:
+        _PIPES.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
 
 
 async def test_ctrl_c_ends_the_turn_in_order(folder: Path) -> None:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +24,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 ONE = "ses_0000000000000000000000000A"
 OTHER = "ses_0000000000000000000000000B"
+RUNNING = "ses_0000000000000000000000000C"
 
 
 @pytest.fixture
@@ -105,6 +111,7 @@ def test_a_branch_is_a_session_of_its_own(check: Command, place: Path) -> None:
         (("fork", "000A0"), "no sessions end in 000A0"),
         (("delete", "", "--yes"), "'' is too short"),
         (("delete", "ses_nowhere", "--yes"), "no sessions end in"),
+        (("delete", ONE, OTHER, "nosuch", "--yes"), "no sessions end in nosuch"),
         (("delete", ONE), "add --yes"),
         (("search", " "), "at least one word"),
     ],
@@ -126,6 +133,45 @@ def test_a_deleted_session_is_gone_and_the_others_stay(check: Command, place: Pa
     assert _loaded(place, OTHER)
 
 
+def test_a_session_that_is_named_twice_is_deleted_once(check: Command) -> None:
+    code, out, err = check("delete", ONE, ONE[-4:], "--yes")
+    assert (code, out, err) == (0, f"{ONE} is deleted.\n", "")
+
+
+@pytest.mark.parametrize(
+    ("owner", "shown"),
+    [(None, "cut off"), (":999999999:x", "cut off"), (f":{os.getpid()}:x", "running")],
+    ids=["nobody has it open", "who had it open is dead", "it is open"],
+)
+def test_a_turn_runs_only_while_somebody_has_its_session_open(
+    check: Command, place: Path, owner: str | None, shown: str
+) -> None:
+    begun = Journal(RUNNING, start_ms=99_000).all(
+        created(RUNNING, ((place.parent / "shop").as_uri(),)),
+        ev.TurnStarted(turn_id="trn_9", prompt="Go on for long"),
+    )
+    asyncio.run(_with(place, lambda store: store.append(begun, durable=True)))
+    if owner is not None:
+        held = f"{socket.gethostname()}{owner}"
+        asyncio.run(_with(place, lambda store: store.lease(RUNNING, held, 60)))
+    first = check()[1].splitlines()[0]
+    assert first.split("  ")[2].strip() == shown
+    assert json.loads(check("--json")[1])[0]["status"] == shown
+
+
+def test_a_reader_that_has_seen_enough_is_no_accident(check: Command, place: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m agent_ls sessions --workspace {place.parent / 'shop'} "
+        f"--set store_url={place} | true; exit ${{PIPESTATUS[0]}}",
+        executable=shutil.which("bash"),
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_session_that_is_open_elsewhere_is_not_deleted(check: Command, place: Path) -> None:
     asyncio.run(_with(place, lambda store: store.lease(ONE, "another-host:1:x", 60)))
     code, _, err = check("delete", ONE, "--yes")
@@ -137,8 +183,6 @@ def test_a_session_that_is_open_elsewhere_is_not_deleted(check: Command, place: 
 def test_the_lease_of_a_dead_process_keeps_nobody_from_deleting(
     check: Command, place: Path
 ) -> None:
-    import socket
-
     owner = f"{socket.gethostname()}:999999999:x"
     asyncio.run(_with(place, lambda store: store.lease(ONE, owner, 60)))
     assert check("delete", ONE, "--yes")[0] == 0

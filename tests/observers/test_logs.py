@@ -73,6 +73,13 @@ def finished(call: ToolCall, text: str = "", **more: object) -> ev.ToolCallFinis
     )
 
 
+def went_on(*events: ev.Event) -> list[str]:
+    """Return the lines that a person reads when the turn of these events goes on."""
+    stream = io.StringIO()
+    HumanLog(stream).go_on("ses_1", stored(*events))
+    return stream.getvalue().splitlines()
+
+
 READ, EDIT = (
     call(1, "read_file", path="src/a.py"),
     call(2, "edit_file", path="src/a.py", edits=[{"old_string": "a\nb\n", "new_string": "c"}]),
@@ -492,3 +499,34 @@ def test_a_log_that_was_moved_away_is_begun_anew(tmp_path: Path) -> None:
 def test_a_log_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"cannot be written.*another place"):
         JsonLog(tmp_path / "no" / "such" / "folder")
+
+
+def test_a_turn_that_goes_on_says_what_its_process_left_unknown() -> None:
+    run = call(1, "run_command", command="make")
+    interrupted = finished(run, "Its outcome is unknown.", error=ErrorKind.INTERRUPTED)
+    assert went_on(
+        ev.TurnStarted(turn_id="trn_1", prompt="Build it"),
+        ev.Answered(step_id="stp_1", message=AssistantMessage(calls=(run,))),
+        started(run, Effect.EXECUTE),
+        interrupted,
+        ev.SessionResumed(interrupted_calls=(run.id,)),
+    ) == [
+        "▶ Going on with ses_1: Build it",
+        "   🔧 run_command → make",
+        "      ✗ INTERRUPTED: Its outcome is unknown.",
+    ]
+
+
+def test_what_a_command_changed_is_told_like_an_edit() -> None:
+    run = call(1, "run_command", command="make")
+    lines = check(
+        started(run, Effect.EXECUTE),
+        ev.CommandChanged(call_id=run.id, path="a.txt", before_blob="d1", after_blob="d2"),
+        ev.CommandChanged(call_id=run.id, path="b.txt", after_blob="d2"),
+        ev.CommandChanged(call_id=run.id, path="c.txt", before_blob="d1"),
+    )
+    assert lines[1:] == [
+        "      ✎ a.txt (changed by the command)",
+        "      ✎ b.txt (made by the command)",
+        "      ✎ c.txt (removed by the command)",
+    ]

@@ -378,3 +378,28 @@ def test_every_moment_has_its_place_in_order(busy: list[tuple[int, int]]) -> Non
     assert places == sorted(places)
     assert places[0] == pytest.approx(10)
     assert places[-1] == pytest.approx(510)
+
+
+def test_files_that_a_command_changed_are_among_those_that_changed() -> None:
+    journal = begun()
+    run = ToolCall(id="cal_1", provider_id="p", tool="run_command", arguments_json='{"command":""}')
+    asked(journal, 1, run)
+    journal.add(
+        1,
+        started(run, Effect.EXECUTE),
+        ev.CommandChanged(call_id="cal_1", path="made.py", after_blob="n1"),
+        ev.CommandChanged(call_id="cal_1", path="old.py", before_blob="n1", after_blob="n2"),
+        ev.CommandChanged(call_id="cal_1", path="dark.py", after_blob="n1", is_before_known=False),
+        finished(run, text="The words of the command."),
+    )
+    ended(journal)
+    text = page(trace_of(journal.stored), {"n1": b"a = 1\n", "n2": b"a = 1\nb = 2\n"})
+    files = text.partition("Files changed")[2].partition("</section>")[0]
+    shown = [re.sub(r"<[^>]*>", " ", row).split() for row in files.split("<li>")[1:]]
+    assert shown == [
+        ["dark.py", "+0", "-0", "1", "edit"],
+        ["made.py", "+1", "-0", "1", "edit"],
+        ["old.py", "+1", "-0", "1", "edit"],
+    ]
+    assert "its text before is not known" in text
+    assert "The words of the command." in text

@@ -9,7 +9,7 @@ from typing import cast
 
 from agent_ls.domain.findings import Finding
 from agent_ls.observers.call_summary import summary_of
-from agent_ls.observers.report.diffs import Material, edit, sizes
+from agent_ls.observers.report.diffs import Material, counts, edit, sizes
 from agent_ls.observers.report.html import Html, tag
 from agent_ls.observers.report.prose import missing_words, prose
 from agent_ls.observers.report.words import counted, cut, duration, money, tokens
@@ -31,8 +31,10 @@ def call_card(
     wait, child = beside.waits.get(call.call_id), beside.children.get(call.call_id)
     hooks = [one for one in step.hooks if one.call_id == call.call_id and one.outcome != "passed"]
     is_bad = call.outcome not in ("ok", "open")
-    added = sum(one.added_lines for one in call.edits)
-    removed = sum(one.removed_lines for one in call.edits)
+    lines = [counts(one, material) for one in call.edits]
+    added, removed = sum(one[0] for one in lines), sum(one[1] for one in lines)
+    # What a command changed says neither what it was told nor what it wrote.
+    is_diff_enough = any(not one.is_by_command for one in call.edits)
     head = tag(
         "summary",
         tag("span", class_=f"dot {call.effect or 'none'}"),
@@ -46,11 +48,11 @@ def call_card(
     )
     parts: list[Html | None] = [decision(wait) if wait else _decided(call), *map(hook_note, hooks)]
     parts.append(side_note(child, material) if child else None)
-    if not call.edits:
+    if not is_diff_enough:
         parts.append(_arguments(call.arguments_json, material))
     parts += [edit(one, material) for one in call.edits]
     # A diff and the findings below it say more than the result's words.
-    if call.text.strip() and (is_bad or not call.edits):
+    if call.text.strip() and (is_bad or not is_diff_enough):
         parts.append(_output(call, material))
     parts.append(findings(call.findings))
     return tag(

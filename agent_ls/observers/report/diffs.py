@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from agent_ls.edits.diff import unified
+from agent_ls.edits.diff import statistics, unified
 from agent_ls.observers.report.html import Html, tag
 from agent_ls.observers.report.words import counted
 from agent_ls.observers.trace import EditTrace
@@ -33,13 +33,24 @@ def edit(one: EditTrace, material: Material) -> Html:
         "div",
         tag("span", one.kind, class_="kind"),
         tag("span", name, class_="path"),
-        sizes(one.added_lines, one.removed_lines),
+        sizes(*counts(one, material)),
         tag("span", one.status, class_="chip bad") if one.status != "applied" else None,
         class_="edit-head",
     )
     reason = tag("p", one.reason, class_="reason") if one.reason else None
     body = _diff(one, material) if one.status == "applied" else None
     return tag("div", head, reason, body, class_="edit")
+
+
+def counts(one: EditTrace, material: Material) -> tuple[int, int]:
+    """Return how many lines came and went; of what a command changed, from the texts."""
+    if not one.is_by_command or not one.is_before_known:
+        return one.added_lines, one.removed_lines
+    before, after = (_text(blob, material) for blob in (one.before_blob, one.after_blob))
+    if isinstance(before, Missing) or isinstance(after, Missing):
+        return 0, 0
+    size = statistics(before, after)
+    return size.added, size.removed
 
 
 def sizes(added: int, removed: int) -> Html:
@@ -55,6 +66,8 @@ def sizes(added: int, removed: int) -> Html:
 
 
 def _diff(one: EditTrace, material: Material) -> Html | None:
+    if not one.is_before_known:
+        return tag("p", "A command changed it; its text before is not known.", class_="reason")
     before, after = (_text(blob, material) for blob in (one.before_blob, one.after_blob))
     if isinstance(before, Missing) or isinstance(after, Missing):
         return tag("p", "The file's text is no longer in the store.", class_="reason")

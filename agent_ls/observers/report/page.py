@@ -8,7 +8,7 @@ from pathlib import Path
 from agent_ls.observers.report.calls import decision
 from agent_ls.observers.report.charts import Column, charts, legend
 from agent_ls.observers.report.conversation import conversation
-from agent_ls.observers.report.diffs import Material, sizes
+from agent_ls.observers.report.diffs import Material, counts, sizes
 from agent_ls.observers.report.html import Html, join, tag
 from agent_ls.observers.report.prose import prose
 from agent_ls.observers.report.timeline import timeline
@@ -149,7 +149,7 @@ def _chapter(
         "article",
         drawings,
         _plan(turn, name),
-        _files(turn, name),
+        _files(turn, name, material),
         _decisions(turn, anchor, name),
         tag("section", tag("h2", f"{name}Conversation"), _filters(anchor),
             conversation(turn, anchor, material), _outcome(turn, material),
@@ -189,16 +189,17 @@ def _plan(turn: TurnTrace, name: str) -> Html | None:
     return tag("section", tag("h2", f"{name}Plan"), tag("ul", *items, class_="plan"), class_="card")
 
 
-def _files(turn: TurnTrace, name: str) -> Html | None:
+def _files(turn: TurnTrace, name: str, material: Material) -> Html | None:
     """Return the files that changed, with the steps that did it."""
     changed: dict[str, list[int]] = {}
     for call in turn.calls:
         for one in call.edits:
             if one.status == "applied":
-                counts = changed.setdefault(one.new_path or one.path, [0, 0, 0])
-                counts[0] += one.added_lines
-                counts[1] += one.removed_lines
-                counts[2] += 1
+                added, removed = counts(one, material)
+                sums = changed.setdefault(one.new_path or one.path, [0, 0, 0])
+                sums[0] += added
+                sums[1] += removed
+                sums[2] += 1
     if not changed:
         return None
     rows = [

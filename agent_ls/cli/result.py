@@ -1,0 +1,68 @@
+"""What a headless turn leaves for its caller: the result on standard output, remarks beside it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+
+from agent_ls.domain.events import ApprovalResolved, Event, PlanProposed, QuestionResolved
+from agent_ls.domain.results import TurnResult
+from agent_ls.loop.state import TurnState
+from agent_ls.safety.text import visible, visible_line
+
+_NOBODY = "nobody"
+
+
+def write_result(
+    turn: TurnState, result: TurnResult, arguments: argparse.Namespace, *, streamed: str
+) -> None:
+    """Print it; ``streamed`` is the answer that a person has seen on the terminal already."""
+    if arguments.json:
+        sys.stdout.write(result.model_dump_json(indent=2) + "\n")
+        return
+    _write_output(turn, result, streamed)
+    if not result.success:
+        sys.stderr.write(f"\n{result.status}: {result.stop_reason}. {result.failure_reason}\n")
+    if result.simulated:
+        _list("Dry run; nothing of this was done:", result.simulated)
+    events = [stored.event for stored in turn.events]
+    if planned := list(_undecided(events)):
+        _list("Planned, and not done, because nobody was there to be asked:", planned)
+    if refused := sum(_is_refused_by_nobody(event) for event in events):
+        calls = "call was" if refused == 1 else "calls were"
+        sys.stderr.write(
+            f"{refused} {calls} refused, because nobody was there to be asked; "
+            "--mode accept-edits lets edits run, --mode auto everything.\n"
+        )
+
+
+def _write_output(turn: TurnState, result: TurnResult, streamed: str) -> None:
+    output = result.output.rstrip()
+    if not output:
+        return
+    if turn.output_schema is not None and not result.success:
+        # Who asked for JSON must not read anything else where it would be.
+        sys.stderr.write(f"\n{visible(output)}\n")
+    elif not sys.stdout.isatty():
+        sys.stdout.write(output + "\n")
+    elif output != streamed.strip():
+        sys.stdout.write(visible(output) + "\n")
+
+
+def _list(head: str, lines: Sequence[str]) -> None:
+    sys.stderr.write("".join((f"{head}\n", *(f"  {visible_line(one)}\n" for one in lines))))
+
+
+def _undecided(events: Sequence[Event]) -> Iterator[str]:
+    """Yield the steps of plans about which nobody was there to be asked."""
+    asked = [event for event in events if isinstance(event, QuestionResolved)]
+    if not any(event.answer.by == _NOBODY for event in asked):
+        return
+    for event in events:
+        if isinstance(event, PlanProposed) and event.run != "eager":
+            yield from (one.title for one in event.calls)
+
+
+def _is_refused_by_nobody(event: Event) -> bool:
+    return isinstance(event, ApprovalResolved) and event.answer.by == _NOBODY

@@ -1,0 +1,104 @@
+"""The lines of the log for a person that need no memory of what came before."""
+
+from __future__ import annotations
+
+from agent_ls.domain import events as ev
+from agent_ls.domain.findings import Finding
+from agent_ls.observers.call_summary import short, summary_of
+
+_MAX_FINDINGS = 5
+
+
+def of_policies(event: ev.Event) -> list[str]:
+    """Return the lines of what checks, gates and compactors have to say."""
+    match event:
+        case ev.AdvisoryRaised(origin=origin, text=text):
+            return [f"   ⚠️  {origin}: {short(text)}"]
+        case ev.GateFailed(origin=origin, text=text):
+            return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
+        case ev.GoalCommandStarted(command=command):
+            return [f"   🧪 {short(command)}"]
+        case ev.GoalChecked(proofs=proofs):
+            return [f"   {'✓' if one.is_met else '✗'} {short(one.of)}" for one in proofs]
+        case ev.MonitorAlerted(text=text):
+            return [f"   ⚠️  external_monitor: {short(text)}"]
+        case ev.Compacted():
+            size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
+            return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]
+        case _:
+            return _of_permissions(event)
+
+
+def _of_permissions(event: ev.Event) -> list[str]:
+    """Return the lines of what a person was asked, and of what may not happen."""
+    match event:
+        case ev.QuestionAsked(question=question):
+            return [f"   ❓ {short(question.text)} ({question.origin})"]
+        case ev.QuestionResolved(answer=answer):
+            return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
+        case _:
+            return _of_plans(event)
+
+
+def _of_plans(event: ev.Event) -> list[str]:
+    """Return the lines of what does not happen now, or not unasked any more."""
+    match event:
+        case ev.PlanProposed(calls=calls):
+            return [f"   📋 For the plan: {short(one.title)}" for one in calls]
+        case ev.GrantsRevoked(grants=grants, why=why):
+            return [f"   🔒 No longer allowed unasked: {short(', '.join(grants))} ({short(why)})"]
+        case ev.EffectSimulated(what=what):
+            return [f"   👻 Dry run, not done: {short(what)}"]
+        case _:
+            return []
+
+
+def named(tool: str, arguments_json: str) -> str:
+    """Return a call's line: what is called, and about what."""
+    # The name of a tool from elsewhere begins with its server's.
+    server, slash, _ = tool.partition("/")
+    about = summary_of(tool, arguments_json)
+    line = f"{'🌐' if slash else '🔧'} {short(tool)}"
+    line += f" → {about}" if about else ""
+    return f"{line} (MCP: {short(server)})" if slash else line
+
+
+def attempt(event: ev.AttemptFinished) -> str:
+    """Return what a request came to."""
+    if event.failure:
+        return f"   ❌ Model: {event.failure}: {short(event.message)}"
+    usage = event.usage
+    cached = f", {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
+    cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
+    tokens = f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
+    return f"   · {event.finish}: {tokens}{cost}, {event.duration_ms / 1000:.1f} s"
+
+
+def edited(event: ev.EditApplied) -> str:
+    """Return what became of an edit."""
+    if event.status == "applied" and event.takes_back:
+        return f"↩ {short(event.path)}: taken back"
+    if event.status == "applied":
+        return f"✎ {short(event.path)} (+{event.added_lines} -{event.removed_lines})"
+    return f"✎ {short(event.path)}: {event.status}: {short(event.reason)}"
+
+
+def changed(event: ev.CommandChanged) -> str:
+    """Return what a command did to a file."""
+    did = "removed" if event.after_blob is None else "changed"
+    if event.is_before_known and event.before_blob is None:
+        did = "made"
+    return f"✎ {short(event.path)} ({did} by the command)"
+
+
+def checked(event: ev.FindingsReported) -> list[str]:
+    """Return what checkers found, the first ones in full."""
+    count = len(event.findings)
+    sign = f"⚠️  {count} new finding{'' if count == 1 else 's'}" if count else "✓"
+    lines = [f"      🔍 Checks: {sign}", *map(_finding, event.findings[:_MAX_FINDINGS])]
+    return [*lines, *(f"      🔍 {short(problem, 200)}" for problem in event.problems)]
+
+
+def _finding(finding: Finding) -> str:
+    place = f"{finding.path}:{finding.start_line + 1}"
+    return f"         {short(f'{place}: {finding.checker} {finding.code} {finding.message}')}"
