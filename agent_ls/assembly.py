@@ -168,7 +168,14 @@ def _session_kit(
     children = Children(
         recorder=recorder,
         approver=approver,
-        ports=ChildPorts(ports["store"], ports["clock"], ports["ids"], ports["claims"]),
+        ports=ChildPorts(
+            ports["store"],
+            ports["clock"],
+            ports["ids"],
+            ports["claims"],
+            ports["workspace"],
+            ports["rules"],
+        ),
         kinds_of=kinds,
         limits=_agent_limits(settings),
         turn_limit=Allowance(budget.max_tokens, budget.max_cost_usd),

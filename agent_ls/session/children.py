@@ -30,11 +30,12 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine import run_turn
-from agent_ls.loop.ports import Approver, Claims, Clock, Store
+from agent_ls.loop.ports import Approver, Claims, Clock, Rules, Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.settling import settled
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.turn import Turn
+from agent_ls.safety.stale_grants import stale_grants
 from agent_ls.session.child_ends import ended_of
 from agent_ls.session.child_faces import ChildApprover, ChildLines
 from agent_ls.session.child_following import FINISH, Revocations, for_child, strictest
@@ -61,6 +62,8 @@ class ChildPorts:
     clock: Clock
     ids: Ids
     claims: Claims
+    workspace: Workspace
+    rules: Rules
 
 
 @dataclass(slots=True)
@@ -174,6 +177,7 @@ class Children:
                 max_cost_usd=child.allowance.cost_usd,
             )
         )
+        await self._revoke_stale()
         # What holds is taken from the parent the moment the session comes to be: it follows then.
         await recorder.emit(self._created(child))
         for origin in sorted(self.recorder.state.silenced):
@@ -183,6 +187,14 @@ class Children:
         await recorder.emit(TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=prompt))
         for one in asked:
             await recorder.emit(WrapUpRequested(by=one.by, text=FINISH))
+
+    async def _revoke_stale(self) -> None:
+        """Take back what a stop or a crash kept standing: a child does not know of the change."""
+        roots = self.ports.workspace.roots
+        state = self.recorder.state
+        stale = await asyncio.to_thread(stale_grants, state, roots, self.ports.rules)
+        if stale is not None:
+            await self.recorder.emit(stale)
 
     def _created(self, child: _Child) -> SessionCreated:
         state = self.recorder.state

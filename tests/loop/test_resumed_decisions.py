@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain import events as e
-from agent_ls.domain.approvals import Question, QuestionAnswer
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, Question, QuestionAnswer
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.messages import AssistantMessage
@@ -23,7 +23,7 @@ from tests.support.turns import TURN_LIMIT_S, open_test_sessions, run_turn_of
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ASKED: list[e.Event] = [
-    e.PrefixSet(system="You help.", tools=("read_file",), reason="first"),
+    e.PrefixSet(system="You help.", tools=("read_file", "delegate"), reason="first"),
     e.Moved(to=Phase.PREPARE),
     e.RequestPrepared(step_id="stp_1", number=1),
     e.Moved(to=Phase.CALL),
@@ -131,6 +131,45 @@ last_contains = ["Write b.txt instead."]
         _, events = await run_turn_of(await sessions.create(), "Plan it.", ["Write b.txt instead."])
     kinds = [type(one) for one in events]
     assert kinds.index(e.PromptQueued) < kinds.index(e.PlanResolved)
+
+
+async def test_a_yes_that_no_follow_up_took_back_does_not_hold_for_a_sub_agent(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    delegate = ToolCall(
+        id="cal_1",
+        provider_id="p",
+        tool="delegate",
+        arguments_json='{"kind": "explore", "task": "Look."}',
+    )
+    yes = ApprovalAnswer(choice=ApprovalChoice.ALLOW_SESSION, by="test")
+    happened = [
+        *ASKED[:-1],
+        e.ApprovalResolved(approval_id="apr_0", answer=yes, grant="run_command:make"),
+        e.CommandChanged(call_id="cal_0", path="Makefile"),
+        e.Answered(step_id="stp_1", message=AssistantMessage(calls=(delegate,))),
+        e.Moved(to=Phase.ACT),
+    ]
+    scenario = """
+[[answer]]
+when.first = "Look."
+text = '{"findings": []}'
+[[answer]]
+when.first = "Do it."
+text = "Done."
+"""
+    stop = StopReason.COMPLETED
+    await check(tmp_path, model_host, model_port, happened, "", stop, scenario)
+    store = open_store(str(tmp_path.parent / f"{tmp_path.name}-store.db"))
+    journal = [one.event for one in await store.load("ses_1")]
+    [started] = [one for one in journal if isinstance(one, e.ChildStarted)]
+    [child] = [
+        one.event
+        for one in await store.load(started.child_id)
+        if isinstance(one.event, e.SessionCreated)
+    ]
+    await store.close()
+    assert (child.grants, child.revoked) == ((), ("run_command:make",))
 
 
 async def test_a_turn_that_failed_is_over(
