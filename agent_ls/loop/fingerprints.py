@@ -15,6 +15,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
 from agent_ls.loop.news import ReadVersions, is_news
 from agent_ls.loop.retries import is_transient
+from agent_ls.loop.spelling import in_one_spelling
 from agent_ls.loop.view import TurnView
 
 _SECONDARY = frozenset(
@@ -31,7 +32,6 @@ _SECONDARY = frozenset(
     }
 )
 """Arguments that say why, how long or where to: not what is done."""
-_OTHER_NAMES = {"file": "path", "file_path": "path", "filename": "path", "filepath": "path"}
 _SHOWS_A_FILE = re.compile(
     r"(?:cat|head|tail)(?: -n? ?\d+)? ([^\s|<>;&$`*?'\"-][^\s|<>;&$`*?'\"]*)"
 )
@@ -61,16 +61,9 @@ def _written(tool: str, given: Mapping[str, Any]) -> str:
 
 def _primary(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that say what is done, each in one spelling."""
-    found: dict[str, Any] = {}
-    for name, value in data.items():
-        if name in _SECONDARY or value is None:
-            continue
-        name = _OTHER_NAMES.get(name, name)
-        if isinstance(value, str) and name.endswith("path"):
-            value = posixpath.normpath(value.strip().replace("\\", "/"))
-        elif isinstance(value, str) and name == "command":
-            value = " ".join(value.split())
-        found[name] = value
+    found = in_one_spelling({name: data[name] for name in data if name not in _SECONDARY})
+    if isinstance(command := found.get("command"), str):
+        found["command"] = " ".join(command.split())
     return found
 
 

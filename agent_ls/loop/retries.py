@@ -13,6 +13,7 @@ from typing import cast
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.loop.news import ReadVersions, is_news
+from agent_ls.loop.spelling import in_one_spelling
 from agent_ls.loop.view import TurnView
 
 _TRANSIENT = re.compile(
@@ -34,7 +35,7 @@ def fingerprint(tool: str, arguments_json: str) -> str:
         return f"{tool} {arguments_json}"
     if isinstance(data, dict):
         given = cast("dict[str, object]", data)
-        data = {key: value for key, value in given.items() if key not in _DATA_NAMES}
+        data = in_one_spelling({key: given[key] for key in given if key not in _DATA_NAMES})
     return f"{tool} {json.dumps(data, sort_keys=True)}"
 
 

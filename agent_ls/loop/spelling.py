@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Mapping
+
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.ports import Workspace
+
+_OTHER_NAMES = {"file": "path", "file_path": "path", "filename": "path", "filepath": "path"}
+
+
+def in_one_spelling(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return a call's arguments as they are compared, without looking at any file."""
+    found: dict[str, object] = {}
+    for name, value in arguments.items():
+        if value is None:
+            continue
+        name = _OTHER_NAMES.get(name, name)
+        if isinstance(value, str) and name.endswith("path"):
+            value = posixpath.normpath(value.strip().replace("\\", "/"))
+        found[name] = value
+    return found
 
 
 def canonical(path: str, workspace: Workspace) -> str:

@@ -7,7 +7,6 @@ alert is a check's matter. Source: seed 004, dual monitoring.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from itertools import pairwise
 
@@ -17,6 +16,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.record import Record
 from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.retries import fingerprint
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Watch:
         """Take one more event into account."""
         match event:
             case e.Answered(message=message, origin="model"):
-                made = {one.id: _action(one.tool, one.arguments_json) for one in message.calls}
+                made = {one.id: fingerprint(one.tool, one.arguments_json) for one in message.calls}
                 self._made = made
                 self.actions += made.values()
                 self.steps += 1
@@ -124,13 +124,6 @@ def seen_in(watch: Watch, options: MonitorOptions) -> e.MonitorAlerted | None:
         or _near_equal(watch.actions, options)
         or _no_progress(watch.steps, options)
     )
-
-
-def _action(tool: str, arguments_json: str) -> str:
-    try:
-        return f"{tool} {json.dumps(json.loads(arguments_json), sort_keys=True)}"
-    except (ValueError, RecursionError):
-        return f"{tool} {arguments_json}"
 
 
 def _alternation(actions: list[str], options: MonitorOptions) -> e.MonitorAlerted | None:

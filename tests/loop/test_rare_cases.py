@@ -67,6 +67,13 @@ def test_odd_arguments_are_refused_with_what_is_wrong(arguments_json: str, words
     check(read(arguments_json), words)
 
 
+def test_a_file_spelled_another_way_does_not_make_another_call() -> None:
+    plain = fingerprint("read_file", '{"path": "a.py"}')
+    assert fingerprint("read_file", '{"file_path": "./sub/../a.py", "start_line": null}') == plain
+    longer = fingerprint("run_command", '{"command": "make", "timeout_s": 60}')
+    assert longer != fingerprint("run_command", '{"command": "make"}')
+
+
 def test_a_call_that_is_no_json_is_its_own_fingerprint() -> None:
     assert fingerprint("read_file", "{") == "read_file {"
     assert fingerprint("read_file", "[1]") == "read_file [1]"
