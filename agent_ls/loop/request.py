@@ -28,7 +28,8 @@ def request_of(
     session, state, options = turn.session, turn.state, turn.kit.options
     if session.prefix is None:
         raise bug("a request was made before its prefix")
-    return ModelRequest(
+    # Not validated: every part was, and going through a long conversation at each step costs.
+    return ModelRequest.model_construct(
         model=turn.view.model,
         system=session.prefix.system,
         messages=(*_with_slots(turn), *state.reasks, *extra),

@@ -66,7 +66,7 @@ class TurnView:
     @property
     def steps(self) -> int:
         """Return how many steps the turn has had answers to."""
-        return sum(one.origin == "model" for one in self.each(e.Answered))
+        return self.turn.events.tallied(_Steps).count
 
     def each(self, kind: type[E]) -> Iterator[E]:
         """Yield the turn's events of one kind, oldest first."""
@@ -167,6 +167,16 @@ class TurnView:
         """Return the estimated size of the conversation with its system prompt."""
         system = len(self.session.prefix.system) if self.session.prefix else 0
         return system // _CHARS_PER_TOKEN + sum(map(message_tokens, self.messages))
+
+
+class _Steps:
+    """The answers of the model's own."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def see(self, event: e.Event) -> None:
+        self.count += isinstance(event, e.Answered) and event.origin == "model"
 
 
 class _Counted:

@@ -88,10 +88,10 @@ class Confidence:
 
     def _is_due(self, view: TurnView) -> bool:
         """Say whether the newest answer is to be judged, and the person was not asked about it."""
-        answers = list(view.each(Answered))
-        if not answers or self._was_answered(view):
+        answer = next(view.turn.events.newest(Answered), None)
+        if answer is None or self._was_answered(view):
             return False
-        newest = answers[-1].message
+        newest = answer.message
         is_unsure = _DOUBT.search(f"{newest.text}\n{newest.reasoning}".replace("’", "'"))
         asked = [one.text for one in view.session.queue if one.kind == "steer"]
         if (self.options.on_doubt and is_unsure) or any(map(_REQUEST.search, asked)):

@@ -43,13 +43,14 @@ class ContextPressure:
     async def check(self, view: TurnView) -> CheckVerdict:
         """Answer from the exchanges, the size and the time since the last compaction."""
         options = self.options
+        window = view.facts.window_tokens
+        # What can be said without going through the whole conversation is said first.
+        if not options.share or (window and view.context_tokens <= window * options.share):
+            return Proceed()
         exchanges = sum(
             isinstance(one, AssistantMessage) and bool(one.calls) for one in view.messages
         )
-        if not options.share or exchanges <= options.min_exchanges or self._is_too_soon(view):
-            return Proceed()
-        window = view.facts.window_tokens
-        if window and view.context_tokens <= window * options.share:
+        if exchanges <= options.min_exchanges or self._is_too_soon(view):
             return Proceed()
         older = view.messages[: cut_before_steps(view.messages, options.keep_steps)]
         if tokens_of(older) < options.min_tokens:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 from pydantic import Field
@@ -44,7 +45,7 @@ class Repetition:
         if not window or view.is_silenced(self.name):
             return Proceed()
         counts = Counter(mark for _, mark in window)
-        newest = calls_of(list(view.each(Answered))[-1:])
+        newest = calls_of(islice(view.turn.events.newest(Answered), 1))
         repeated = [one for one in window if one[0] in newest]
         if not repeated:
             return Proceed()
