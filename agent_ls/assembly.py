@@ -258,7 +258,6 @@ def _kit(
     tools = built(tool_parts, settings.tools)
     return Kit(
         options=settings.loop,
-        models=settings.models,
         clock=ports["clock"],
         ids=ports["ids"],
         provider=ports["provider"],

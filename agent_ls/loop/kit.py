@@ -10,7 +10,7 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
-from agent_ls.loop.options import LoopOptions, ModelOptions
+from agent_ls.loop.options import LoopOptions
 from agent_ls.loop.ports import Approver, Clock, Provider, Rules, Store, Workspace
 from agent_ls.loop.sockets import (
     Check,
@@ -30,7 +30,6 @@ class Kit:
     """The parts of one session's turns, in the catalogue's order."""
 
     options: LoopOptions
-    models: ModelOptions
     clock: Clock
     ids: Ids
     provider: Provider

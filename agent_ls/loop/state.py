@@ -44,7 +44,6 @@ class CallState:
     call: ToolCall
     effect: Effect | None = None
     """Set once it started: from then on it may have had an effect."""
-    decision: e.CallDecided | None = None
     result: ToolResult | None = None
 
 
@@ -433,8 +432,6 @@ def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
             return _fold_command_change(turn, event)
         case e.ChildEnded():
             return _fold_child(turn, event)
-        case e.CallDecided():
-            return _with_call(turn, event.call_id, decision=event)
         case e.ToolCallStarted():
             return _with_call(turn, event.call_id, effect=event.effect)
         case e.ToolCallFinished():
@@ -537,14 +534,12 @@ def _with_call(
     call_id: str,
     *,
     effect: Effect | None = None,
-    decision: e.CallDecided | None = None,
     result: ToolResult | None = None,
 ) -> TurnState:
     calls = tuple(
         replace(
             one,
             effect=effect or one.effect,
-            decision=decision or one.decision,
             # The first result is the only one.
             result=one.result or result,
         )
