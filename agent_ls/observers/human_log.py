@@ -37,6 +37,8 @@ class _Turn:
     tokens: int = 0
     cost_usd: float = 0.0
     last_started: str = ""
+    is_heard: bool = True
+    """False from where the turn closes until the model has said its last words."""
     asked: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
 
 
@@ -113,6 +115,7 @@ class HumanLog:
                 return ["", f"🔄 Step {event.number} → {asking}"]
             case ev.AttemptFinished():
                 self._count(event.usage)
+                self._turn.is_heard = self._turn.is_heard or event.failure is None
                 return [attempt(event)]
             case ev.RecoveryChosen():
                 wait = f" in {event.wait_s:g} s" if event.wait_s else ""
@@ -155,6 +158,10 @@ class HumanLog:
         if self._with_answers and event.message.text.strip():
             lines.append(f"   💬 {short(event.message.text)}")
         many = "" if len(calls) == 1 else "s"
+        if event.origin == "plan":
+            return [*lines, f"   📋 Carrying out {len(calls)} step{many} of the plan"]
+        if not self._turn.is_heard:
+            return [*lines, "   · The model gave no last words; these are made from what happened"]
         what = f"{len(calls)} tool call{many}" if calls else "a final text"
         return [*lines, f"   ✓ The model answered with {what}"]
 
@@ -211,6 +218,7 @@ class HumanLog:
             case ev.CancelRequested(by=by):
                 return [f"⏹️  Stopping ({short(by)})"]
             case ev.Moved(to=Phase.CLOSE, stop=stop, why=why):
+                self._turn.is_heard = False
                 closing = f"🔄 Closing ({stop or 'asked to'}, {self._counted_steps()})"
                 return [f"⚠️  {short(why)}", closing] if why else [closing]
             case ev.TurnEnded():

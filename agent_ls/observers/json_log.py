@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import MutableMapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +37,7 @@ class JsonLog:
 
         self._file = _PrivateFile(path)
         try:
-            self._file.write("")
+            self._file.append("")
         except OSError as error:
             raise SettingsError(
                 f"The log file {path} cannot be written: {error.strerror}. "
@@ -95,12 +96,27 @@ class _PrivateFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._is_failing = False
 
-    def write(self, text: str) -> None:
+    def append(self, text: str) -> None:
+        """Add to the file. Errors: ``OSError`` when it takes no more."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         descriptor = os.open(self._path, flags, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode(errors="replace"))
+
+    def write(self, text: str) -> None:
+        """Add a line; what cannot be kept is said once, and disturbs nothing else."""
+        try:
+            self.append(text)
+            self._is_failing = False
+        except OSError as error:
+            if not self._is_failing:
+                sys.stderr.write(
+                    f"agent-ls: {self._path} takes no more: {error.strerror}. "
+                    "What happens meanwhile is missing in it.\n"
+                )
+            self._is_failing = True
 
     def flush(self) -> None:
         """Nothing is held back."""

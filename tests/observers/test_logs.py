@@ -530,3 +530,31 @@ def test_what_a_command_changed_is_told_like_an_edit() -> None:
         "      ✎ b.txt (made by the command)",
         "      ✎ c.txt (removed by the command)",
     ]
+
+
+def test_a_full_disk_is_said_once_and_disturbs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    log = JsonLog(Path("/dev/full"))
+    logger = logging.getLogger("tests.full_disk")
+    logger.addHandler(handler := log.handler())
+    try:
+        for one in stored(ev.CancelRequested(by="you"), ev.CancelRequested(by="you")):
+            log.on_event(one)
+            logger.error("Something else.")
+    finally:
+        logger.removeHandler(handler)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith("agent-ls: /dev/full takes no more: No space left on device.")
+
+
+def test_what_the_model_did_not_say_is_not_said_to_be_its_answer() -> None:
+    planned = AssistantMessage(calls=(READ, EDIT))
+    assert check(ev.Answered(step_id="stp_1", message=planned, origin="plan")) == [
+        "   📋 Carrying out 2 steps of the plan"
+    ]
+    lines = check(
+        ev.Moved(to=Phase.CLOSE, stop=StopReason.MAX_STEPS),
+        ev.AttemptFinished(step_id="stp_1", failure="server", message="It broke."),
+        ev.Answered(step_id="stp_1", message=AssistantMessage(text="Stopped.")),
+    )
+    assert lines[-1] == "   · The model gave no last words; these are made from what happened"

@@ -68,6 +68,7 @@ async def test_a_request_to_stop_an_earlier_turn_does_not_stop_this_one() -> Non
 
 
 CLOSED_FOR_STEPS = Expected(CloseOut, StopReason.MAX_STEPS)
+CLOSED_FOR_PLAN = Expected(CloseOut, StopReason.MAX_STEPS, ("policies.step_limit.max_plan_steps",))
 STEP_LIMIT = [
     pytest.param(0, Mode.ASK, {}, GOES_ON, id="before-the-first-step-nothing-is-used-up"),
     pytest.param(49, Mode.ASK, {}, GOES_ON, id="one-step-below-the-limit-goes-on"),
@@ -80,7 +81,7 @@ STEP_LIMIT = [
     ),
     pytest.param(60, Mode.AUTO, {"max_steps": 0}, GOES_ON, id="zero-is-no-limit"),
     pytest.param(
-        20, Mode.PLAN, {"max_steps": 0}, CLOSED_FOR_STEPS, id="no-limit-leaves-the-plan-limit"
+        20, Mode.PLAN, {"max_steps": 0}, CLOSED_FOR_PLAN, id="no-limit-leaves-the-plan-limit"
     ),
     pytest.param(
         60,
@@ -93,7 +94,7 @@ STEP_LIMIT = [
         1,
         Mode.ASK,
         {"max_steps": 1},
-        Expected(CloseOut, StopReason.MAX_STEPS, ("all 1 steps", "step_limit")),
+        Expected(CloseOut, StopReason.MAX_STEPS, ("all 1 steps", "policies.step_limit.max_steps")),
         id="the-reason-names-the-limit-and-the-setting",
     ),
 ]
@@ -140,7 +141,9 @@ BUDGET = [
     pytest.param(
         (spent(1_000_000),),
         {"recover": False},
-        Expected(CloseOut, StopReason.BUDGET_LIMIT, ("1,000,000 of 1,000,000 tokens", "budget")),
+        Expected(
+            CloseOut, StopReason.BUDGET_LIMIT, ("1,000,000 of 1,000,000 tokens", "policies.budget")
+        ),
         id="at-the-hard-limit-the-turn-closes",
     ),
     pytest.param(
@@ -206,7 +209,7 @@ async def test_what_an_earlier_turn_spent_is_not_this_turns() -> None:
     await check(Budget(), view_of(spent(10), earlier=(spent(5_000_000),)), GOES_ON)
 
 
-CLOSED_FOR_TIME = Expected(CloseOut, StopReason.TIMEOUT, ("wall_clock",))
+CLOSED_FOR_TIME = Expected(CloseOut, StopReason.TIMEOUT, ("policies.wall_clock.limit_s",))
 WALL_CLOCK = [
     pytest.param(1e9, {}, GOES_ON, id="by-default-there-is-no-limit"),
     pytest.param(1_799.9, {"limit_s": 1_800}, GOES_ON, id="just-before-the-limit-goes-on"),

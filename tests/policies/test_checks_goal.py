@@ -217,6 +217,12 @@ RESOURCES = [
     ),
     pytest.param(Consumption(2 * GB, 0, 0, 0), {}, FULL, id="at-the-limit-the-turn-closes"),
     pytest.param(Consumption(9 * GB, 0, 0, 0), {"max_memory_bytes": 0}, GOES_ON, id="no-limit"),
+    pytest.param(
+        Consumption(157_000_000, 0, 0, 0),
+        {"max_memory_bytes": 100_000},
+        Expected(CloseOut, StopReason.RESOURCE_LIMIT, ("157 of 0.100 MB of memory",)),
+        id="a-small-limit-is-not-shown-as-none",
+    ),
     pytest.param(Consumption(0, 60.0, 0, 0), {"max_cpu_s": 60}, FULL, id="processor-time"),
     pytest.param(Consumption(0, 0, 800, 1_000), {}, FULL, id="four-fifths-of-the-descriptors"),
     pytest.param(Consumption(0, 0, 560, 1_000), {}, Expected(Nudge), id="descriptors-get-tight"),

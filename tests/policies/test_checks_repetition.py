@@ -316,6 +316,12 @@ ASKED = Expected(Escalate, StopReason.LOOP_DETECTED)
 SAME_ERROR = [
     pytest.param(missing("a", "b"), {}, GOES_ON, id="two-steps-are-borne"),
     pytest.param(missing("a", "b", "c"), {}, ASKED, id="the-third-step-asks-the-person"),
+    pytest.param(
+        missing(*(f"{'long/' * 30}{name}" for name in "abc")),
+        {},
+        Expected(Escalate, StopReason.LOOP_DETECTED, ("long/…”",)),
+        id="a-long-error-is-seen-to-be-cut",
+    ),
     pytest.param(missing("a", "b").step(path="z"), {}, GOES_ON, id="a-good-step-breaks-the-row"),
     pytest.param(
         missing("a", "b").step(path="z").step(path="c", error=ErrorKind.RUNTIME, text="not found"),

@@ -120,7 +120,7 @@ RECOVERY = [
     pytest.param(
         (spent(1_000), SAVES, shortened(1_000, 500), BACK, spent(100)),
         {},
-        CLOSES,
+        Expected(CloseOut, StopReason.BUDGET_LIMIT, ("limit had been raised once",)),
         id="once-a-turn",
     ),
     pytest.param(

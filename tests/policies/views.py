@@ -133,7 +133,7 @@ class Expected:
             assert getattr(verdict, "stop", None) is self.stop, verdict
         words = " ".join(
             str(getattr(verdict, name))
-            for name in ("text", "why", "reason")
+            for name in ("text", "why", "reason", "question")
             if hasattr(verdict, name)
         )
         for piece in self.says:

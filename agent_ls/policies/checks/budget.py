@@ -48,6 +48,7 @@ class _Spent:
     used: float
     limit: float
     unit: str
+    is_raised: bool = False
 
     @property
     def share(self) -> float:
@@ -101,7 +102,8 @@ class Budget:
         used_up = {one.unit for one in self._spent(before, None) if one.share >= 1.0}
         raised = 1 + self.options.raise_by
         return [
-            replace(row, limit=row.limit * raised) if row.unit in used_up else row for row in rows
+            replace(row, limit=row.limit * raised, is_raised=True) if row.unit in used_up else row
+            for row in rows
         ]
 
     def _raised(self, spent: list[_Spent], before: Usage) -> str:
@@ -118,9 +120,11 @@ class Budget:
         why = f"The turn has used {_words(spent, 1.0)}."
         if is_first and self.options.recover:
             return Recover(why)
+        raised = any(one.is_raised for one in spent if one.share >= 1.0)
         return CloseOut(
             StopReason.BUDGET_LIMIT,
-            f"{why} Prompt again to go on with a fresh budget, or raise budget in the settings.",
+            f"{why} {'The limit had been raised once. ' if raised else ''}"
+            "Prompt again to go on with a fresh budget, or raise policies.budget in the settings.",
         )
 
 

@@ -73,7 +73,12 @@ class Resources:
             (used.descriptors, descriptors, "open files"),
         )
         return [
-            (value / limit, f"{value:,.0f} of {limit:,.0f} {what}")
+            (value / limit, f"{value:,.0f} of {limit:,.{_decimals(limit)}f} {what}")
             for value, limit, what in rows
             if limit
         ]
+
+
+def _decimals(limit: float) -> int:
+    """Return how many decimals a small limit needs, not to be shown as none at all."""
+    return 0 if limit >= 1 or not limit else 3

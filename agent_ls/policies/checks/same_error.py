@@ -88,5 +88,6 @@ class _Errors:
         if call is None or error in _NOT_THE_MODELS:
             return
         signature = error_signature(call.tool, error, result.text)
-        line = " ".join(result.text.strip().partition("\n")[0].split())
-        self.by_step[-1][signature] = line.removeprefix("error: ")[:_MAX_QUOTED_CHARS]
+        line = " ".join(result.text.strip().partition("\n")[0].split()).removeprefix("error: ")
+        is_cut = len(line) > _MAX_QUOTED_CHARS
+        self.by_step[-1][signature] = f"{line[:_MAX_QUOTED_CHARS]}{'…' if is_cut else ''}"

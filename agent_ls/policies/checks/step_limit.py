@@ -35,18 +35,18 @@ class StepLimit:
 
     async def check(self, view: TurnView) -> CheckVerdict:
         """Answer from the number of answers the turn has had."""
-        limit = self._limit(view.mode)
+        limit, name = self._limit(view.mode)
         if limit and view.steps >= limit:
             return CloseOut(
                 StopReason.MAX_STEPS,
                 f"The turn used all {limit} steps it may take. "
-                "Prompt again to go on, or raise step_limit in the settings.",
+                f"Prompt again to go on, or raise policies.step_limit.{name} in the settings.",
             )
         return Proceed()
 
-    def _limit(self, mode: Mode) -> int:
-        """Return the smaller of the limits that hold in this mode; 0 when none does."""
-        limits = [self.options.max_steps]
+    def _limit(self, mode: Mode) -> tuple[int, str]:
+        """Return the smaller of the limits that hold in this mode, with its name; 0: none does."""
+        limits = [(self.options.max_steps, "max_steps")]
         if mode is Mode.PLAN:
-            limits.append(self.options.max_plan_steps)
-        return min((limit for limit in limits if limit), default=0)
+            limits.append((self.options.max_plan_steps, "max_plan_steps"))
+        return min((limit for limit in limits if limit[0]), default=(0, ""))

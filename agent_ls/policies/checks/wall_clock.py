@@ -34,6 +34,6 @@ class WallClock:
             return CloseOut(
                 StopReason.TIMEOUT,
                 f"The turn ran for {view.elapsed_s:.0f} s of the {limit:.0f} s it may take. "
-                "Prompt again to go on, or raise wall_clock in the settings.",
+                "Prompt again to go on, or raise policies.wall_clock.limit_s in the settings.",
             )
         return Proceed()
