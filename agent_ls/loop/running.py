@@ -48,7 +48,9 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     except TimeoutError:
         left = [path for path, stays in standing(turn.state.events, call_id).items() if stays]
         said = f" Changed by it: {', '.join(left)}." if left else ""
-        output = ToolOutput(f"It did not end within {limit_s:.3g} s.{said}", ErrorKind.TIMEOUT)
+        # Without a limit of its own it is the tool that gave up waiting for something.
+        limit = "in time" if limit_s is None else f"within {limit_s:.3g} s"
+        output = ToolOutput(f"It did not end {limit}.{said}", ErrorKind.TIMEOUT)
     except StoreError:
         raise
     except Exception as error:

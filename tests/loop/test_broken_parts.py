@@ -103,6 +103,13 @@ class BrokenTool:
 
 
 @dataclasses.dataclass(frozen=True)
+class DelegatingTool(BrokenTool):
+    """One whose work has no time limit of the machine's."""
+
+    effect: ClassVar[Effect] = Effect.DELEGATE
+
+
+@dataclasses.dataclass(frozen=True)
 class Doubting:
     """A gate that asks the person about the first answer it sees."""
 
@@ -207,6 +214,9 @@ def with_part(kit: Kit, socket: str, error: Exception) -> Kit:
     match socket:
         case "tool":
             return dataclasses.replace(kit, tools={**kit.tools, "run_command": BrokenTool(error)})
+        case "delegating tool":
+            tool = DelegatingTool(error)
+            return dataclasses.replace(kit, tools={**kit.tools, "run_command": tool})
         case "watch before" | "watch after":
             return dataclasses.replace(kit, watch=BrokenWatch(error, socket == "watch before"))
         case "doubt":
@@ -522,3 +532,12 @@ async def test_a_reader_that_fails_is_told_once_and_the_others_see_everything(
     assert isinstance(person.events[-1], TurnEnded)
     said = [one for one in caplog.records if "it is told once" in one.message]
     assert len(said) == 1
+
+
+async def test_a_tool_without_a_limit_may_give_up_all_the_same(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    ended, events = await check(folder, model_host, model_port, "delegating tool", TimeoutError())
+    assert ended.stop is StopReason.COMPLETED
+    [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
+    assert (result.error, result.text) == (ErrorKind.TIMEOUT, "It did not end in time.")
