@@ -20,6 +20,7 @@ from pydantic import ValidationError, create_model
 
 from agent_ls import catalogue
 from agent_ls.domain.hooks import HookOptions
+from agent_ls.domain.misfits import UNKNOWN, misfits
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.loop.options import LoopOptions, ModelOptions
@@ -198,12 +199,15 @@ def _merge(
             return settings
         place = cast("dict[str, Any]", inner)
     place[keys[-1]] = value
+    if str(value).lower() == "nan":
+        problems.append(f"{source.name}: {key}: is not a number.")
+        return settings
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        why = "is not a setting" if first["type"] == "extra_forbidden" else first["msg"]
-        problems.append(f"{source.name}: {key}: {why}.")
+        for where, why in misfits(error):
+            words = "is not a setting" if where == key and why == UNKNOWN else why
+            problems.append(f"{source.name}: {where}: {words}.")
         return settings
 
 

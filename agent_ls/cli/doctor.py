@@ -67,8 +67,10 @@ async def _all(arguments: argparse.Namespace, folder: Path) -> list[Finding]:
 
 def _configuration(loaded: LoadedSettings) -> list[Finding]:
     there = "read" if user_file().exists() else "not there, so defaults hold"
-    found = [Finding("ok", "configuration", f"{user_file()} ({there})")]
-    return found + [Finding("wrong", "configuration", problem) for problem in loaded.problems]
+    wrong = [Finding("wrong", "configuration", problem) for problem in loaded.problems]
+    if any(one.words.startswith(f"{user_file()}: could not be read") for one in wrong):
+        return wrong
+    return [Finding("ok", "configuration", f"{user_file()} ({there})"), *wrong]
 
 
 async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding]:
@@ -120,6 +122,8 @@ async def _store(settings: Settings) -> Finding:
         store = open_store(store_place(settings))
         try:
             await store.ready()
+            # A damaged file opens, and shows only when it is read.
+            await store.sessions(parent_id=None)
         finally:
             await store.close()
         return Finding("ok", "store", store.location.shown)

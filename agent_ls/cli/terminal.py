@@ -120,6 +120,8 @@ class TerminalAnswers:
     async def _answer(self, event: QuestionAsked) -> None:
         question = event.question
         offered = f" ({' / '.join(map(visible, question.options))})" if question.options else ""
+        if question.origin == "plan":
+            offered += "\nor the numbers of steps, such as 1, 3-5; other words go to the agent"
         said = await self._asked(f"\n{visible(question.text)}{offered}\n> ")
         answer = QuestionAnswer(text=said.strip(), by="terminal" if said.strip() else "nobody")
         await self._session.resolve_question(question.id, answer)

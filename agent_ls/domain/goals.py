@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.misfits import misfits
 from agent_ls.domain.record import Record
 
 
@@ -94,15 +95,17 @@ def parse_goal(text: str, *, name: str) -> Goal:
 def goal_from(data: Mapping[str, Any], *, name: str) -> Goal:
     """Return the goal that these values are; errors as for ``parse_goal``."""
     values = dict(data)
-    if "goal" in values and "text" not in values:
+    called = "text" if "text" in values else "goal"
+    if "goal" in values and called == "goal":
         values["text"] = values.pop("goal")
     try:
         return Goal.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "goal"
+        wrong = "; ".join(
+            f"{called if where in ('', 'text') else where}: {why}" for where, why in misfits(error)
+        )
         raise SettingsError(
-            f"{name}: {key}: {first['msg']}. A goal has `goal`, and may have `acceptance`, "
+            f"{name}: {wrong}. A goal has `goal`, and may have `acceptance`, "
             "`constraints` and `tests`."
         ) from None
 

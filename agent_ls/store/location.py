@@ -33,7 +33,8 @@ class Location:
 def locate(place: str | Path) -> Location:
     """Return what ``place`` names: an absolute file path, ``sqlite:///…`` or ``postgresql://…``.
 
-    Errors: ``StoreError`` for a relative path and for a kind of database that is not supported.
+    Errors: ``StoreError`` for a relative path, a server without a user, and a kind of database
+    that is not supported.
     """
     text = str(place)
     scheme, separator, _ = text.partition("://")
@@ -84,6 +85,10 @@ def _server(text: str) -> Location:
     _, _, driver = parts.scheme.partition("+")
     driver = driver or "pg8000"
     query = dict(parse_qsl(parts.query))
+    if driver == "pg8000" and not (parts.username or query.get("user")):
+        raise StoreError(
+            "The store's URL names no user: write it as postgresql://USER@HOST:PORT/DATABASE."
+        )
     if driver == "pg8000" and query.get("host", "").startswith("/"):
         # libpq's way to name a socket's folder; pg8000 wants the socket itself.
         port = parts.port or _POSTGRES_PORT

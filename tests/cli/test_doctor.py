@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 from agent_ls.cli.main import main
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.settings import user_file
+from agent_ls.store.sql_store import open_store
+from tests.store.stories import TURN, Journal
 
 _KEEPER = "---\ndescription: keeps the docs\ntools: read_file\n---\nYou keep the docs.\n"
 
@@ -77,3 +81,43 @@ def test_commands_that_check_are_named_and_why_one_cannot_run(
         "Install it, or correct checkers.commands in your settings."
     )
     check(folder, capsys, [("note", "mypy", missing), ("ok", "own", "/bin/true x")])
+
+
+def said_of(
+    what: str, folder: Path, capsys: pytest.CaptureFixture[str], *words: str
+) -> list[tuple[str, str]]:
+    """Return what it says of one thing."""
+    main(["doctor", "--json", "--workspace", str(folder), *words])
+    found = json.loads(capsys.readouterr().out)
+    return [(one["state"], one["words"]) for one in found if one["what"] == what]
+
+
+def test_a_configuration_that_cannot_be_read_is_not_said_to_be_read(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text("mode = \n")
+    ((state, words),) = said_of("configuration", folder, capsys)
+    assert (state, "could not be read" in words) == ("wrong", True)
+
+
+def test_a_damaged_store_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = folder.parent / "store.db"
+    words = ("--set", f"store_url={place}")
+    asyncio.run(_fill(place))
+    assert said_of("store", folder, capsys, *words)[0][0] == "ok"
+    with sqlite3.connect(place) as database:
+        (page,) = database.execute("select rootpage from sqlite_master where name = 'sessions'")
+        (size,) = database.execute("pragma page_size")
+    database.close()
+    with place.open("r+b") as file:
+        file.seek((page[0] - 1) * size[0])
+        file.write(b"\xff" * size[0])
+    ((state, said),) = said_of("store", folder, capsys, *words)
+    assert (state, "damaged" in said) == ("wrong", True)
+
+
+async def _fill(place: Path) -> None:
+    store = open_store(place)
+    await store.append(Journal("ses_0000000000000000000000000A").all(*TURN), durable=True)
+    await store.close()

@@ -43,10 +43,11 @@ def check(text: str, expected: Goal | str) -> None:
         pytest.param('text = "Just this."', Goal(text="Just this."), id="only-a-text"),
         pytest.param("Make it fast", "neither TOML nor JSON", id="prose"),
         pytest.param('{"goal": ', "neither TOML nor JSON", id="cut-json"),
-        pytest.param('tests = ["pytest"]', "text", id="no-goal"),
-        pytest.param('goal = "x"\nbudget = 3', "budget", id="a-key-that-is-none"),
+        pytest.param('tests = ["pytest"]', "goal: is missing", id="no-goal"),
+        pytest.param('goal = "x"\nbudget = 3', "budget: is not known", id="a-key-that-is-none"),
         pytest.param('goal = "x"\ntests = "pytest"', "tests", id="a-text-where-a-list-belongs"),
-        pytest.param('goal = ""', "text", id="empty-goal"),
+        pytest.param('goal = ""', "goal: string", id="empty-goal"),
+        pytest.param("goal = 5\nx = 1", "goal: must be text; x: is not known", id="several-slips"),
     ],
 )
 def test_a_goal_is_read_from_toml_or_json_and_a_slip_is_named(

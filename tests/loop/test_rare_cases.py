@@ -18,6 +18,7 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.event_log import EventLog
+from agent_ls.loop.folding import fold_all
 from agent_ls.loop.news import is_news
 from agent_ls.loop.output_schema import check_schema, misfits
 from agent_ls.loop.outputs import value_at, value_of
@@ -28,7 +29,7 @@ from agent_ls.loop.proofs import proofs, unproven
 from agent_ls.loop.results import result_of
 from agent_ls.loop.retries import fingerprint
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.state import SessionState, fold_all
+from agent_ls.loop.state import SessionState
 from agent_ls.loop.work_report import work_report
 from agent_ls.store.sql_store import open_store
 from agent_ls.tools.read_file import ReadFile
@@ -130,15 +131,34 @@ def test_news_is_what_changes_what_calls_meet(event: e.Event, expected: bool) ->
 
 @pytest.mark.parametrize(
     ("schema", "words"),
-    [(["a"], "it is no object"), ({"type": "nonsense"}, "no valid JSON schema")],
+    [
+        (["a"], "it is no object"),
+        ({"type": "nonsense"}, "no valid JSON schema"),
+        ({"$ref": "http://nowhere.example/x"}, "http://nowhere.example/x leads nowhere"),
+        ({"properties": {"a": {"$ref": "#/$defs/b"}}}, "#/\\$defs/b leads nowhere"),
+        ({"$ref": "#"}, "# leads back to itself"),
+        ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}, "back to itself"),
+    ],
 )
 def test_what_is_no_schema_is_refused(schema: JsonValue, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         check_schema(schema, "--output-schema")
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"child": {"$ref": "#"}, "$ref": {"type": "string"}}},
+        {"$ref": "#/$defs/a", "$defs": {"a": {"const": {"$ref": "#/nowhere"}}}},
+        {"items": {"$ref": "#it"}, "$defs": {"it": {"$anchor": "it", "type": "number"}}},
+    ],
+)
+def test_references_within_a_schema_can_be_followed(schema: JsonValue) -> None:
+    assert check_schema(schema, "it") == schema
+
+
 def test_a_schema_that_leads_nowhere_is_said_to() -> None:
-    schema = check_schema({"$ref": "http://nowhere.example/x"}, "it")
+    schema = check_schema({"$id": "urn:x", "$ref": "http://nowhere.example/x"}, "it")
     (said,) = misfits({"a": 1}, schema)
     assert said.startswith("the schema itself cannot be used")
     assert misfits({"a": 1}, {"type": "object"}) == []

@@ -167,10 +167,14 @@ def test_a_key_and_a_table_of_one_name_do_not_break_anything(tmp_path: Path) -> 
     [
         pytest.param('modell = "x"\n', "modell: is not a setting", id="an-unknown-key"),
         pytest.param("[loop]\nspeed = 3\n", "loop.speed: is not a setting", id="an-inner-one"),
-        pytest.param('mode = "yolo"\n', "mode: Input should be", id="a-bad-value"),
+        pytest.param('mode = "yolo"\n', "mode: must be", id="a-bad-value"),
         pytest.param("mode = \n", "could not be read", id="broken-toml"),
         pytest.param("[mode]\nx = 1\n", "mode.x is not a setting", id="a-table-for-a-value"),
-        pytest.param('loop = "fast"\n', "loop: ", id="a-value-for-a-table"),
+        pytest.param('loop = "fast"\n', "loop: must be a table.", id="a-value-for-a-table"),
+        pytest.param("allowed_tools = 3\n", "allowed_tools: must be a list.", id="no-list"),
+        pytest.param(
+            "loop.step_timeout_s = nan\n", "loop.step_timeout_s: is not a number", id="nan"
+        ),
         pytest.param('[checkers]\ncommands = ["x"]\n', "'x' is none of", id="no-such-command"),
     ],
 )
@@ -182,6 +186,16 @@ def test_what_is_wrong_is_said_with_file_and_key_and_the_rest_counts(
     assert str(user_file()) in loaded.problems[0]
     assert words in loaded.problems[0]
     assert loaded.settings.marker == "mine:"
+
+
+def test_each_entry_of_a_list_that_is_wrong_is_named_with_its_key(tmp_path: Path) -> None:
+    user = '[[hooks.after_tool]]\nname = "a"\n[[hooks.after_tool]]\nname = "b"\nspeed = 3\n'
+    problems = check(tmp_path, user=user).problems
+    assert [one.partition(": ")[2] for one in problems] == [
+        "hooks.after_tool[1].command: is missing.",
+        "hooks.after_tool[2].command: is missing.",
+        "hooks.after_tool[2].speed: is not known.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -416,3 +416,9 @@ def test_what_other_drivers_say_is_worded_too(
 def test_other_trouble_is_worded_too(error: Exception, words: str) -> None:
     said = faults.explain(error, locate("/x/store.db"))
     assert re.search(words, str(said))
+
+
+def test_a_server_without_a_user_is_refused_with_how_to_write_it() -> None:
+    with pytest.raises(StoreError, match="postgresql://USER@HOST"):
+        locate("postgresql://localhost:1/x")
+    assert locate("postgresql://localhost/x?user=me").path is None
