@@ -14,9 +14,9 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import SessionCreated, StoredEvent
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
+from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports import Clock, CompileChecks, SessionSummary, Store, Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.state import fold_all
 from agent_ls.session.child_ends import settle_children
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.repair import repair

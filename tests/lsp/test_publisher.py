@@ -9,7 +9,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.loop.state import SessionState, fold_all
+from agent_ls.loop.folding import fold_all
+from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.publisher import Publisher, droppable_size, joined
 
