@@ -19,7 +19,6 @@ from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.event_log import EventLog
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.news import is_news
 from agent_ls.loop.output_schema import check_schema, misfits
 from agent_ls.loop.outputs import value_at, value_of
