@@ -222,6 +222,17 @@ contains = ["Required tests", "test -f nowhere"]
     assert (done.code, done.result["stop_reason"]) == (2, "unverified")
 
 
+async def test_the_scenario_that_the_docs_show_plays_as_it_is_told(folder: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scripted-model.md").read_text()
+    scenario = page.partition("## A scenario")[2].partition("```toml\n")[2].partition("```")[0]
+    (folder / "src").mkdir()
+    (folder / "src" / "app.py").write_text("def main():\n    retrun 1\n")
+    (folder / "src" / "util.py").write_text("x = 1\n")
+    done = await check(folder, scenario, "Mend the typo.", "--mode", "auto", "--quiet")
+    assert (done.code, done.out) == (0, "Fixed the typo.\n")
+    assert (folder / "src" / "app.py").read_text() == "def main():\n    return 1\n"
+
+
 @pytest.mark.parametrize(
     "words, says",
     [

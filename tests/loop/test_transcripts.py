@@ -57,3 +57,12 @@ async def test_a_story_happens_as_it_is_told(
     folder = tmp_path / "project"
     folder.mkdir()
     await check(path, folder, model_host, model_port)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_section_with_a_slip_in_its_name_is_refused(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    story = Archive("Why.", {"prompt": "Go.", "files a.txt": "x\n", "model": ""})
+    with pytest.raises(ValueError, match=r"no section .files a\.txt."):
+        await _told(story, tmp_path, model_host, model_port)

@@ -22,6 +22,10 @@ from tests.support.archive import Archive
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of
 
+_SECTIONS = frozenset(
+    {"settings", "prompt", "goal", "schema", "alone", "answers", "model", "events"}
+)
+_OF_FILES = ("file ", "after ")
 STORIES = Path(__file__).parents[1] / "transcripts"
 
 
@@ -36,6 +40,10 @@ def write_files(story: Archive, folder: Path) -> None:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8", newline="")
+
+
+def _is_section(name: str) -> bool:
+    return name in _SECTIONS or name.startswith(_OF_FILES)
 
 
 def answers_of(story: Archive) -> list[str]:
@@ -53,6 +61,8 @@ async def opened_story(
     scenario: Scenario | None = None,
 ) -> AsyncGenerator[tuple[Sessions, ScriptedModel]]:
     """Open sessions as the story sets them, with its model; another scenario is not held to."""
+    if unknown := [one for one in story.members if not _is_section(one)]:
+        raise ValueError(f"a story has no section {unknown[0]!r}; docs/loop-guide.md names them")
     async with (
         scripted(scenario or story.members["model"], port=port, is_strict=not scenario) as model,
         open_test_sessions(
