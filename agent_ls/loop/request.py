@@ -55,7 +55,7 @@ def _with_slots(turn: Turn) -> tuple[Message, ...]:
 
 def _is_unsent(turn: Turn) -> bool:
     """Say whether the newest message came after the last request before this step's."""
-    is_this_step = True
+    is_this_step, is_sent = True, False
     for stored in reversed(turn.state.events):
         match stored.event:
             case RecoveryChosen(action="continue") if is_this_step:
@@ -64,11 +64,14 @@ def _is_unsent(turn: Turn) -> bool:
             case RequestPrepared() if is_this_step:
                 is_this_step = False
             case AttemptFinished() if not is_this_step:
-                return False
+                is_sent = True
             case PromptQueued(kind="steer") if not is_this_step:
+                # Said while the last answer streamed: it came with the request of this step.
                 return True
+            case RequestPrepared() if is_sent:
+                return False
             case TurnStarted() | NudgeAdded() | Compacted():
-                return True
+                return not is_sent
             case _:
                 pass
     raise bug("a turn has no beginning")

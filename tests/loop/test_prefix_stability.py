@@ -20,6 +20,7 @@ from agent_ls.domain.events import Compacted, Event, Moved, PrefixSet, StoredEve
 from agent_ls.domain.messages import Message
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
 from agent_ls.loop.ports import ModelFacts, Provider
+from agent_ls.session.session import Session
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, open_test_sessions
 
@@ -156,3 +157,46 @@ async def test_any_sequence_of_answers_keeps_the_prefix(
     pieces: list[str], prompts: int, model_host: Provider, model_port: int
 ) -> None:
     await check(pieces, prompts, model_host, model_port)
+
+
+class SteersOnce:
+    """Says something as soon as a piece of an answer has come."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.task: asyncio.Task[str] | None = None
+
+    def on_event(self, stored: StoredEvent) -> None:
+        pass
+
+    def on_ephemeral(self, session_id: str, piece: object) -> None:
+        if self.task is None:
+            self.task = asyncio.create_task(self._session.submit("Mind the tabs."))
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_slots_stand_before_what_was_said_while_the_answer_streamed(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = (
+        'chunk = 1\nbetween_ms = 25\n[[answer]]\ntext = "Let me look around first."\n'
+        '[[answer.call]]\ntool = "list_dir"\narguments = {}\n[[answer]]\ntext = "Done."\n'
+    )
+    settings_toml = "mode = 'auto'\n[policies.recitation]\nevery_steps = [1, 1, 1, 1]\n"
+    watched = Watched(model_host)
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, watched, settings_toml=settings_toml) as sessions,
+    ):
+        session = await sessions.create()
+        steers = SteersOnce(session)
+        session.follow(steers)
+        await session.submit("Look around.")
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await session.wait_idle()
+        assert steers.task is not None
+        await steers.task
+    first, second = (request.messages for _, request in watched.asked)
+    assert [one.role for one in first] == ["user"]
+    said = [one.origin if one.role == "user" else one.role for one in second]
+    assert said == ["user", "assistant", "tool", "slot", "steer"]
