@@ -159,14 +159,15 @@ async def _turn(
         await task.begin(session)
         _cancel_on_signals(session)
         ended = await session.wait_idle()
+        turn = session.state.turn
+        if ended is None or turn is None:
+            raise StoreError("the turn ended without a result; see the log")
+        result = result_of(session.state)
+        # Before the store is closed: what it could not take keeps nobody from the result.
+        with while_read():
+            write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
     finally:
         await sessions.close()
-    turn = session.state.turn
-    if ended is None or turn is None:
-        raise StoreError("the turn ended without a result; see the log")
-    result = result_of(session.state)
-    with while_read():
-        write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
     return exit_code(
         result.stop_reason,
         is_authentication=ended.is_authentication,

@@ -106,6 +106,8 @@ class Writer:
         # From here on used by the thread alone.
         self._database: Database | None = None
         self._kept: list[Append] = []
+        self._kept_for = ""
+        """Why what is kept could not be stored."""
         self._halted: dict[str, JournalHalted] = {}
 
     @property
@@ -262,6 +264,7 @@ class Writer:
             if isinstance(job, Append):
                 if _is_shared(fault) and len(self._kept) < _FULL_JOBS:
                     self._kept.append(replace(job, reply=None))
+                    self._kept_for = str(fault)
                 else:
                     refusal = self._halted[job.session_id] = JournalHalted(str(fault))
             if job.reply is not None:
@@ -274,7 +277,7 @@ class Writer:
             closing.reply.refuse(
                 StoreError(
                     f"The store {self._location.shown} could not take the last {lost} events; "
-                    "what was acknowledged before is there."
+                    f"what was acknowledged before is there. {self._kept_for}"
                 )
             )
         closing.reply.give(None)
