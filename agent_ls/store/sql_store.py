@@ -199,6 +199,7 @@ class SqlStore:
 
     async def close(self) -> None:
         """Write what is pending and close; closing twice is harmless."""
+        self._blobs.clear()
         await self._writer.close()
 
     async def _do(

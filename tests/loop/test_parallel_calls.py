@@ -26,13 +26,14 @@ _SCENARIO = f'[[answer]]\n{_READS}\n[[answer]]\ntext = "Read."\n'
 
 
 class Gathering(DiskWorkspace):
-    """Lets reads begin only once as many are there as may be, the last of them first."""
+    """Lets the first reads begin once as many are there as may be, the last of them first."""
 
     def __init__(self, root: Root, together: int) -> None:
         super().__init__([root])
         self.together = together
         self.waiting: list[asyncio.Event] = []
         self.running = self.most = 0
+        self.has_met = False
 
     async def read(self, path: str) -> TextFile:
         if Path(path).stem not in _NAMES:
@@ -40,8 +41,12 @@ class Gathering(DiskWorkspace):
         self.running += 1
         self.most = max(self.most, self.running)
         go = asyncio.Event()
-        self.waiting.append(go)
+        if self.has_met:
+            go.set()
+        else:
+            self.waiting.append(go)
         if len(self.waiting) == self.together:
+            self.has_met = True
             self.waiting.pop().set()
         async with asyncio.timeout(_LIMIT_S):
             await go.wait()
