@@ -10,7 +10,7 @@ from agent_ls.checkers.command_output import column_of, read_json, read_lines, w
 from agent_ls.domain.findings import Severity
 
 Row = tuple[str, int, int, str, Severity | None, str]
-E, W, I = Severity.ERROR, Severity.WARNING, Severity.INFORMATION  # noqa: E741
+E, W, N = Severity.ERROR, Severity.WARNING, Severity.INFORMATION
 
 
 def check(output: str, expected: list[Row], *, kind: str = "lines", pattern: str = "") -> None:
@@ -27,7 +27,7 @@ def check(output: str, expected: list[Row], *, kind: str = "lines", pattern: str
             "a.py:3: note: Revealed type is \"int\"\n"
             "Found 1 error in 1 file (checked 1 source file)\n",
             [("a.py", 2, 10, "assignment", E, "Incompatible types (a, b)"),
-             ("a.py", 3, 0, "", I, 'Revealed type is "int"')],
+             ("a.py", 3, 0, "", N, 'Revealed type is "int"')],
             id="mypy",
         ),
         pytest.param(
@@ -69,7 +69,7 @@ def check(output: str, expected: list[Row], *, kind: str = "lines", pattern: str
         ),
         pytest.param(
             "\x1b[1mrun.sh\x1b[0m:2:5: note: Double quote to prevent globbing [SC2086]\n",
-            [("run.sh", 2, 5, "SC2086", I, "Double quote to prevent globbing")],
+            [("run.sh", 2, 5, "SC2086", N, "Double quote to prevent globbing")],
             id="shellcheck, in colours",
         ),
         pytest.param(
@@ -156,7 +156,7 @@ SARIF = {
             ("/ws/a.py", 2, 10, "reportAssignmentType", E, 'Type "x" is not assignable'),
         ]),
         ("sarif", SARIF, [
-            ("/ws/a b.java", 4, 2, "java/log", I, "Do not log"),
+            ("/ws/a b.java", 4, 2, "java/log", N, "Do not log"),
             ("src/c.java", 0, 0, "", W, "About the file"),
         ]),
     ],
