@@ -370,13 +370,24 @@ def _wrong_effects(cut: Cut, resumed: Resumed, recording: Recording) -> Iterator
         if edit.status == "applied" and (after is None or path not in after.touched):
             yield f"the acknowledged edit of {path} is forgotten"
     open_calls = before.turn.open_calls if before.turn else ()
-    is_whole = not any(one.effect not in (None, Effect.READ) for one in open_calls)
+    is_whole = not (
+        any(one.effect not in (None, Effect.READ) for one in open_calls)
+        or _is_in_a_goal_command(cut.journal)
+    )
     if is_whole and resumed.world != told:
         yield f"the files differ at the end: {_difference(resumed.world, told)}"
     last = recording.kinds[-1]
     end = resumed.state.turn.ended if resumed.state.turn else None
     if is_whole and isinstance(last, e.TurnEnded) and end is not None and end.stop != last.stop:
         yield f"it ends {end.stop} ({end.failure_reason}), not {last.stop}"
+
+
+def _is_in_a_goal_command(journal: Sequence[e.StoredEvent]) -> bool:
+    """Say whether a command of the goal was cut off: it is not run again, the model is told."""
+    of_goal = [
+        one.event for one in journal if isinstance(one.event, e.GoalCommandStarted | e.GoalChecked)
+    ]
+    return bool(of_goal) and isinstance(of_goal[-1], e.GoalCommandStarted)
 
 
 def _difference(one: Files, other: Files) -> str:
