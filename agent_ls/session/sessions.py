@@ -207,7 +207,9 @@ class Sessions:
             return_exceptions=True,
         )
         for failure in (*ended, *released):
-            if isinstance(failure, Exception):
+            if isinstance(failure, StoreError):
+                _log.warning("a session did not close in order: %s", failure)
+            elif isinstance(failure, Exception):
                 _log.error("a session did not close in order", exc_info=failure)
         self._open.clear()
         await self._on_close()
