@@ -671,6 +671,8 @@ EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 _DURABLE = (
     SessionCreated,
+    ModeChanged,
+    PromptQueued,
     TurnStarted,
     ApprovalRequested,
     ApprovalResolved,
@@ -690,7 +692,7 @@ _DURABLE = (
 
 
 def is_durable(event: Event) -> bool:
-    """Say whether ``emit`` must wait for the commit: intents, outcomes, approvals and ends.
+    """Say whether ``emit`` must wait for the commit: intents, outcomes, what people say, and ends.
 
     Reads have no effect that could be lost; after a crash they run again.
     """

@@ -50,6 +50,7 @@ class Session:
             store=self._kit.store,
             ids=self._kit.ids,
             order=self._kit.order,
+            watch=self._kit.watch,
         )
         self._runner = TurnRunner(self._kit, recorder)
 
@@ -129,9 +130,13 @@ class Session:
             await self._recorder.emit(CancelRequested(by="prompt"))
         if when_busy == "steer":
             said = PromptQueued(text=prompt, kind=when_busy)
-        await self._recorder.emit(said)
-        self._runner.wake()
-        return self.state.turn.turn_id
+        turn_id = self.state.turn.turn_id
+        try:
+            await self._recorder.emit(said)
+        finally:
+            # As above: it is in the queue, whoever stops waiting.
+            self._runner.wake()
+        return turn_id
 
     def resume(self) -> bool:
         """Go on with a turn that was cut off, or with what waited for its end.

@@ -18,6 +18,7 @@ from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.ports import Provider
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
+from agent_ls.store.sql_store import open_store
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions
 
@@ -93,6 +94,29 @@ async def test_words_while_a_turn_runs_reach_the_model_in_its_next_request(
         assert await session.resolve_approval(None, _WRITE)
         assert (await ended_of(session)).stop is StopReason.COMPLETED
         assert session.state.turns == 1
+
+
+async def test_what_a_person_says_while_a_turn_runs_is_stored_when_it_is_taken(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted(_WAITS_FOR_A_YES, port=model_port),
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        await session.set_mode(Mode.ASK_ALL)
+        await session.submit("and be quick")
+        await session.submit("And then?", when_busy="follow_up")
+        # What another process finds is what is left when this one dies now.
+        other = open_store(str(tmp_path.parent / f"{tmp_path.name}-store.db"))
+        stored = [one.event for one in await other.load(session.id)]
+        await other.close()
+        assert stored[-3:] == [
+            e.ModeChanged(mode=Mode.ASK_ALL),
+            e.PromptQueued(text="and be quick", kind="steer"),
+            e.PromptQueued(text="And then?", kind="follow_up"),
+        ]
 
 
 async def test_words_for_afterwards_begin_the_next_turn(
