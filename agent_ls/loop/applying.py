@@ -1,4 +1,4 @@
-"""The edits of one call are applied: each with its intent before its effect, and all or none.
+"""The edits of one call are applied, each with its record, and all or none.
 
 When one of them cannot be applied, those before it are taken back, last first, each by an edit of
 its own, and only where the file still is what the edit left.
@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, taken_back, text_after
+from agent_ls.domain.edits import EditOutcome, FileEdit, taken_back, text_after
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, StoredEvent
 from agent_ls.loop.edit_order import edited_places
+from agent_ls.loop.edit_recorder import EditRecorder, Recorded
 from agent_ls.loop.ports import Workspace
 from agent_ls.loop.settling import finished, settled
 from agent_ls.loop.turn import Turn
@@ -77,13 +78,12 @@ def standing(events: Iterable[StoredEvent], call_id: str) -> dict[str, bool]:
 async def _apply(call_id: str, edit: FileEdit, turn: Turn, done: list[_Done]) -> EditOutcome:
     try:
         async with turn.kit.order.of(edited_places(turn.kit.workspace, edit)):
-            before = await turn.kit.workspace.snapshot(edit.path)
-            outcome = await _record(call_id, edit, before, turn)
+            made = await _record(call_id, edit, turn)
     except WorkspaceError as error:
         return EditOutcome(status="refused", reason=str(error))
-    if outcome.status == "applied":
-        done.append(_Done(edit, before))
-    return outcome
+    if made.outcome.status == "applied":
+        done.append(_Done(edit, made.before))
+    return made.outcome
 
 
 async def _take_back(call_id: str, done: list[_Done], turn: Turn) -> dict[str, str]:
@@ -112,8 +112,7 @@ async def _take_one_back(call_id: str, done: _Done, turn: Turn) -> str:
         undoing = await _undoing(done, workspace)
         if undoing is None:
             return _CHANGED_SINCE
-        before = await workspace.snapshot(undoing.path)
-        outcome = await _record(call_id, undoing, before, turn, takes_back=True)
+        outcome = (await _record(call_id, undoing, turn, takes_back=True)).outcome
     return "" if outcome.status == "applied" else outcome.reason or _CHANGED_SINCE
 
 
@@ -131,67 +130,9 @@ async def _undoing(done: _Done, workspace: Workspace) -> FileEdit | None:
 
 
 async def _record(
-    call_id: str, edit: FileEdit, before: bytes | None, turn: Turn, *, takes_back: bool = False
-) -> EditOutcome:
-    """Store the intent with the exact bytes before, apply, store the outcome."""
-    workspace, store = turn.kit.workspace, turn.kit.store
-    await turn.emit(
-        EditIntended(
-            call_id=call_id,
-            edit=edit,
-            before_blob=None if before is None else await store.put_blob(before),
-            takes_back=takes_back,
-        )
-    )
-    places = (edit.path, edit.new_path) if edit.kind == "move" else (edit.path,)
-    _tell_watch(places, turn)
-    try:
-        outcome = await workspace.apply(edit)
-    except WorkspaceError as error:
-        outcome = EditOutcome(status="refused", reason=str(error))
-    _tell_watch(places, turn)
-    after = await content_after(edit, outcome, before, workspace)
-    added, removed = _line_changes(before, after) if outcome.status == "applied" else (0, 0)
-    await turn.emit(
-        EditApplied(
-            call_id=call_id,
-            path=edit.path,
-            status=outcome.status,
-            reason=outcome.reason,
-            after_blob=None if after is None else await store.put_blob(after),
-            added_lines=added,
-            removed_lines=removed,
-            takes_back=takes_back,
-        )
-    )
-    return outcome
-
-
-async def content_after(
-    edit: FileEdit, outcome: EditOutcome, before: bytes | None, workspace: Workspace
-) -> bytes | None:
-    """Return what an applied edit has left at its place; None for nothing, or no applied edit.
-
-    An edit that has happened must have its outcome, also where its file cannot be read any more.
-    """
-    if outcome.status != "applied":
-        return None
-    try:
-        return await workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
-    except (WorkspaceError, OSError):
-        if edit.kind == "move":
-            return before
-        return None if outcome.text is None else outcome.text.encode("utf-8", "surrogatepass")
-
-
-def _tell_watch(paths: tuple[str, ...], turn: Turn) -> None:
-    """Keep another agent's command from being held for an edit's author."""
-    for path in paths:
-        if turn.kit.watch is not None:
-            turn.kit.watch.edits(path)
-
-
-def _line_changes(before: bytes | None, after: bytes | None) -> tuple[int, int]:
-    return changed_lines(
-        (before or b"").decode(errors="replace"), (after or b"").decode(errors="replace")
-    )
+    call_id: str, edit: FileEdit, turn: Turn, *, takes_back: bool = False
+) -> Recorded:
+    kit = turn.kit
+    recorder = EditRecorder(turn.recorder, kit.workspace, kit.store, kit.watch)
+    intent = EditIntended(call_id=call_id, edit=edit, before_blob=None, takes_back=takes_back)
+    return await recorder.apply(edit, intent)

@@ -10,11 +10,9 @@ from collections.abc import Mapping
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
-from agent_ls.domain.edits import FileEdit, apply_replacements
-from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.edits import EditOutcome
 from agent_ls.domain.events import (
     ApprovalResolved,
-    EditApplied,
     EditIntended,
     QuestionResolved,
     SessionResumed,
@@ -22,6 +20,7 @@ from agent_ls.domain.events import (
     ToolCallStarted,
 )
 from agent_ls.loop.applying import standing
+from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports import Store, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import CallState, TurnState
@@ -31,7 +30,6 @@ _UNKNOWN = (
     "you repeat it."
 )
 _APPLIED = "The process died right after this edit; the file shows that it was applied."
-_NOT_APPLIED = "The process died before this edit; the file shows that it was not applied."
 _TAKEN_BACK = "This edit was applied and taken back, since not all of the call's could be applied."
 _NOT_TAKEN_BACK = (
     "This edit is applied; the process died before it was taken back, since not all of the call's "
@@ -49,8 +47,9 @@ async def repair(recorder: Recorder, workspace: Workspace, store: Store) -> None
     if turn is None or not recorder.state.is_running:
         return
     await _withdraw_questions(recorder)
+    editing = EditRecorder(recorder, workspace, store, watch=None)
     edits = {
-        path: await _settle_edit(recorder, intent, workspace, store)
+        path: _settled(intent, await editing.settle(intent.edit, intent))
         for path, intent in turn.intents.items()
     }
     interrupted: list[str] = []
@@ -95,65 +94,12 @@ async def _withdraw_questions(recorder: Recorder) -> None:
         await recorder.emit(QuestionResolved(question_id=question_id, answer=answer))
 
 
-async def _settle_edit(
-    recorder: Recorder, intent: EditIntended, workspace: Workspace, store: Store
-) -> str:
-    """Record what the file proves about an edit without an outcome; return it in words."""
-    edit = intent.edit
-    is_done, is_not = (
-        (_TAKEN_BACK, _NOT_TAKEN_BACK) if intent.takes_back else (_APPLIED, _NOT_APPLIED)
-    )
-    before = None if intent.before_blob is None else await store.get_blob(intent.before_blob)
-    place = edit.new_path if edit.kind == "move" else edit.path
-    try:
-        now = await workspace.snapshot(place)
-    except WorkspaceError:
-        return _UNKNOWN
-    if is_after(now, edit, before):
-        await recorder.emit(
-            EditApplied(
-                call_id=intent.call_id,
-                path=edit.path,
-                status="applied",
-                after_blob=None if now is None else await store.put_blob(now),
-                takes_back=intent.takes_back,
-            )
-        )
-        return is_done
-    was_before = before if edit.kind != "move" else None
-    status, words = ("refused", is_not) if now == was_before else ("unconfirmed", _UNKNOWN)
-    await recorder.emit(
-        EditApplied(
-            call_id=intent.call_id,
-            path=edit.path,
-            status=status,
-            reason=words,
-            takes_back=intent.takes_back,
-        )
-    )
-    return words
-
-
-def is_after(now: bytes | None, edit: FileEdit, before: bytes | None) -> bool:
-    """Say whether the content is what the edit would have left."""
-    try:
-        return now == _after(edit, before)
-    except ValueError:
-        # Planned on a text that was not the one before it: it cannot have been applied.
-        return False
-
-
-def _after(edit: FileEdit, before: bytes | None) -> bytes | None:
-    """Return the content that the edit would have left at its place."""
-    match edit.kind:
-        case "create":
-            return edit.text.encode()
-        case "delete":
-            return None
-        case "move":
-            return before
-        case "change":
-            text = (before or b"").decode(errors="surrogateescape")
-            bom = "\ufeff" if text.startswith("\ufeff") else ""
-            changed = apply_replacements(text.removeprefix(bom), edit.replacements)
-            return (bom + changed).encode(errors="surrogateescape")
+def _settled(intent: EditIntended, outcome: EditOutcome) -> str:
+    """Return in words what became of an edit during which the process died."""
+    match outcome.status:
+        case "applied":
+            return _TAKEN_BACK if intent.takes_back else _APPLIED
+        case "refused":
+            return _NOT_TAKEN_BACK if intent.takes_back else outcome.reason
+        case _:
+            return _UNKNOWN

@@ -19,9 +19,10 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.edits.review import FileLedger, Hunk
 from agent_ls.loop.edit_order import EditOrder
+from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports import Store, Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.session.review_edits import apply_recorded, settle_recorded
+from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection, Touch
 from agent_ls.session.review_plans import Clash, next_step
 from agent_ls.session.review_restore import restoring_step
@@ -70,10 +71,12 @@ class Review:
         store: Store,
         ids: Ids,
         order: EditOrder,
+        watch: CommandWatch | None,
     ) -> None:
         """Follow the session; its journal is read when the review is first asked for."""
         self._recorder, self._workspace, self._store = recorder, workspace, store
         self._ids, self._order = ids, order
+        self._edits = EditRecorder(recorder, workspace, store, watch)
         self._ledger = Ledger(store.load, store.get_blob, self._named)
         self._pending: list[e.StoredEvent] = []
         self._missing = recorder.state.seq
@@ -104,8 +107,8 @@ class Review:
                     if one.seq <= self._missing and isinstance(one.event, _COUNTS):
                         await self._ledger.feed(one)
                 self._missing = 0
-                for intent in self._ledger.unsettled():
-                    await settle_recorded(self._recorder, self._workspace, self._store, intent)
+                for edit, intent in self._ledger.unsettled():
+                    await self._edits.settle(edit, intent)
             while self._pending:
                 await self._ledger.feed(self._pending[0])
                 self._pending.pop(0)
@@ -273,7 +276,7 @@ class Review:
         )
 
     async def _applied(self, event: e.ReviewDecided, edit: FileEdit) -> EditOutcome:
-        return await apply_recorded(self._recorder, self._workspace, self._store, event, edit)
+        return (await self._edits.apply(edit, event)).outcome
 
     def _named(self, path: str) -> str:
         """Return the one spelling of a path."""

@@ -84,7 +84,7 @@ class Ledger:
         self._turn_of: dict[str, str] = {}
         """By call; what a stopped one did may be heard of when the next turn has begun."""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
-        self._decisions: dict[str, e.ReviewDecided] = {}
+        self._decisions: dict[str, tuple[FileEdit, e.ReviewDecided]] = {}
 
     def file(self, turn_id: str, path: str) -> FileLedger | None:
         """Return a file's ledger."""
@@ -101,8 +101,8 @@ class Ledger:
             for one in file.those(state, chosen.hunks)
         ]
 
-    def unsettled(self) -> list[e.ReviewDecided]:
-        """Return the decisions whose edit has no outcome."""
+    def unsettled(self) -> list[tuple[FileEdit, e.ReviewDecided]]:
+        """Return the edits that have no outcome, each with its decision."""
         return list(self._decisions.values())
 
     def lineages(self, point: RestorePoint) -> list[list[Touch]]:
@@ -170,17 +170,18 @@ class Ledger:
             if event.edit is None:
                 self._decided(event)
             else:
-                self._decisions[event.review_id] = event
+                self._decisions[event.review_id] = event.edit, event
             return
-        decision = self._decisions.pop(event.review_id, None)
-        if decision is None or event.status != "applied":
+        if event.review_id not in self._decisions:
+            return
+        edit, decision = self._decisions.pop(event.review_id)
+        if event.status != "applied":
             return
         self._decided(decision)
-        if decision.edit is not None:
-            touch = self._touched(decision.edit, decision.before_blob, event.after_blob, "", at)
-            if decision.call_id:
-                # What the turn did before that call stays a change of its.
-                await self._edited(replace(touch, turn_id=decision.turn_id))
+        touch = self._touched(edit, decision.before_blob, event.after_blob, "", at)
+        if decision.call_id:
+            # What the turn did before that call stays a change of its.
+            await self._edited(replace(touch, turn_id=decision.turn_id))
 
     async def _edited(self, touch: Touch) -> None:
         """Let a turn's file follow an edit of the agent's."""

@@ -52,6 +52,7 @@ class Reviewed:
             store=self.store,
             ids=Ids(self.clock.now_ms),
             order=EditOrder(),
+            watch=None,
         )
 
     async def restart(self) -> None:

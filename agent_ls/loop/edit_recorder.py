@@ -1,0 +1,165 @@
+"""One edit and its record, whoever decided on it: the intent, the effect, the outcome.
+
+Owns that order, and what a file proves of an intent whose process died before the outcome. Which
+edits there are, and that nobody else edits the file meanwhile, is the callers' (``EditOrder``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_after
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.events import EditApplied, EditIntended, ReviewApplied, ReviewDecided
+from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.sockets import CommandWatch
+
+Intent = EditIntended | ReviewDecided
+
+_BOM = "\ufeff"
+_NOT_APPLIED = "The process died before this edit; the file shows that it was not applied."
+_UNCLEAR = "The process died during this edit, and the file does not show whether it was applied."
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An edit that was tried."""
+
+    outcome: EditOutcome
+    before: bytes | None
+    """What was there before; None: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditRecorder:
+    """Applies edits such that the journal knows of each before it happens, and how it ended."""
+
+    recorder: Recorder
+    workspace: Workspace
+    store: Store
+    watch: CommandWatch | None
+
+    async def apply(self, edit: FileEdit, intent: Intent) -> Recorded:
+        """Store the intent with the edit and the exact bytes before, apply, store the outcome.
+
+        Errors: ``WorkspaceError`` when the file cannot be read; then nothing has begun.
+        """
+        before = await self.workspace.snapshot(edit.path)
+        stored = {"edit": edit, "before_blob": await self._stored(before)}
+        await self.recorder.emit(intent.model_copy(update=stored))
+        self._tell_watch(edit)
+        try:
+            outcome = await self.workspace.apply(edit)
+        except WorkspaceError as error:
+            outcome = EditOutcome(status="refused", reason=str(error))
+        self._tell_watch(edit)
+        after = await self._after(edit, outcome, before) if outcome.status == "applied" else None
+        await self._end(edit, intent, outcome, before, after)
+        return Recorded(outcome, before)
+
+    async def settle(self, edit: FileEdit, intent: Intent) -> EditOutcome:
+        """Store what the file proves about an edit during which the process died; return it."""
+        blob = intent.before_blob
+        before = None if blob is None else await self.store.get_blob(blob)
+        after: bytes | None = None
+        try:
+            now = await self.workspace.snapshot(_place_after(edit))
+        except WorkspaceError:
+            outcome = EditOutcome(status="unconfirmed", reason=_UNCLEAR)
+        else:
+            outcome = _proven(edit, before, now)
+            after = now if outcome.status == "applied" else None
+        await self._end(edit, intent, outcome, before, after)
+        return outcome
+
+    async def _after(
+        self, edit: FileEdit, outcome: EditOutcome, before: bytes | None
+    ) -> bytes | None:
+        """Return what an applied edit has left at its place.
+
+        An edit that has happened must have its outcome, also where its file cannot be read.
+        """
+        try:
+            return await self.workspace.snapshot(_place_after(edit))
+        except (WorkspaceError, OSError):
+            if edit.kind == "move":
+                return before
+            return None if outcome.text is None else outcome.text.encode("utf-8", "surrogatepass")
+
+    async def _end(
+        self,
+        edit: FileEdit,
+        intent: Intent,
+        outcome: EditOutcome,
+        before: bytes | None,
+        after: bytes | None,
+    ) -> None:
+        """Store the outcome, in the words of those who decided on the edit."""
+        after_blob = await self._stored(after)
+        if isinstance(intent, ReviewDecided):
+            ended = ReviewApplied(
+                review_id=intent.review_id,
+                path=edit.path,
+                status=outcome.status,
+                reason=outcome.reason,
+                after_blob=after_blob,
+            )
+        else:
+            is_applied = outcome.status == "applied"
+            added, removed = _line_changes(before, after) if is_applied else (0, 0)
+            ended = EditApplied(
+                call_id=intent.call_id,
+                path=edit.path,
+                status=outcome.status,
+                reason=outcome.reason,
+                after_blob=after_blob,
+                added_lines=added,
+                removed_lines=removed,
+                takes_back=intent.takes_back,
+            )
+        await self.recorder.emit(ended)
+
+    async def _stored(self, data: bytes | None) -> str | None:
+        return None if data is None else await self.store.put_blob(data)
+
+    def _tell_watch(self, edit: FileEdit) -> None:
+        """Keep a command that runs meanwhile from being held for the edit's author."""
+        if self.watch is not None:
+            for path in {edit.path, _place_after(edit)}:
+                self.watch.edits(path)
+
+
+def _place_after(edit: FileEdit) -> str:
+    """Return where the file is once the edit is applied."""
+    return edit.new_path if edit.kind == "move" else edit.path
+
+
+def _proven(edit: FileEdit, before: bytes | None, now: bytes | None) -> EditOutcome:
+    """Return what became of an edit, by what is now at the place it was to leave."""
+    # Planned on a text that was not the one before it, it cannot have been applied.
+    with contextlib.suppress(ValueError):
+        if now == _left_by(edit, before):
+            return EditOutcome(status="applied")
+    was_there = None if edit.kind == "move" else before
+    if now == was_there:
+        return EditOutcome(status="refused", reason=_NOT_APPLIED)
+    return EditOutcome(status="unconfirmed", reason=_UNCLEAR)
+
+
+def _left_by(edit: FileEdit, before: bytes | None) -> bytes | None:
+    """Return the content that an edit leaves at its place; None: no file.
+
+    Errors: ``ValueError`` when it was planned on another text than the one before.
+    """
+    text = (before or b"").decode(errors="surrogateescape")
+    mark = _BOM if text.startswith(_BOM) else ""
+    after = text_after(edit, text.removeprefix(mark))
+    return None if after is None else (mark + after).encode(errors="surrogateescape")
+
+
+def _line_changes(before: bytes | None, after: bytes | None) -> tuple[int, int]:
+    return changed_lines(
+        (before or b"").decode(errors="replace"), (after or b"").decode(errors="replace")
+    )
