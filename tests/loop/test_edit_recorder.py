@@ -1,0 +1,178 @@
+"""Every edit has its intent before it and its outcome behind it, whoever decided on it.
+
+Of one that a dead process left without an outcome, the file proves what became of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_ls.assembly import SystemClock
+from agent_ls.domain import events as e
+from agent_ls.domain.edits import (
+    ChangeText,
+    CreateFile,
+    DeleteFile,
+    FileEdit,
+    MoveFile,
+    Replacement,
+)
+from agent_ls.loop.edit_recorder import EditRecorder, Intent
+from agent_ls.loop.ports import CommandChange, Root
+from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.store.sql_store import open_store
+from agent_ls.workspace.disk import DiskWorkspace
+
+_BEFORE = b"\xef\xbb\xbfone\r\n\xff\n"
+_AFTER = b"\xef\xbb\xbfONE\n1\r\n\xff\n"
+_CHANGE = ChangeText(
+    path="a.txt", base_version="v", replacements=(Replacement(start=0, end=3, text="ONE\n1"),)
+)
+_BEYOND = ChangeText(
+    path="a.txt", base_version="v", replacements=(Replacement(start=90, end=91, text=""),)
+)
+_CREATE = CreateFile(path="a.txt", text="new\n")
+_DELETE = DeleteFile(path="a.txt", base_version="v")
+_MOVE = MoveFile(path="a.txt", base_version="v", new_path="b.txt")
+
+_BY_CALL = e.EditIntended(call_id="cal_1", edit=_CREATE, before_blob=None, takes_back=True)
+_BY_REVIEW = e.ReviewDecided(review_id="rev_1", decision="undo", turn_id="trn_1", path="a.txt")
+_BY = pytest.mark.parametrize(
+    "intent", [pytest.param(_BY_CALL, id="a-call"), pytest.param(_BY_REVIEW, id="the-review")]
+)
+
+
+class Told:
+    """Keeps which files a watch is told of."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    async def begin(self, planned: PlannedCall) -> int | None:
+        return None
+
+    async def changes(self, mark: int) -> tuple[CommandChange, ...]:
+        return ()
+
+    def edits(self, path: str) -> None:
+        self.paths.append(path)
+
+
+async def check(
+    folder: Path, edit: FileEdit, intent: Intent, *, told: Told | None, dies: bool = False
+) -> tuple[e.Event, e.Event]:
+    """Apply an edit, or settle one whose process died; return its intent and its outcome."""
+    store = open_store(folder.parent / "store.db")
+    workspace = DiskWorkspace([Root("project", folder.resolve(), False)])
+    recorder = Recorder("ses_1", store, SystemClock())
+    editing = EditRecorder(recorder, workspace, store, told)
+    if isinstance(edit, ChangeText | DeleteFile | MoveFile) and not dies:
+        version = (await workspace.read(edit.path)).version
+        edit = edit.model_copy(update={"base_version": version})
+    try:
+        if dies:
+            blob = None if edit.kind == "create" else await store.put_blob(_BEFORE)
+            begun = intent.model_copy(update={"edit": edit, "before_blob": blob})
+            await recorder.emit(begun)
+            outcome = await editing.settle(edit, begun)
+        else:
+            outcome = (await editing.apply(edit, intent)).outcome
+        before, after = [one.event for one in await store.load("ses_1")]
+        assert isinstance(before, e.EditIntended | e.ReviewDecided)
+        assert isinstance(after, e.EditApplied | e.ReviewApplied)
+        assert type(before) is type(intent)
+        assert before.edit == edit
+        assert (after.path, after.status) == (edit.path, outcome.status)
+        assert after.reason == outcome.reason
+        place = folder / (edit.new_path if edit.kind == "move" else edit.path)
+        left = place.read_bytes() if outcome.status == "applied" and place.exists() else None
+        kept = None if after.after_blob is None else await store.get_blob(after.after_blob)
+        assert kept == left
+        return before, after
+    finally:
+        await store.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    project.mkdir()
+    return project
+
+
+@_BY
+async def test_an_edit_stands_in_the_journal_with_the_bytes_around_it(
+    folder: Path, intent: Intent
+) -> None:
+    (folder / "a.txt").write_bytes(b"one\ntwo\n")
+    told = Told()
+    before, after = await check(folder, _CHANGE, intent, told=told)
+    assert (folder / "a.txt").read_bytes() == b"ONE\n1\ntwo\n"
+    assert told.paths == ["a.txt", "a.txt"]
+    if isinstance(after, e.EditApplied):
+        assert isinstance(before, e.EditIntended)
+        assert (before.call_id, before.takes_back) == (after.call_id, after.takes_back)
+        assert (after.added_lines, after.removed_lines) == (2, 1)
+    else:
+        assert isinstance(before, e.ReviewDecided)
+        assert isinstance(after, e.ReviewApplied)
+        assert (before.review_id, before.decision) == (after.review_id, "undo")
+
+
+async def test_a_watch_is_told_of_both_names_of_a_moved_file(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(b"one\n")
+    told = Told()
+    await check(folder, _MOVE, _BY_CALL, told=told)
+    assert sorted(told.paths) == ["a.txt", "a.txt", "b.txt", "b.txt"]
+
+
+async def test_an_edit_that_the_workspace_refuses_has_its_outcome(folder: Path) -> None:
+    (folder / "a.txt").write_bytes(b"one\n")
+    outwards = _MOVE.model_copy(update={"new_path": "../b.txt"})
+    _, after = await check(folder, outwards, _BY_CALL, told=None)
+    assert isinstance(after, e.EditApplied)
+    assert after.status == "refused"
+    assert "../b.txt" in after.reason
+    assert (after.added_lines, after.removed_lines) == (0, 0)
+
+
+@_BY
+@pytest.mark.parametrize(
+    ("edit", "found", "status", "lines"),
+    [
+        pytest.param(_CHANGE, {"a.txt": _BEFORE}, "refused", (0, 0), id="a-change-before"),
+        pytest.param(_CHANGE, {"a.txt": _AFTER}, "applied", (2, 1), id="a-change-after"),
+        pytest.param(_CHANGE, {"a.txt": b"other"}, "unconfirmed", (0, 0), id="somebody-else"),
+        pytest.param(_CHANGE, {}, "unconfirmed", (0, 0), id="gone"),
+        pytest.param(_CHANGE, {"a.txt/b": b""}, "unconfirmed", (0, 0), id="no-file-any-more"),
+        pytest.param(_BEYOND, {"a.txt": _BEFORE}, "refused", (0, 0), id="planned-on-another-text"),
+        pytest.param(_CREATE, {}, "refused", (0, 0), id="a-new-file-before"),
+        pytest.param(_CREATE, {"a.txt": b"new\n"}, "applied", (1, 0), id="a-new-file-after"),
+        pytest.param(_DELETE, {"a.txt": _BEFORE}, "refused", (0, 0), id="a-deletion-before"),
+        pytest.param(_DELETE, {}, "applied", (0, 2), id="a-deletion-after"),
+        pytest.param(_MOVE, {"a.txt": _BEFORE}, "refused", (0, 0), id="a-move-before"),
+        pytest.param(_MOVE, {"b.txt": _BEFORE}, "applied", (0, 0), id="a-move-after"),
+        pytest.param(_MOVE, {"b.txt": b"other"}, "unconfirmed", (0, 0), id="a-move-onto-another"),
+    ],
+)
+async def test_of_an_edit_during_which_the_process_died_the_file_proves_what_became_of_it(
+    folder: Path,
+    intent: Intent,
+    edit: FileEdit,
+    found: dict[str, bytes],
+    status: str,
+    lines: tuple[int, int],
+) -> None:
+    for name, data in found.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+    _, after = await check(folder, edit, intent, told=None, dies=True)
+    assert isinstance(after, e.EditApplied | e.ReviewApplied)
+    assert after.status == status
+    assert bool(after.reason) is (status != "applied")
+    if isinstance(after, e.EditApplied):
+        assert (after.added_lines, after.removed_lines) == lines
+        assert after.takes_back
