@@ -20,7 +20,7 @@ from pydantic import ValidationError, create_model
 
 from agent_ls import catalogue
 from agent_ls.domain.hooks import HookOptions
-from agent_ls.domain.misfits import UNKNOWN, misfits
+from agent_ls.domain.mistakes import UNKNOWN, mistakes
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.loop.options import LoopOptions, ModelOptions
@@ -205,7 +205,7 @@ def _merge(
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
-        for where, why in misfits(error):
+        for where, why in mistakes(error):
             words = "is not a setting" if where == key and why == UNKNOWN else why
             problems.append(f"{source.name}: {where}: {words}.")
         return settings

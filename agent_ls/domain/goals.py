@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.misfits import misfits
+from agent_ls.domain.mistakes import mistakes
 from agent_ls.domain.record import Record
 
 
@@ -102,7 +102,7 @@ def goal_from(data: Mapping[str, Any], *, name: str) -> Goal:
         return Goal.model_validate(values)
     except ValidationError as error:
         wrong = "; ".join(
-            f"{called if where in ('', 'text') else where}: {why}" for where, why in misfits(error)
+            f"{called if where in ('', 'text') else where}: {why}" for where, why in mistakes(error)
         )
         raise SettingsError(
             f"{name}: {wrong}. A goal has `goal`, and may have `acceptance`, "

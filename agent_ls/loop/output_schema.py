@@ -42,7 +42,7 @@ def _broken_reference(schema: Schema) -> str:
     """Return what is wrong with the first reference that cannot be followed; empty if all can."""
     subschemas = list(_objects(schema))
     if any("$id" in one for one in subschemas):
-        # What a reference is relative to changes within it; misfits finds out.
+        # What a reference is relative to changes within it; only violations finds out.
         return ""
     specification = importlib.import_module("referencing.jsonschema").DRAFT202012
     registry = importlib.import_module("referencing").Registry()
@@ -75,7 +75,7 @@ def _objects(value: JsonValue) -> Iterator[Schema]:
                 yield from _objects(one)
 
 
-def misfits(value: JsonValue, schema: Schema) -> list[str]:
+def violations(value: JsonValue, schema: Schema) -> list[str]:
     """Return what of a value does not fit the schema, by place; empty when all fits."""
     library = _library()
     registry = importlib.import_module("referencing").Registry()

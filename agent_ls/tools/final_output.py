@@ -12,7 +12,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import FinalOutputGiven
-from agent_ls.loop.output_schema import misfits
+from agent_ls.loop.output_schema import violations
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.view import TurnView
 from agent_ls.tools.arguments import Arguments
@@ -59,7 +59,7 @@ class FinalOutput:
         """Check the output against the schema and hand it over to be recorded."""
         if arguments.output is None:
             return ToolOutput("No output yet: go on, and call this again when all is done.")
-        wrong = misfits(arguments.output, context.view.turn.output_schema or {})
+        wrong = violations(arguments.output, context.view.turn.output_schema or {})
         if wrong:
             raise ToolError(
                 "The output does not fit the user's schema: " + "; ".join(wrong) + ". Correct it.",

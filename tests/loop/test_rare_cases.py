@@ -20,7 +20,7 @@ from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.event_log import EventLog
 from agent_ls.loop.folding import fold_all
 from agent_ls.loop.news import is_news
-from agent_ls.loop.output_schema import check_schema, misfits
+from agent_ls.loop.output_schema import check_schema, violations
 from agent_ls.loop.outputs import value_at, value_of
 from agent_ls.loop.phase_prepare import fit
 from agent_ls.loop.ports import Root
@@ -159,9 +159,9 @@ def test_references_within_a_schema_can_be_followed(schema: JsonValue) -> None:
 
 def test_a_schema_that_leads_nowhere_is_said_to() -> None:
     schema = check_schema({"$id": "urn:x", "$ref": "http://nowhere.example/x"}, "it")
-    (said,) = misfits({"a": 1}, schema)
+    (said,) = violations({"a": 1}, schema)
     assert said.startswith("the schema itself cannot be used")
-    assert misfits({"a": 1}, {"type": "object"}) == []
+    assert violations({"a": 1}, {"type": "object"}) == []
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_schema_that_leads_nowhere_is_said_to() -> None:
     ],
 )
 def test_a_pattern_is_searched_for_within_a_time_that_ends(value: JsonValue, words: str) -> None:
-    said = misfits(value, {"pattern": "^(a|aa)+b?$"})
+    said = violations(value, {"pattern": "^(a|aa)+b?$"})
     assert (words in said[0]) if words else (said == [])
 
 

@@ -19,7 +19,7 @@ _WORDS = {
 }
 
 
-def misfits(error: ValidationError) -> list[tuple[str, str]]:
+def mistakes(error: ValidationError) -> list[tuple[str, str]]:
     """Return each place that is wrong, with why: ``hooks.after_tool[1].command``, ``is missing``.
 
     Entries of lists are counted from 1, as people count tables in a file.
