@@ -26,7 +26,7 @@ from pathlib import Path
 import psutil
 
 from agent_ls.codeintel.workspace_code import WorkspaceCode
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 from benchmarks.figures import Figure, finish
 

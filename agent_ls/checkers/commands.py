@@ -22,7 +22,7 @@ from agent_ls.checkers.process import run_program
 from agent_ls.checkers.tool_paths import find_program, own_programs, safe_path, untrusted
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
-from agent_ls.loop.ports import Root, Workspace
+from agent_ls.loop.ports.workspace import Root, Workspace
 
 
 @dataclass(frozen=True, slots=True)

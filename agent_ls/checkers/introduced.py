@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
-from agent_ls.loop.ports import Checker, Workspace
+from agent_ls.loop.ports.checks import Checker
+from agent_ls.loop.ports.workspace import Workspace
 
 _Texts = Mapping[str, str | None]
 _Reports = OrderedDict[tuple[str, str], asyncio.Task[CheckReport]]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import Root, Workspace
+from agent_ls.loop.ports.workspace import Root, Workspace
 
 
 @dataclass(frozen=True, slots=True)

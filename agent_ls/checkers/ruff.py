@@ -18,7 +18,7 @@ from agent_ls.checkers.tool_paths import find_program, safe_path, untrusted
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 
 _SUFFIXES = (".py", ".pyi")
 _OWN_CONFIGURATION = (".ruff.toml", "ruff.toml")

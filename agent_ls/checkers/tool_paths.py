@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 
 _OWN_PROGRAMS = ("node_modules/.bin", ".venv/bin", "venv/bin")
 

@@ -28,7 +28,7 @@ from agent_ls.checkers.tool_paths import (
 from agent_ls.checkers.tsc_job import CONFIGURATIONS, TscAnswer, TscFailedError, TscJob
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports import Root, Workspace
+from agent_ls.loop.ports.workspace import Root, Workspace
 
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts")
 _JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs")

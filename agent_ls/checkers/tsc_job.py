@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_ls.checkers.process import ProgramOutcome, run_program
 from agent_ls.checkers.tool_paths import TypeScript
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 
 CONFIGURATIONS = ("tsconfig.json", "jsconfig.json")
 

@@ -22,7 +22,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.domain.verdicts import Ask, Deny
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
 from agent_ls.safety.rules import SavedRules, rules_file

@@ -15,7 +15,7 @@ from agent_ls import __version__
 from agent_ls.cli.stored import open_stored
 from agent_ls.domain.errors import AgentLsError, SettingsError
 from agent_ls.domain.stops import EXIT_CONFIGURATION
-from agent_ls.loop.ports import Store
+from agent_ls.loop.ports.store import Store
 from agent_ls.observers.report.page import page
 from agent_ls.observers.trace import SessionTrace
 from agent_ls.observers.tracing import trace_of

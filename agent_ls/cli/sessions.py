@@ -20,7 +20,7 @@ from agent_ls.cli.stored import find_session, open_named_store
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import EXIT_CONFIGURATION, TurnStatus
-from agent_ls.loop.ports import SearchHit, SessionSummary, Store
+from agent_ls.loop.ports.store import SearchHit, SessionSummary, Store
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.sessions import is_dead

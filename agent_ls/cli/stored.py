@@ -10,7 +10,7 @@ from pathlib import Path
 from agent_ls.cli.options import command_line_settings, tell_problems
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import StoredEvent
-from agent_ls.loop.ports import Store
+from agent_ls.loop.ports.store import Store
 from agent_ls.settings import load_settings, store_place
 from agent_ls.store.sql_store import open_store
 

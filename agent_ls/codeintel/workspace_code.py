@@ -19,7 +19,7 @@ import platformdirs
 from agent_ls.codeintel.worker_link import WorkerLink
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Definition, Fault, Occurrence, Occurrences, Symbol
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.outline import has_outline, outline_of

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, StoredEvent
 from agent_ls.loop.edit_order import edited_places
 from agent_ls.loop.edit_recorder import EditRecorder, Recorded
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import finished, settled
 from agent_ls.loop.turn import Turn
 

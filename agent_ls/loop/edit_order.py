@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from agent_ls.domain.edits import FileEdit
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 
 
 class EditOrder:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_after
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, ReviewApplied, ReviewDecided
-from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import FindingsReported
 from agent_ls.domain.findings import CheckReport, Finding, Severity
-from agent_ls.loop.ports import CompileChecks, Store, Workspace
+from agent_ls.loop.ports.checks import CompileChecks
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.spelling import canonical
 from agent_ls.loop.view import TurnView
 

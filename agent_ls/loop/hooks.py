@@ -18,7 +18,8 @@ from pydantic import JsonValue, ValidationError
 
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import FILE, Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
-from agent_ls.loop.ports import HookRun, HookRunner, Workspace
+from agent_ls.loop.ports.commands import HookRun, HookRunner
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.spelling import canonical
 
 _log = logging.getLogger(__name__)

@@ -11,7 +11,11 @@ from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.options import LoopOptions
-from agent_ls.loop.ports import Approver, Clock, Provider, Rules, Store, Workspace
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.people import Approver, Rules
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import (
     Check,
     CommandWatch,

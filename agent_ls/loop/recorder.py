@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable
 from agent_ls.domain.errors import JournalHalted
 from agent_ls.domain.events import Ephemeral, Event, StoredEvent, is_durable
 from agent_ls.loop.folding import fold, fold_all
-from agent_ls.loop.ports import Clock, Reader, Store
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.reader import Reader
+from agent_ls.loop.ports.store import Store
 from agent_ls.loop.state import SessionState
 
 _log = logging.getLogger(__name__)

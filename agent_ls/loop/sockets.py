@@ -30,7 +30,7 @@ from agent_ls.domain.verdicts import (
     Slot,
 )
 from agent_ls.loop.expressions import Destination
-from agent_ls.loop.ports import CommandChange
+from agent_ls.loop.ports.commands import CommandChange
 from agent_ls.loop.view import TurnView
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel, contravariant=True)

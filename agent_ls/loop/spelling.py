@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 
 _OTHER_NAMES = {"file": "path", "file_path": "path", "filename": "path", "filepath": "path"}
 

@@ -13,7 +13,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.offering import offered
-from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import Ran
 from agent_ls.loop.spelling import canonical

@@ -18,7 +18,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.usage import Usage
-from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.state import SessionState, TurnState
 
 E = TypeVar("E")

@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Iterator
 
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import ToolCallFinished, ToolCallStarted
-from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.view import TurnView
 
 _MAX_TASK_CHARS = 4_000

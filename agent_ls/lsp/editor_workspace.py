@@ -24,7 +24,7 @@ from agent_ls.domain.edits import (
     TextFile,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import DirEntry, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender, Reply
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import path_to_uri, uri_to_path

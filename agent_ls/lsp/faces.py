@@ -12,7 +12,7 @@ from typing import Any
 from agent_ls import catalogue
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolKind
-from agent_ls.loop.ports import Reader
+from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention

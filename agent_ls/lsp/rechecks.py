@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from agent_ls.domain import events as e
 from agent_ls.domain.findings import Finding
-from agent_ls.loop.ports import CompileChecks
+from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 

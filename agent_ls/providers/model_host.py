@@ -24,7 +24,7 @@ import agent_ls
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.providers.credentials import Credentials, StoredCredentials
 from agent_ls.providers.failures import explain
 from agent_ls.providers.frames import FAILED, GONE, Limits, Order, Report, Trouble, read_event

@@ -9,7 +9,7 @@ import asyncio
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Deny
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.commands import CommandVerdict, decide
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import assert_never
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.catastrophes import catastrophe
 from agent_ls.safety.closer_looks import LOOKS, NotPlainError
 from agent_ls.safety.flags import Parsed, UnknownOptionError, parse

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow, Ask, Deny
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.disguises import undisguised
 from agent_ls.safety.name_patterns import EXECUTED_LATER, NOT_SECRET, OURS, SECRET, STEERING
 from agent_ls.safety.paths import Place, locate

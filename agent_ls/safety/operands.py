@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.control_files import has_secret_name
 from agent_ls.safety.flags import words
 from agent_ls.safety.paths import is_inside

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
 from agent_ls.domain.errors import PathRefused, WorkspaceError
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.text import visible_line
 
 MAX_PATH_BYTES = 4_096

@@ -14,7 +14,8 @@ from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.model_io import ModelRequest, ModelRole, StreamFinished, TextDelta
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.options import ModelOptions
-from agent_ls.loop.ports import Clock, Provider
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.recorder import Recorder
 
 _THINKING_TOKENS = 4_000

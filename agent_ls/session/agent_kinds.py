@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent_ls.domain.agents import AgentKind
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 
 _log = logging.getLogger(__name__)
 

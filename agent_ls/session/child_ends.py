@@ -7,7 +7,9 @@ from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.events import Answered, ChildEnded, ChildFile, ChildStarted, TurnEnded
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.breaking_off import results_of_open_calls
-from agent_ls.loop.ports import Clock, Store, Workspace
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.results import simulated_in
 from agent_ls.loop.state import SessionState

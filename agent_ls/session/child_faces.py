@@ -13,7 +13,8 @@ from agent_ls.domain.approvals import (
     Question,
     QuestionAnswer,
 )
-from agent_ls.loop.ports import Approver, Clock
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.recorder import Recorder
 
 _MAX_CHARS = 160

@@ -30,7 +30,11 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine import run_turn
-from agent_ls.loop.ports import Approver, Claims, Clock, Rules, Store, Workspace
+from agent_ls.loop.ports.agents import Claims
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.people import Approver, Rules
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.settling import settled
 from agent_ls.loop.state import SessionState, TurnState

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent_ls.domain.events import GoalCommandStarted
-from agent_ls.loop.ports import CommandOutcome, Runner, Workspace
+from agent_ls.loop.ports.commands import CommandOutcome, Runner
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 
 

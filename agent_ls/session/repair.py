@@ -21,7 +21,8 @@ from agent_ls.domain.events import (
 )
 from agent_ls.loop.applying import standing
 from agent_ls.loop.edit_recorder import EditRecorder
-from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import CallState, TurnState
 

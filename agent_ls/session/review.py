@@ -20,7 +20,8 @@ from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.edits.review import FileLedger, Hunk
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.edit_recorder import EditRecorder
-from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection, Touch

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import bug
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.merge import Merged, merge
 from agent_ls.edits.review import FileLedger, Hunk, flat
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 
 _INLINE_CHARACTERS = 200_000
 """Larger texts are merged in a thread."""

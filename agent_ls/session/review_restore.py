@@ -18,7 +18,8 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.review import flat
-from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_ledger import Touch, text_after
 from agent_ls.session.review_plans import Clash, merged_texts
 

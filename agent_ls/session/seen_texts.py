@@ -13,7 +13,8 @@ from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.errors import StoreError
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.merge import merge
-from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.safety.control_files import is_secret
 from agent_ls.safety.paths import locate

@@ -26,7 +26,8 @@ from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.output_schema import Schema
-from agent_ls.loop.ports import Approver, Reader
+from agent_ls.loop.ports.people import Approver
+from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import SessionState
 from agent_ls.session.approvals import Approvals

@@ -15,7 +15,10 @@ from agent_ls.domain.events import SessionCreated, StoredEvent
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.ports import Clock, CompileChecks, SessionSummary, Store, Workspace
+from agent_ls.loop.ports.checks import CompileChecks
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.store import SessionSummary, Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.child_ends import settle_children
 from agent_ls.session.forking import forked, place_of_turn

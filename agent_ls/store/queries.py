@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.loop.ports import SessionSummary
+from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.store.projections import roots_key
 from agent_ls.store.schema import blobs, leases
 from agent_ls.store.schema import sessions as sessions_table

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from agent_ls.loop.ports import SearchHit
+from agent_ls.loop.ports.store import SearchHit
 from agent_ls.store.projections import roots_key
 from agent_ls.store.schema import events, sessions
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from agent_ls.domain.events import StoredEvent
-    from agent_ls.loop.ports import SearchHit, SessionSummary
+    from agent_ls.loop.ports.store import SearchHit, SessionSummary
 
 _MAX_KEPT = 100
 _MAX_KEPT_BYTES = 32 * 2**10

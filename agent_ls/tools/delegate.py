@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.agents import AgentLimits
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
-from agent_ls.loop.ports import ChildTurns
+from agent_ls.loop.ports.agents import ChildTurns
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments

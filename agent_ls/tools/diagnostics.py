@@ -10,7 +10,8 @@ from pydantic import Field
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.findings import Finding
-from agent_ls.loop.ports import CompileChecks, Workspace
+from agent_ls.loop.ports.checks import CompileChecks
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.showing import preview

@@ -16,7 +16,7 @@ from agent_ls.edits.merge import placed_on
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.loop.grants import grant_of
-from agent_ls.loop.ports import SeenTexts, Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, places_of, preview_of

@@ -11,7 +11,7 @@ from pydantic import Field
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports import CodeIntel
+from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments

@@ -11,7 +11,7 @@ import pathspec
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import visible_line
 from agent_ls.tools.arguments import Arguments, FilePath

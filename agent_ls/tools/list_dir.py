@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
-from agent_ls.loop.ports import Workspace
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import visible_line
 from agent_ls.tools.arguments import Arguments, FilePath

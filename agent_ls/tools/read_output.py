@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.errors import ToolError
-from agent_ls.loop.ports import Store
+from agent_ls.loop.ports.store import Store
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.showing import preview

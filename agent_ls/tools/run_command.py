@@ -15,7 +15,8 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.grants import grant_of
-from agent_ls.loop.ports import CommandOutcome, Runner, Workspace
+from agent_ls.loop.ports.commands import CommandOutcome, Runner
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.commands import READ_ONLY_ENV, decide
 from agent_ls.safety.text import cleaned, plain_output

@@ -8,7 +8,8 @@ from agent_ls.domain.edits import ChangeText, TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
 from agent_ls.edits.minimal import replacements_between
-from agent_ls.loop.ports import CodeIntel, Workspace
+from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.syntax.languages import Language, language_of
 from agent_ls.syntax.naming import NotOne, resolve
 

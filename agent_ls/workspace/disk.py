@@ -26,7 +26,7 @@ from agent_ls.domain.edits import (
     apply_replacements,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import DirEntry, Look, Root
+from agent_ls.loop.ports.workspace import DirEntry, Look, Root
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files

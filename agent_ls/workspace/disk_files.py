@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import DirEntry
+from agent_ls.loop.ports.workspace import DirEntry
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 from agent_ls.safety.paths import Place
 from agent_ls.workspace.read_cache import Signature

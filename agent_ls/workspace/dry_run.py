@@ -12,7 +12,8 @@ from pathlib import Path
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile, apply_replacements
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import CommandOutcome, DirEntry, Look, Root, Workspace
+from agent_ls.loop.ports.commands import CommandOutcome
+from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.loop.spelling import canonical
 
 _CHANGED = EditOutcome(status="stale")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_ls.loop.ports import Clock
+from agent_ls.loop.ports.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.loop.ports import HookRun, Runner
+from agent_ls.loop.ports.commands import HookRun, Runner
 from agent_ls.safety.secrets import mask
 from agent_ls.safety.text import cleaned, plain_output
 

@@ -7,7 +7,8 @@ import sys
 
 import psutil
 
-from agent_ls.loop.ports import Clock, Consumption
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.meter import Consumption
 
 _FRESH_S = 5.0
 """Looking at every process of the machine takes a while."""

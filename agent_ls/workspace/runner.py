@@ -20,7 +20,7 @@ from typing import Literal
 
 import psutil
 
-from agent_ls.loop.ports import CommandOutcome
+from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.commands import child_path

@@ -16,7 +16,8 @@ from typing import TypeVar
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow
-from agent_ls.loop.ports import CommandChange, Workspace
+from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.command_calls import decide_call

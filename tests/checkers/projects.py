@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_ls.domain.edits import TextFile
 from agent_ls.domain.findings import CheckReport
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
 Texts = Mapping[str, str | None]

@@ -18,7 +18,7 @@ from agent_ls.checkers.command_options import PRESETS, CheckCommand, CommandOpti
 from agent_ls.checkers.commands import CommandChecker
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.domain.findings import CheckReport, Finding, Severity
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from tests.checkers.conftest import INSTALLED
 from tests.checkers.projects import BufferWorkspace, Texts, listing, told, workspace, write
 

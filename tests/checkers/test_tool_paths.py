@@ -16,7 +16,7 @@ from agent_ls.checkers.tool_paths import (
     safe_path,
     untrusted,
 )
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from tests.checkers.projects import write
 
 

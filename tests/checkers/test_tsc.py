@@ -14,7 +14,7 @@ from agent_ls.checkers.tsc import Tsc, TscOptions
 from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Severity
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from tests.checkers.projects import BufferWorkspace, Texts, listing, told, workspace, write
 
 pytestmark = pytest.mark.heavy

@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.codeintel.workspace_code import WorkspaceCode
 from agent_ls.domain.errors import ToolError
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
 pytestmark = pytest.mark.heavy

@@ -22,7 +22,7 @@ from agent_ls.domain.events import (
     StoredEvent,
     ToolCallFinished,
 )
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.session.session import Session
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of

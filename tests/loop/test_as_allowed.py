@@ -17,7 +17,8 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.loop.plans import is_as_approved
-from agent_ls.loop.ports import Provider, Root
+from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.workspace.disk import DiskWorkspace

@@ -33,7 +33,9 @@ from agent_ls.domain.events import (
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate, GateVerdict, Pass
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.ports import Approver, CommandChange, Provider
+from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.view import TurnView
 from agent_ls.safety.rules import SavedRules

@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.loop.conflicts import conflicts
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.spelling import canonical
 from agent_ls.tools.edit_file import Edit, EditFile, EditFileArguments

@@ -18,7 +18,7 @@ from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Shortened
 from agent_ls.loop.folding import fold
-from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.sockets import Compactor
 from agent_ls.loop.state import SessionState
 from agent_ls.loop.view import TurnView

@@ -16,7 +16,10 @@ from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.ports import Approver, CommandChange, Provider, Workspace
+from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.people import Approver
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.session import Session

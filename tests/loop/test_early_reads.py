@@ -14,7 +14,8 @@ from agent_ls.assembly import open_sessions
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
 from agent_ls.domain.events import AttemptFinished, Ephemeral, StoredEvent, ToolCallFinished
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.ports import Provider, Root
+from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.session.session import Session
 from agent_ls.settings import load_settings
 from agent_ls.workspace.disk import DiskWorkspace

@@ -20,7 +20,8 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.loop.edit_recorder import EditRecorder, Intent
-from agent_ls.loop.ports import CommandChange, Root
+from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.store.sql_store import open_store

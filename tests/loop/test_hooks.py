@@ -15,7 +15,9 @@ from pydantic import ValidationError
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
 from agent_ls.loop.hooks import Hooks, Said
-from agent_ls.loop.ports import HookRun, Provider, Root
+from agent_ls.loop.ports.commands import HookRun
+from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.settings import load_settings, user_file
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.hook_commands import HookCommands

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from agent_ls.assembly import open_sessions
+from agent_ls.domain.edits import TextFile
 from agent_ls.domain.events import ToolCallFinished
-from agent_ls.loop.ports import Provider, Root, TextFile
+from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.settings import load_settings
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.support.scripted import scripted

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from agent_ls.domain.events import Compacted, Event, Moved, PrefixSet, StoredEvent
 from agent_ls.domain.messages import Message
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
-from agent_ls.loop.ports import ModelFacts, Provider
+from agent_ls.loop.ports.models import ModelFacts, Provider
 from agent_ls.session.session import Session
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, open_test_sessions

@@ -21,7 +21,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.proofs import unproven
 from agent_ls.loop.view import TurnView
 

@@ -23,7 +23,7 @@ from agent_ls.loop.news import is_news
 from agent_ls.loop.output_schema import check_schema, violations
 from agent_ls.loop.outputs import value_at, value_of
 from agent_ls.loop.phase_prepare import fit
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.progress import Progress
 from agent_ls.loop.proofs import proofs, unproven
 from agent_ls.loop.results import result_of

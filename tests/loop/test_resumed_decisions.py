@@ -15,7 +15,7 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.store.sql_store import open_store
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, open_test_sessions, run_turn_of

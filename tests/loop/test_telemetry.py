@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.settings import load_settings
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of

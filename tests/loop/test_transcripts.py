@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from tests.support.archive import Archive, read_archive
 from tests.support.stories import all_stories, opened_story, tell, write_files
 from tests.support.trace import trace_of

@@ -10,7 +10,7 @@ import pytest
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.session.session import Session
 from tests.support.scripted import scripted
 from tests.support.trace import trace_of

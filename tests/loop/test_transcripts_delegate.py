@@ -23,7 +23,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.results import result_of
 from agent_ls.loop.state import SessionState
 from agent_ls.providers.scripted import ScriptedModel

@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of
 

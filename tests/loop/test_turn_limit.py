@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.domain.events import Event, ToolCallFinished, TurnEnded
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
 

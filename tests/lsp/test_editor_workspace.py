@@ -21,7 +21,7 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import Look, Root
+from agent_ls.loop.ports.workspace import Look, Root
 from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
 from agent_ls.lsp.editor_workspace import EditorWorkspace, SaveFallback

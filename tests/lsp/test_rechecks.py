@@ -13,7 +13,7 @@ from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.domain import events as e
 from agent_ls.domain.findings import Finding
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.rechecks import Rechecks

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.edits.review import FileLedger, Hunk, placed
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp.documents import Change, DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.session.review_ledger import Selection

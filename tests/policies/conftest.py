@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.policies.happened import Happened

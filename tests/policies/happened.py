@@ -20,7 +20,8 @@ from agent_ls.domain.events import (
     Event,
     ToolCallFinished,
 )
-from agent_ls.loop.ports import Store, Workspace
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 
 
 class Happened:

@@ -18,7 +18,7 @@ from agent_ls.domain.events import EditApplied, FindingsReported, PolicySilenced
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
-from agent_ls.loop.ports import CompileChecks
+from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
 from agent_ls.policies.followups.post_edit import PostEdit, PostEditOptions

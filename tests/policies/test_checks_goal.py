@@ -23,7 +23,7 @@ from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CloseOut, Escalate, Nudge, Proceed
-from agent_ls.loop.ports import Consumption
+from agent_ls.loop.ports.meter import Consumption
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.view import TurnView
 from agent_ls.policies.checks.confidence import Confidence, ConfidenceOptions

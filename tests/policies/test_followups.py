@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.domain.calls import ToolResult
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import FollowUp, FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import text_tokens
 from agent_ls.policies.followups.mask_secrets import MaskSecrets, MaskSecretsOptions

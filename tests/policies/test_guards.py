@@ -13,7 +13,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Deny
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool, ToolContext, ToolOutput
 from agent_ls.loop.view import TurnView
 from agent_ls.policies.guards.approval import Approval

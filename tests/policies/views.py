@@ -29,7 +29,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.ports import ModelFacts
+from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.view import TurnView
 
 

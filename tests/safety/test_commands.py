@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import READ_ONLY_ENV, CommandVerdict, child_path, decide
 
 

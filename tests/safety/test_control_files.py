@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.control_files import is_executed_later, judge_read, judge_write
 
 

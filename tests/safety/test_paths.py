@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_ls.domain.errors import PathRefused, WorkspaceError
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.paths import locate, locate_file, shown
 
 Roots = tuple[Root, ...]

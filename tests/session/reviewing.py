@@ -15,7 +15,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.edit_order import EditOrder
-from agent_ls.loop.ports import Root, Workspace
+from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.review import FileResult, Review
 from agent_ls.session.review_ledger import RestorePoint, Selection

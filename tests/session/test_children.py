@@ -12,7 +12,7 @@ import pytest
 from agent_ls.domain import events as e
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state import SessionState
 from agent_ls.session.session import Session
 from tests.support.scripted import scripted

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.session.sessions import Sessions
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of

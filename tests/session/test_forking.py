@@ -12,7 +12,7 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state import SessionState
 from agent_ls.session.forking import forked, place_of_turn
 from tests.store.stories import TURN, Journal, ended

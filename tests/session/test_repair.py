@@ -22,7 +22,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import SessionState
 from agent_ls.session.repair import repair

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import AgentLsError, StoreError
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import STATUS, StopReason
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.store.sql_store import open_store

@@ -12,7 +12,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.errors import AgentLsError, StoreError
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.ports import Clock, Provider
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.models import Provider
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from tests.support.scripted import scripted

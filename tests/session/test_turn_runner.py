@@ -17,7 +17,8 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.folding import fold_all
-from agent_ls.loop.ports import Provider, Store
+from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.store import Store
 from agent_ls.loop.state import SessionState
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions

@@ -21,7 +21,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.goals import Goal
 from agent_ls.loop.output_schema import Schema
-from agent_ls.loop.ports import Provider
+from agent_ls.loop.ports.models import Provider
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import load_settings

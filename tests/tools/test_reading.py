@@ -13,7 +13,7 @@ import pytest
 
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import ToolError, WorkspaceError
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.launching import get_ready
 from agent_ls.tools.glob import Glob
 from agent_ls.tools.grep import Grep, GrepOptions

@@ -22,7 +22,7 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.domain.errors import PathRefused, WorkspaceError
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
 
@@ -190,7 +190,7 @@ _WRITER = """
 import asyncio, resource, sys
 from pathlib import Path
 from agent_ls.domain.edits import ChangeText, Replacement
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
 async def main(folder, rounds, limit):

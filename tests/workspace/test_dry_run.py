@@ -16,7 +16,7 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import Look, Root
+from agent_ls.loop.ports.workspace import Look, Root
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.dry_run import DryRunner, DryRunWorkspace
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from agent_ls.loop.ports import Consumption
+from agent_ls.loop.ports.meter import Consumption
 from agent_ls.workspace.meter import ProcessMeter, measured
 
 _HOLDS_FILES = (

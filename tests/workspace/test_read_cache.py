@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.domain.edits import ChangeText, Replacement, TextFile
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.read_cache import ReadCache, Signature
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agent_ls.loop.ports import CommandOutcome
+from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.workspace.runner import ShellRunner, command_environment
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.edits import TextFile
-from agent_ls.loop.ports import CommandChange, Root
+from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace.disk import DiskWorkspace

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, MoveFile, Replacement
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
 _CALLS = ("open", "write", "fsync", "fchmod", "rename", "link", "unlink", "mkdir", "read", "fstat")
@@ -109,7 +109,7 @@ _COUNTER = """
 import asyncio, sys
 from pathlib import Path
 from agent_ls.domain.edits import ChangeText, Replacement
-from agent_ls.loop.ports import Root
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
 async def main(folder, rounds):

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.ports import SessionSummary
+from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.uris import uri_to_path
 

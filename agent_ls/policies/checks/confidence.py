@@ -21,7 +21,7 @@ from agent_ls.domain.goals import Goal
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
-from agent_ls.loop.ports import Adviser
+from agent_ls.loop.ports.models import Adviser
 from agent_ls.loop.proofs import unproven
 from agent_ls.loop.view import TurnView
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Nudge, Proceed
-from agent_ls.loop.ports import Meter
+from agent_ls.loop.ports.meter import Meter
 from agent_ls.loop.view import TurnView
 
 _MB = 1_000_000

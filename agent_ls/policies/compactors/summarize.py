@@ -13,7 +13,7 @@ from agent_ls.domain.events import AdviceGiven, Moved
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
-from agent_ls.loop.ports import Adviser
+from agent_ls.loop.ports.models import Adviser
 from agent_ls.loop.summaries import (
     GOAL,
     cut,

@@ -13,7 +13,9 @@ from agent_ls.domain.events import CommandChanged, FindingsReported
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.record import Record
 from agent_ls.loop.findings import Looked, check_changes, counting, listed
-from agent_ls.loop.ports import CompileChecks, Store, Workspace
+from agent_ls.loop.ports.checks import CompileChecks
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.calls import ToolResult
-from agent_ls.loop.ports import Rules, Workspace
+from agent_ls.loop.ports.people import Rules
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
 from agent_ls.safety.stale_grants import stale_grants

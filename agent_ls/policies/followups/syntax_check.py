@@ -13,7 +13,8 @@ from agent_ls.domain.events import EditApplied, EditIntended
 from agent_ls.domain.findings import Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Fault
-from agent_ls.loop.ports import CodeIntel, Store
+from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.store import Store
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
 

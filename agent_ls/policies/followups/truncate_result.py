@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind, ToolResult
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports import Store
+from agent_ls.loop.ports.store import Store
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView, text_tokens
 

@@ -12,7 +12,9 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
 from agent_ls.loop.findings import check_changes, counting, listed
-from agent_ls.loop.ports import CompileChecks, Store, Workspace
+from agent_ls.loop.ports.checks import CompileChecks
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.view import TurnView
 
 

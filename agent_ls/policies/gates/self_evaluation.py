@@ -16,7 +16,9 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
 from agent_ls.loop.json_answers import object_in, share_of, texts_of
-from agent_ls.loop.ports import Adviser, Store, Workspace
+from agent_ls.loop.ports.models import Adviser
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.view import TurnView
 from agent_ls.loop.wishes import wants_no_action
 from agent_ls.loop.work_report import work_report

@@ -17,7 +17,10 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Deny, GateVerdict, Nudge, Pass
 from agent_ls.loop.json_answers import object_in
-from agent_ls.loop.ports import Adviser, GoalCommands, Store, Workspace
+from agent_ls.loop.ports.commands import GoalCommands
+from agent_ls.loop.ports.models import Adviser
+from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.proofs import cut_off_commands, unproven
 from agent_ls.loop.view import TurnView
 from agent_ls.loop.wishes import wants_no_action

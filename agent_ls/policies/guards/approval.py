@@ -11,7 +11,8 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.plans import is_as_approved
-from agent_ls.loop.ports import Rules, Workspace
+from agent_ls.loop.ports.people import Rules
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
 from agent_ls.safety.command_calls import decide_call

@@ -13,7 +13,7 @@ from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.events import EditApplied, EditIntended, Event, ToolCallFinished
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
-from agent_ls.loop.ports import Look, Workspace
+from agent_ls.loop.ports.workspace import Look, Workspace
 from agent_ls.loop.view import TurnView
 
 _MAX_TOKENS = 300

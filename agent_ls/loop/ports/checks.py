@@ -1,0 +1,50 @@
+"""What compile-time checkers say of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from agent_ls.domain.findings import CheckReport
+
+
+class Checker(Protocol):
+    """One compile-time checker (ruff, tsc, …) over given texts instead of the disk."""
+
+    @property
+    def name(self) -> str:
+        """Return the checker's name, as in ``Finding.checker``."""
+        ...
+
+    @property
+    def is_per_file(self) -> bool:
+        """Say whether what it says of a file comes from that file's text alone."""
+        ...
+
+    def handles(self, path: str) -> bool:
+        """Say whether this file is of its kind."""
+        ...
+
+    async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
+        """Check these files as if the disk held these texts (None: deleted).
+
+        Never raises: what cannot run is a problem in the report.
+        """
+        ...
+
+
+class CompileChecks(Protocol):
+    """All checkers together, and what of their findings is new."""
+
+    async def introduced(
+        self,
+        before: Mapping[str, str | None],
+        now: Mapping[str, str | None],
+        *,
+        anew: bool = False,
+    ) -> CheckReport:
+        """Return the findings of ``now`` that ``before`` did not have; same keys in both.
+
+        ``anew``: what was said of the same texts earlier does not count.
+        """
+        ...

@@ -1,0 +1,85 @@
+"""Running commands: the model's, those of a goal, and hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutcome:
+    """What a command did."""
+
+    exit_code: int | None
+    """None when it was killed."""
+    output: str
+    """Standard output and error as they came, decoded leniently, capped in bytes."""
+    end: Literal["exited", "timed_out", "cancelled", "simulated"]
+    duration_ms: int
+    is_cut: bool = False
+    """Whether there was more output than the cap lets through."""
+
+
+class Runner(Protocol):
+    """Runs commands: own process group, environment from an allow-list, no stdin."""
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout_s: float,
+        on_output: Callable[[str], None] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> CommandOutcome:
+        """Run a shell command to its end; kills it with all its children on time-out or cancel."""
+        ...
+
+
+class GoalCommands(Protocol):
+    """Runs the commands of a turn's goal; that one began is recorded before it does."""
+
+    async def run(self, command: str, *, timeout_s: float) -> CommandOutcome:
+        """Run a command in the first folder; see ``Runner``.
+
+        Errors: ``OSError`` when it cannot be started.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CommandChange:
+    """A text that a command changed, made or took away."""
+
+    path: str
+    before: bytes | None
+    """None: there was no file, or its text was not known."""
+    after: bytes | None
+    """None: it is gone."""
+    is_before_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """What a hook's command did."""
+
+    exit_code: int | None
+    """None when it was killed."""
+    output: str
+    """Standard output, where its answer is."""
+    errors: str
+    """The beginning of standard error: cleaned, masked."""
+    has_timed_out: bool
+    duration_ms: int
+
+
+class HookRunner(Protocol):
+    """Runs hooks: as commands run, with input and with the two outputs apart."""
+
+    async def run(
+        self, command: str, stdin: str, *, cwd: Path, timeout_s: float, env: Mapping[str, str]
+    ) -> HookRun:
+        """Run a hook to its end; ``OSError`` or ``ValueError`` when it cannot be started."""
+        ...

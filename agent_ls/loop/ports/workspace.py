@@ -1,0 +1,132 @@
+"""The files as the user sees them, and as the model believes them to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One folder the agent works in."""
+
+    name: str
+    path: Path
+    """Absolute and resolved."""
+    is_trusted: bool
+    """Whether the user trusts what this folder's content would run."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirEntry:
+    """One entry of a folder."""
+
+    name: str
+    is_dir: bool
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a file held when it was seen: by the version it was read with, or by the digest of the
+    stored bytes that were written; with neither, nothing was there.
+    """
+
+    path: str
+    version: str | None = None
+    digest: str | None = None
+
+
+class Workspace(Protocol):
+    """Files as the user sees them: open buffers first, then the disk.
+
+    Paths are as the model writes them. Every method raises ``PathRefused`` for a path that
+    leaves the roots and ``WorkspaceError`` for one that cannot be used.
+    """
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """Return the folders, in the editor's order; at least one."""
+        ...
+
+    def locate(self, path: str) -> tuple[Root, Path]:
+        """Return the root and the absolute, resolved path that ``path`` names.
+
+        Inside that root after links are resolved; need not exist.
+        """
+        ...
+
+    def shown(self, absolute: Path) -> str | None:
+        """Return how the model names an absolute path; None outside every root."""
+        ...
+
+    async def read(self, path: str) -> TextFile:
+        """Return the newest text; ``WorkspaceError`` for missing, binary and too large files."""
+        ...
+
+    async def snapshot(self, path: str) -> bytes | None:
+        """Return the exact newest content, whatever it is: a buffer encoded as it will be saved,
+        else the disk's bytes; None when nothing is there.
+        """
+        ...
+
+    async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
+        """Return of each look the workspace's own name of the file and whether it still holds.
+
+        Cheap for files that nobody touched. Never raises: what cannot be read does not hold.
+        """
+        ...
+
+    async def exists(self, path: str) -> bool:
+        """Say whether anything is there, in a buffer or on disk."""
+        ...
+
+    async def list_dir(self, path: str) -> list[DirEntry]:
+        """Return a folder's entries, folders first, each group by name."""
+        ...
+
+    async def files(self, path: str = ".") -> list[str]:
+        """Return all files below, ignore rules honoured, sorted."""
+        ...
+
+    async def dirty(self) -> list[TextFile]:
+        """Return the open files whose text differs from the disk's."""
+        ...
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        """Carry out one file edit, wholly or not at all; shielded from cancellation."""
+        ...
+
+    async def save_dirty(self) -> list[str]:
+        """Bring the disk up to the buffers before something reads the disk.
+
+        Returns the paths that could not be saved: what then reads the disk sees older text.
+        """
+        ...
+
+    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        """Return the texts that the editor has saved since that time of the wall clock, by place.
+
+        Empty where nobody tells of it.
+        """
+        ...
+
+    async def describe(self) -> str:
+        """Return a short project tree for the system prompt."""
+        ...
+
+
+class SeenTexts(Protocol):
+    """The texts that the model goes by: each file as it last read it, with its own edits since."""
+
+    def keep(self, path: str, text: str) -> str | None:
+        """Begin to store a text that the model is about to see; return its digest if so."""
+        ...
+
+    async def text(self, path: str) -> str | None:
+        """Return the text that the model believes a file to have; None when nobody knows."""
+        ...
