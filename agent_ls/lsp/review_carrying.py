@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from agent_ls.domain.review import ReviewDecision
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.review_documents import ReviewDocuments, clash_text
-from agent_ls.session.review import FileResult
 from agent_ls.session.review_ledger import Selection
+from agent_ls.session.review_plans import FileResult
 from agent_ls.session.session import Session
 
 _VERBS = {"keep": "keep", "undo": "undo", "redo": "redo", "restore": "restore"}

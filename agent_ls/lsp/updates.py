@@ -396,6 +396,8 @@ class Translation:
                     decision=event.decision,
                     location=self._place(event.path, None),
                     hunks=list(event.hunks),
+                    turn_id=event.turn_id,
+                    tool_call_id=event.call_id or None,
                     status="in_progress" if event.edit else "applied",
                     reason="",
                 )

@@ -288,6 +288,10 @@ class ReviewUpdate(Wire):
     """Null in what tells of the end."""
     location: Location
     hunks: list[str]
+    turn_id: str | None = None
+    """With a decision: the turn whose changes it is about."""
+    tool_call_id: str | None = None
+    """With ``restore``: the call that the file goes back before; null: the turn's beginning."""
     status: Literal["in_progress", "applied", "stale", "refused", "unconfirmed"]
     reason: str
 
@@ -682,6 +686,8 @@ class ReviewTurn(Wire):
     turn_id: str
     prompt: str
     files: list[ReviewFile]
+    tool_call_ids: list[str]
+    """The calls that changed files, oldest first: files can be restored to before each."""
 
 
 class ReviewListResult(Wire):
@@ -703,10 +709,20 @@ class ReviewDecideParams(Wire):
     """Null: all turns."""
     tool_call_id: str | None = None
     """With ``restore``: the call; what came before it in the turn stays."""
+    dry_run: bool = False
+    """With ``restore``: only say what would become of each file."""
     path: str | None = None
     """Null: all files."""
     hunk_ids: list[str] | None = None
     """Null: all changes."""
+
+
+class ReviewConflict(Wire):
+    """Both versions of a file that was left as it is; null: no file."""
+
+    now: str | None
+    wanted: str | None
+    """As the decision alone would have it."""
 
 
 class ReviewFileResult(Wire):
@@ -717,6 +733,9 @@ class ReviewFileResult(Wire):
     status: Literal["done", "nothing", "conflict", "refused"]
     hunks: int
     reason: str
+    edit: Literal["change", "create", "delete", "move"] | None
+    """With ``restore``: what it does to the file."""
+    conflict: ReviewConflict | None
 
 
 class ReviewDecideResult(Wire):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import EditOutcome, FileEdit
@@ -25,8 +24,8 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection, Touch
-from agent_ls.session.review_plans import Clash, next_step
-from agent_ls.session.review_restore import restoring_step
+from agent_ls.session.review_plans import Clash, FileResult, next_step
+from agent_ls.session.review_restore import foreseen, restoring_step
 
 _log = logging.getLogger(__name__)
 
@@ -45,20 +44,6 @@ _COUNTS = (
     e.ReviewDecided,
     e.ReviewApplied,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """What became of one file."""
-
-    turn_id: str
-    path: str
-    status: Literal["done", "nothing", "conflict", "refused"]
-    hunks: int = 0
-    reason: str = ""
-    """For a person, unless it is done."""
-    clash: Clash | None = None
-    """Both versions, for a conflict."""
 
 
 class Review:
@@ -137,9 +122,11 @@ class Review:
                     found += [] if result.status == "nothing" else [result]
         return found
 
-    async def restore(self, turn_id: str, call_id: str = "") -> list[FileResult]:
+    async def restore(
+        self, turn_id: str, call_id: str = "", *, dry_run: bool = False
+    ) -> list[FileResult]:
         """Bring the files that were touched since back to a turn's beginning, or to how they were
-        before a call of it.
+        before a call of it; with ``dry_run`` only say what would become of each.
 
         Errors: ``AgentLsError`` when there is no such turn or no such call, or a turn runs.
         """
@@ -150,9 +137,15 @@ class Review:
             raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
         point = RestorePoint(turn_id, call_id)
         found: dict[str, FileResult] = {}
+        if call_id and not ledger.lineages(point):
+            raise AgentLsError(f"The turn has no call {call_id} that changed files.")
+        if dry_run:
+            each = [
+                await foreseen(self._workspace, self._store, turn_id, one)
+                for one in ledger.lineages(point)
+            ]
+            return [one for one in each if one.status != "nothing"]
         if call_id:
-            if not ledger.lineages(point):
-                raise AgentLsError(f"The turn has no call {call_id} that changed files.")
             # What later turns did is theirs, and goes first.
             for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:
                 found = {one.path: one for one in await self.restore(later)}
@@ -253,10 +246,11 @@ class Review:
                     event = event.model_copy(update={"call_id": point.call_id})
                     if step is None:
                         await self._recorder.emit(event)
-                        return FileResult(turn_id, path, "done" if done else "nothing", done)
+                        status, kind = ("done", "move") if done else ("nothing", None)
+                        return FileResult(turn_id, path, status, done, edit=kind)
                     outcome = await self._settled(self._applied(event, step))
                     if outcome.status == "applied" and step.kind != "move":
-                        return FileResult(turn_id, path, "done", done + 1)
+                        return FileResult(turn_id, path, "done", done + 1, edit=step.kind)
                     if outcome.status == "applied":
                         done, path = done + 1, lineage[0].path
                     elif outcome.status != "stale":

@@ -114,12 +114,20 @@ class Ledger:
         later = set(order[order.index(point.turn_id) :])
         since = [one for one in self.touches if one.turn_id in later]
         if point.call_id:
-            calls = [one.call_id for one in since]
-            since = since[calls.index(point.call_id) :] if point.call_id in calls else []
+            moments = [RestorePoint(one.turn_id, one.call_id) for one in since]
+            since = since[moments.index(point) :] if point in moments else []
         found: dict[str, list[Touch]] = {}
         for one in since:
             found[one.new_path] = [*found.pop(one.path, []), one]
         return list(reversed(found.values()))
+
+    def points(self, turn_id: str) -> list[str]:
+        """Return the calls of a turn that changed files, oldest first."""
+        return list(
+            dict.fromkeys(
+                one.call_id for one in self.touches if one.turn_id == turn_id and one.call_id
+            )
+        )
 
     def point_before(self, hunk_id: str) -> RestorePoint | None:
         """Return the moment before the call that changed a hunk last; None for an unknown one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, FileEdit, MoveFile, TextFile
 from agent_ls.domain.errors import bug
@@ -33,6 +34,22 @@ class Clash:
     wanted: str | None
     """The file as the decision alone would have it; None: it would be gone."""
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of one file."""
+
+    turn_id: str
+    path: str
+    status: Literal["done", "nothing", "conflict", "refused"]
+    hunks: int = 0
+    reason: str = ""
+    """For a person, unless it is done."""
+    clash: Clash | None = None
+    """Both versions, for a conflict."""
+    edit: Literal["change", "create", "delete", "move"] | None = None
+    """What a restore does to the file."""
 
 
 @dataclass(frozen=True, slots=True)

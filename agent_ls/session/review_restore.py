@@ -16,12 +16,13 @@ from agent_ls.domain.edits import (
     MoveFile,
     apply_replacements,
 )
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.review import flat
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_ledger import Touch, text_after
-from agent_ls.session.review_plans import Clash, merged_texts
+from agent_ls.session.review_plans import Clash, FileResult, merged_texts
 
 
 async def restoring_step(
@@ -56,6 +57,22 @@ async def restoring_step(
     if replacements := replacements_between(now.text, goal):
         return ChangeText(path=path, base_version=now.version, replacements=replacements)
     return None
+
+
+async def foreseen(
+    workspace: Workspace, store: Store, turn_id: str, lineage: Sequence[Touch]
+) -> FileResult:
+    """Return what a restore would make of a file as it is now; nothing is changed."""
+    path = lineage[-1].new_path
+    try:
+        step = await restoring_step(workspace, store, lineage, path)
+    except WorkspaceError as error:
+        return FileResult(turn_id, path, "refused", reason=str(error))
+    if isinstance(step, Clash):
+        return FileResult(turn_id, path, "conflict", 0, step.reason, step)
+    if step is None:
+        return FileResult(turn_id, path, "nothing")
+    return FileResult(turn_id, path, "done", edit=step.kind)
 
 
 class _Contradiction(Exception):

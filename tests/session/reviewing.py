@@ -17,8 +17,9 @@ from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.session.review import FileResult, Review
+from agent_ls.session.review import Review
 from agent_ls.session.review_ledger import RestorePoint, Selection
+from agent_ls.session.review_plans import FileResult
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.workspace.disk import DiskWorkspace
 

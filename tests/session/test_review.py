@@ -13,8 +13,8 @@ from agent_ls.domain.edits import ChangeText, DeleteFile
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.edits.minimal import replacements_between
-from agent_ls.session.review import FileResult
 from agent_ls.session.review_ledger import RestorePoint, Selection
+from agent_ls.session.review_plans import FileResult
 from tests.session.reviewing import Reviewed, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"

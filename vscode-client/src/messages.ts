@@ -1,10 +1,12 @@
 // What the extension and its panel say to each other.
 //
 // The panel gets what the server said and folds it itself; it asks for actions and does none.
+import type { Moment } from "./fold/state";
 import type {
   ApprovalChoice,
   ConfigResult,
   ReviewDecideParams,
+  ReviewFileResult,
   ReviewTurn,
   SnapshotResult,
   UpdateParams,
@@ -27,6 +29,8 @@ export type ToPanel =
   | { type: "config"; config: ConfigResult }
   /** What the agent changed, oldest turn first. */
   | { type: "review"; turns: ReviewTurn[] }
+  /** What a restore to a moment came to, or would; the moment is named by `momentId`. */
+  | { type: "restore"; momentId: string; restore: Restore }
   /** A prompt did not reach the server; its words go back where they were typed. */
   | { type: "unsent"; text: string; problem: string }
   /** An answer came too late or did not arrive: the buttons work again. */
@@ -51,6 +55,15 @@ export type PanelCommand = (typeof PANEL_COMMANDS)[number];
 /** Which changes are meant, and what becomes of them. */
 export type Decide = ReviewDecideParams;
 
+/** What a restore would come to, or did. */
+export type Restore =
+  | { is: "foreseen" | "done"; files: readonly ReviewFileResult[] }
+  | { is: "failed"; problem: string };
+
+export function momentId({ turnId, toolCallId }: Moment): string {
+  return toolCallId ?? turnId;
+}
+
 export type FromPanel =
   /** The panel was loaded and knows nothing. */
   | { type: "ready" }
@@ -68,6 +81,10 @@ export type FromPanel =
   | { type: "decide"; asked: Decide }
   /** Show what a turn made of a file, side by side. */
   | { type: "diff"; sessionId: string; turnId: string; path: string }
+  /** Restore files to a moment, or only say what that would come to. */
+  | { type: "restore"; sessionId: string; moment: Moment; isTrial: boolean }
+  /** Show a file as it is beside what a decision would have made of it; null: no file. */
+  | { type: "compare"; path: string; uri: string | null; wanted: string | null }
   /** Show a place in a file; the line is 0-based. */
   | { type: "open"; uri: string; line: number | null }
   /** Follow a link that the model wrote. */

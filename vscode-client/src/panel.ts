@@ -5,11 +5,13 @@ import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Conversation } from "./conversation";
 import { follow as followLink, openPlace } from "./links";
-import { type FromPanel, PANEL_COMMANDS, type ToPanel } from "./messages";
+import { type FromPanel, momentId, PANEL_COMMANDS, type Restore, type ToPanel } from "./messages";
 import { page } from "./page";
 import type { Review } from "./review";
 import type { Agent } from "./server";
 import { message } from "./words";
+
+type Said<T extends FromPanel["type"]> = Extract<FromPanel, { type: T }>;
 
 export const VIEW_ID = "agent-ls.panel";
 
@@ -132,6 +134,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         return this.#review.decide(said.asked);
       case "diff":
         return this.#review.diff(said.sessionId, said.turnId, said.path);
+      case "restore":
+        return this.#restore(said);
+      case "compare":
+        return this.#review.compare(said.path, said.uri, said.wanted);
       case "open":
         return openPlace(said.uri, said.line);
       case "link":
@@ -148,6 +154,17 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     } catch (error) {
       this.#post({ type: "unsent", text, problem: message(error) });
     }
+  }
+
+  async #restore({ sessionId, moment, isTrial }: Said<"restore">): Promise<void> {
+    let restore: Restore;
+    try {
+      const files = await this.#review.restore(sessionId, moment, isTrial);
+      restore = { is: isTrial ? "foreseen" : "done", files };
+    } catch (error) {
+      restore = { is: "failed", problem: message(error) };
+    }
+    this.#post({ type: "restore", momentId: momentId(moment), restore });
   }
 
   async #settle(id: string, ask: () => Promise<{ settled: boolean }>): Promise<void> {

@@ -3,11 +3,12 @@
 // Holds no truth: the server is asked for the list whenever something may have changed it.
 import * as vscode from "vscode";
 import type { Conversation } from "./conversation";
+import type { Moment } from "./fold/state";
 import type { Decide } from "./messages";
 import type { Agent } from "./server";
-import type { ReviewTurn, Update } from "./wire";
+import type { ReviewFileResult, ReviewTurn, Update } from "./wire";
 
-const SCHEME = "agent-ls-before";
+const SCHEME = "agent-ls-review";
 const SETTLE_MS = 150;
 const CHANGING: ReadonlySet<Update["sessionUpdate"]> = new Set<Update["sessionUpdate"]>([
   "file_edited",
@@ -15,17 +16,20 @@ const CHANGING: ReadonlySet<Update["sessionUpdate"]> = new Set<Update["sessionUp
   "turn_ended",
 ]);
 const UNDONE = new Set(["conflict", "refused"]);
+const SHOW_BOTH = "Show Both Versions";
 
 export class Review implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #agent: Agent;
   readonly #conversation: Conversation;
   readonly #changed = new vscode.EventEmitter<ReviewTurn[]>();
-  readonly #before = new Map<string, string>();
+  readonly #texts = new Map<string, string>();
+  readonly #text = new vscode.EventEmitter<vscode.Uri>();
   readonly #listeners: vscode.Disposable[];
   #timer: NodeJS.Timeout | null = null;
   #turns: ReviewTurn[] = [];
 
   readonly onChange = this.#changed.event;
+  readonly onDidChange = this.#text.event;
 
   constructor(agent: Agent, conversation: Conversation) {
     this.#agent = agent;
@@ -45,7 +49,7 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.#before.get(uri.toString()) ?? "";
+    return this.#texts.get(uri.toString()) ?? "";
   }
 
   /** Decide about changes, and say which files had to be left as they are. */
@@ -53,10 +57,29 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     const { files } = await this.#agent.request("agent/review/decide", asked);
     for (const one of files) {
       if (!UNDONE.has(one.status)) continue;
-      const words = `${one.location.path} was left as it is: ${one.reason}.`;
-      void vscode.window.showWarningMessage(words);
+      void this.#warn(one);
     }
     await this.#refresh();
+  }
+
+  /** Bring files back to a moment, or only say what that would come to. */
+  async restore(
+    sessionId: string,
+    { turnId, toolCallId }: Moment,
+    dryRun: boolean,
+  ): Promise<ReviewFileResult[]> {
+    const asked = { decision: "restore" as const, sessionId, turnId, toolCallId, dryRun };
+    const { files } = await this.#agent.request("agent/review/decide", asked);
+    if (!dryRun) await this.#refresh();
+    return files;
+  }
+
+  /** Show a file as it is beside what a decision would have made of it. */
+  async compare(path: string, uri: string | null, wanted: string | null): Promise<void> {
+    const now = uri === null ? this.#document(`now/${path}`, null) : vscode.Uri.parse(uri);
+    const other = this.#document(`wanted/${path}`, wanted);
+    const title = `${path} (as it is ↔ without the agent's change)`;
+    await vscode.commands.executeCommand("vscode.diff", now, other, title);
   }
 
   /** Show what a turn made of a file, in the editor's own diff. */
@@ -85,11 +108,22 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     if (this.#timer) clearTimeout(this.#timer);
     for (const one of this.#listeners) one.dispose();
     this.#changed.dispose();
+    this.#text.dispose();
+  }
+
+  async #warn({ location: { path, uri }, reason, conflict }: ReviewFileResult): Promise<void> {
+    const words = `${path} was left as it is: ${reason}.`;
+    const buttons = conflict ? [SHOW_BOTH] : [];
+    const picked = await vscode.window.showWarningMessage(words, ...buttons);
+    if (picked && conflict)
+      await this.compare(path, conflict.now === null ? null : uri, conflict.wanted);
   }
 
   #document(name: string, text: string | null): vscode.Uri {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}` });
-    this.#before.set(uri.toString(), text ?? "");
+    this.#texts.set(uri.toString(), text ?? "");
+    // The editor may still show what it was at another time.
+    this.#text.fire(uri);
     return uri;
   }
 

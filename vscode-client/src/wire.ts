@@ -365,6 +365,13 @@ export interface ResolveResult {
   settled: boolean;
 }
 
+/** Both versions of a file that was left as it is; null: no file. */
+export interface ReviewConflict {
+  now: string | null;
+  /** As the decision alone would have it. */
+  wanted: string | null;
+}
+
 /** Decide about changes; the more fields are given, the fewer changes are meant. `restore` needs a turn: the files it and later turns touched go back to its beginning, or to how they were before one of its calls. */
 export interface ReviewDecideParams {
   decision: "keep" | "undo" | "redo" | "restore";
@@ -373,6 +380,8 @@ export interface ReviewDecideParams {
   turnId?: string | null;
   /** With `restore`: the call; what came before it in the turn stays. */
   toolCallId?: string | null;
+  /** With `restore`: only say what would become of each file. */
+  dryRun?: boolean;
   /** Null: all files. */
   path?: string | null;
   /** Null: all changes. */
@@ -414,6 +423,9 @@ export interface ReviewFileResult {
   status: "done" | "nothing" | "conflict" | "refused";
   hunks: number;
   reason: string;
+  /** With `restore`: what it does to the file. */
+  edit: "change" | "create" | "delete" | "move" | null;
+  conflict: ReviewConflict | null;
 }
 
 /** One change of the agent's. */
@@ -452,6 +464,8 @@ export interface ReviewTurn {
   turnId: string;
   prompt: string;
   files: ReviewFile[];
+  /** The calls that changed files, oldest first: files can be restored to before each. */
+  toolCallIds: string[];
 }
 
 /** The person decided about the agent's changes in a file, or the edit for that ended. Ask for `agent/review/list` to see how the changes stand now. */
@@ -462,6 +476,10 @@ export interface ReviewUpdate {
   decision: "keep" | "undo" | "redo" | "restore" | null;
   location: Location;
   hunks: string[];
+  /** With a decision: the turn whose changes it is about. */
+  turnId: string | null;
+  /** With `restore`: the call that the file goes back before; null: the turn's beginning. */
+  toolCallId: string | null;
   status: "in_progress" | "applied" | "stale" | "refused" | "unconfirmed";
   reason: string;
 }

@@ -27,6 +27,34 @@ const failed = {
   problem: "The agent server is not installed on this machine.",
   advice: "Install it with `uv tool install agent-ls`, then restart the server.",
 };
+const review = [
+  {
+    sessionId: "ses_01",
+    turnId: "trn_01",
+    prompt: "Prices are off by a cent",
+    toolCallIds: ["cal_04", "cal_05", "cal_07"],
+    files: [],
+  },
+];
+const fate = (path, more) => ({
+  location: { path, uri: `file:///${path}`, line: null },
+  turnId: "trn_01",
+  status: "done",
+  hunks: 1,
+  reason: "",
+  edit: null,
+  conflict: null,
+  ...more,
+});
+const fates = [
+  fate("shop/prices.py", { edit: "change" }),
+  fate("CHANGELOG.md", { edit: "delete" }),
+  fate("tests/test_prices.py", {
+    status: "conflict",
+    reason: "these lines were changed since",
+    conflict: { now: "a", wanted: "b" },
+  }),
+];
 const scenes = [
   { name: "welcome", params: [], server: running },
   { name: "failed", params: [], server: failed },
@@ -51,6 +79,23 @@ const scenes = [
     click: [".call .line", ".note .line", ".thought .line"],
     tall: true,
   },
+  { name: "restorable", params: fix, server: running, review },
+  {
+    name: "restore asks",
+    params: fix,
+    server: running,
+    review,
+    click: [".call .restore"],
+    restore: { is: "foreseen", files: fates },
+  },
+  {
+    name: "restored",
+    params: fix,
+    server: running,
+    review,
+    click: [".call .restore"],
+    restore: { is: "done", files: fates },
+  },
   { name: "question", params: until(stopped, "question"), server: running },
   { name: "stopped", params: stopped, server: running },
   { name: "amend", params: until(fix, "permission_request", 2), server: running, click: [".tool"] },
@@ -66,7 +111,7 @@ const session = (params) => ({
   turns: 0,
 });
 
-function frame({ params, server, click = [], draft = "" }, theme) {
+function frame({ params, server, click = [], draft = "", review = [], restore }, theme) {
   const { body, variables } = themes[theme];
   const style = Object.entries(variables)
     .map(([name, value]) => `${name}: ${value}`)
@@ -78,8 +123,11 @@ function frame({ params, server, click = [], draft = "" }, theme) {
       snapshot: { session: session(params), seq: 0, updates: [], partial: null },
     },
     ...params.map((one) => ({ type: "updates", params: one })),
+    { type: "review", turns: review },
   ];
-  const data = JSON.stringify({ messages, click, draft }).replaceAll("<", "\\u003c");
+  // The first moment's button is the one that is clicked last.
+  const late = restore ? [{ type: "restore", momentId: "cal_04", restore }] : [];
+  const data = JSON.stringify({ messages, click, draft, late }).replaceAll("<", "\\u003c");
   return `<!DOCTYPE html><html style="${style.replaceAll('"', "&quot;")}">
 <head><meta charset="utf-8"><link rel="stylesheet" href="../panel.css"></head>
 <body class="${body}" style="background: var(--vscode-sideBar-background)"><div id="root"></div>
@@ -90,6 +138,7 @@ window.acquireVsCodeApi = () => ({
   postMessage(said) { if (said.type === "ready") setTimeout(() => scene.messages.forEach((one) => window.postMessage(one, "*"))); },
 });
 setTimeout(() => scene.click.forEach((selector) => document.querySelectorAll(selector).forEach((one) => one.click())), 1200);
+setTimeout(() => scene.late.forEach((one) => window.postMessage(one, "*")), 1800);
 </script>
 <script src="../panel.js"></script></body></html>`;
 }

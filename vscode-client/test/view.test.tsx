@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { FromPanel, ToPanel } from "../src/messages";
 import { App } from "../src/view/app";
 import { type Known, learn, UNKNOWN } from "../src/view/store";
-import type { ConfigResult, UpdateParams } from "../src/wire";
+import type { ConfigResult, ReviewFileResult, ReviewTurn, UpdateParams } from "../src/wire";
 import { snapshot, story, until } from "./golden";
 
 let root: HTMLElement;
@@ -387,6 +387,7 @@ test("changes are listed and decided about", async () => {
     sessionId: "ses_1",
     turnId: "trn_1",
     prompt: "Change them",
+    toolCallIds: ["cal_1"],
     files: [
       {
         location: { path: "a.py", uri: "file:///w/a.py", line: null },
@@ -415,4 +416,167 @@ test("changes are listed and decided about", async () => {
   );
   await check({ type: "review", turns: [{ ...turn, files: [] }] });
   expect(root.querySelector(".changes")).toBeNull();
+});
+
+// Restoring.
+
+/** The turn of the story `fix_prices`, whose fourth and fifth calls changed files. */
+const changed: ReviewTurn = {
+  sessionId: "ses_01",
+  turnId: "trn_01",
+  prompt: "Prices are off by a cent",
+  toolCallIds: ["cal_04", "cal_05"],
+  files: [],
+};
+const MOMENT = { turnId: "trn_01", toolCallId: "cal_05" };
+const BEFORE_EDIT = "Restore files to before Edit tests/test_prices.py";
+
+function fate(path: string, more: Partial<ReviewFileResult>): ReviewFileResult {
+  const location = { path, uri: `file:///w/${path}`, line: null };
+  const nothing = { hunks: 0, reason: "", edit: null, conflict: null };
+  return { location, turnId: "trn_01", status: "done", ...nothing, ...more };
+}
+
+const GOES = [fate("a.py", { edit: "change" }), fate("new.py", { edit: "delete" })];
+const STAYS = fate("b.py", {
+  status: "conflict",
+  reason: "these lines were changed since",
+  conflict: { now: "mine", wanted: "theirs" },
+});
+
+function came(is: "foreseen" | "done", files: ReviewFileResult[]): ToPanel {
+  return { type: "restore", momentId: "cal_05", restore: { is, files } };
+}
+
+async function askedToRestore(...more: ToPanel[]): Promise<void> {
+  await check(...told(story("fix_prices")), { type: "review", turns: [changed] });
+  await click(BEFORE_EDIT);
+  await check(...more);
+}
+
+const restored = () => texts(".restoring h2, .restoring li, .restoring .buttons button");
+
+test("files can be restored to before each change and each turn that changed some", async () => {
+  await check(...told(story("fix_prices")));
+  expect(texts(".restore")).toEqual([]);
+  await check({ type: "review", turns: [changed] });
+  expect(texts(".restore")).toEqual([
+    expect.stringMatching(/^Restore files to before the turn “Prices are off by a cent/),
+    "Restore files to before Edit shop/prices.py",
+    BEFORE_EDIT,
+  ]);
+});
+
+test("nothing is restored while a turn runs", async () => {
+  await check(...told(until("fix_prices", "tool_call_output")), {
+    type: "review",
+    turns: [changed],
+  });
+  expect(texts(".restore")).toEqual([]);
+});
+
+test("a restore says first what it comes to, and is done after a yes", async () => {
+  await askedToRestore(came("foreseen", GOES));
+  const asked = { type: "restore", sessionId: "ses_01", moment: MOMENT } as const;
+  expect(said).toEqual([{ ...asked, isTrial: true }]);
+  expect(restored()).toEqual([
+    "Restore 2 files to before this change?",
+    "a.py goes back",
+    "new.py is deleted",
+    "Restore",
+    "Cancel",
+  ]);
+  expect(document.activeElement?.getAttribute("aria-label")).toBe(restored()[0]);
+  await click("Restore");
+  expect(said[1]).toEqual({ ...asked, isTrial: false });
+  await check(came("done", GOES));
+  expect(restored()).toEqual([
+    "2 files restored to before this change",
+    "a.py went back",
+    "new.py was deleted",
+    "Close",
+  ]);
+  await click("Close");
+  expect(restored()).toEqual([]);
+});
+
+test("what a person typed over is shown before the rest is restored", async () => {
+  await askedToRestore(came("foreseen", [...GOES, STAYS]));
+  expect(restored().slice(3)).toEqual([
+    "b.py stays as it is: these lines were changed sinceShow both versions",
+    "Restore the Other 2",
+    "Cancel",
+  ]);
+  await click("Show both versions");
+  expect(said[1]).toEqual({
+    type: "compare",
+    path: "b.py",
+    uri: "file:///w/b.py",
+    wanted: "theirs",
+  });
+  await click("Cancel");
+  expect(restored()).toEqual([]);
+  expect(document.activeElement?.textContent).toBe(BEFORE_EDIT);
+  expect(said).toHaveLength(2);
+});
+
+const FRUITLESS: [ToPanel, string[]][] = [
+  [came("foreseen", []), ["All files are as they were before this change", "Close"]],
+  [
+    came("foreseen", [STAYS]),
+    [
+      "No file can be restored to before this change",
+      "b.py stays as it is: these lines were changed sinceShow both versions",
+      "Close",
+    ],
+  ],
+  [
+    {
+      type: "restore",
+      momentId: "cal_05",
+      restore: { is: "failed", problem: "A turn is running." },
+    },
+    ["Nothing was restored", "Close"],
+  ],
+];
+
+test.each(FRUITLESS)("where nothing can be restored nothing is asked", async (answer, expected) => {
+  await askedToRestore(answer);
+  expect(restored()).toEqual(expected);
+});
+
+test("an answer from before is not shown when the person asks again", async () => {
+  await askedToRestore(came("done", GOES));
+  await click("Close");
+  await click(BEFORE_EDIT);
+  expect(restored()).toEqual([]);
+  await check(came("foreseen", []));
+  expect(restored()[0]).toBe("All files are as they were before this change");
+});
+
+test("that files were restored is remembered where it was done", async () => {
+  const params = story("fix_prices");
+  const seq = (params.at(-1)?.seq ?? 0) + 1;
+  const base = { reviewId: "rev_9", location: { path: "a.py", uri: null, line: null }, hunks: [] };
+  const decided = { ...base, sessionUpdate: "review_update", reason: "", ...MOMENT } as const;
+  const sessionId = "ses_01";
+  await check(...told(params), {
+    type: "updates",
+    params: {
+      sessionId,
+      seq,
+      updates: [{ ...decided, decision: "restore", status: "in_progress" }],
+    },
+  });
+  expect(texts(".restored")).toEqual([]);
+  const none = { decision: null, turnId: null, toolCallId: null };
+  await check({
+    type: "updates",
+    params: {
+      sessionId,
+      seq: seq + 1,
+      updates: [{ ...decided, ...none, status: "applied" }],
+    },
+  });
+  expect(texts(".restored")).toEqual(["Files were restored to before this change"]);
 });

@@ -21,7 +21,11 @@ async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListRe
         ]
         found.append(
             wire.ReviewTurn(
-                session_id=session.id, turn_id=turn.turn_id, prompt=turn.prompt, files=files
+                session_id=session.id,
+                turn_id=turn.turn_id,
+                prompt=turn.prompt,
+                files=files,
+                tool_call_ids=(await session.review.ledger()).points(turn.turn_id),
             )
         )
     return wire.ReviewListResult(turns=found[::-1])

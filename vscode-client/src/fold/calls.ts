@@ -9,6 +9,7 @@ export const MAX_OUTPUT = 32_768;
 const UNNAMED: Unkeyed<CallItem> = {
   kind: "call",
   id: "",
+  turnId: "",
   tool: "",
   title: "",
   toolKind: "other",
@@ -22,6 +23,7 @@ const UNNAMED: Unkeyed<CallItem> = {
   edits: [],
   refusal: "",
   answer: null,
+  isRestored: false,
 };
 
 function callIndex(state: State, id: string): number {
@@ -41,6 +43,7 @@ export function called(state: State, update: Of<"tool_call">): State {
   return add(rest, {
     ...early,
     id: update.toolCallId,
+    turnId: state.turn?.id ?? "",
     tool: update.tool,
     title: update.title,
     toolKind: update.kind,

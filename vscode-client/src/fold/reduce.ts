@@ -7,6 +7,7 @@ import { answered, chunk, discarded } from "./answers";
 import { called, onCall, printed, progressed } from "./calls";
 import { ended } from "./endings";
 import { add, type Kind, type Of, replace } from "./items";
+import { decided } from "./restores";
 import { EMPTY, type State, type Turn } from "./state";
 
 type Folds = { [K in Kind]: (state: State, update: Of<K>) => State };
@@ -105,8 +106,7 @@ const FOLDS: Folds = {
     onCall(state, update.toolCallId, (call) => printed(call, update.content.text)),
   file_edited: (state, update) =>
     onCall(state, update.toolCallId, (call) => ({ ...call, edits: [...call.edits, update] })),
-  // The list of changes is asked for anew; it depends on what is typed meanwhile.
-  review_update: (state) => state,
+  review_update: (state, update) => decided(state, update),
   plan: (state, update) => ({ ...state, plan: update.entries }),
   usage_update: (state, update) => ({ ...state, usage: update }),
   permission_request: (state, update) => ({ ...state, approvals: [...state.approvals, update] }),
@@ -145,14 +145,16 @@ function said(state: State, update: Of<"user_message_chunk">): State {
   if (origin !== "user" && origin !== "steer") return nudged(state, origin, content.text);
   const waiting = state.queue.findIndex((one) => one.text === content.text);
   const queue = waiting < 0 ? state.queue : state.queue.filter((_, index) => index !== waiting);
-  const isFirst = state.turn?.firstKey === state.nextKey;
+  const begun = state.turn?.firstKey === state.nextKey ? state.turn : null;
   return add(
     { ...state, queue },
     {
       kind: "user",
       text: content.text,
       isSteer: origin === "steer",
-      anchor: isFirst ? (state.turn?.anchor ?? null) : null,
+      anchor: begun && begun.anchor,
+      turnId: begun && begun.id,
+      isRestored: false,
     },
   );
 }

@@ -37,8 +37,16 @@ export interface State {
   usage: UsageUpdate | null;
   /** Of the last stored event that is in here. */
   seq: number;
+  /** Where files are being restored to right now, by the id of the decision. */
+  restoring: Readonly<Record<string, Moment>>;
   /** The key of the next item. */
   nextKey: number;
+}
+
+/** What files can be restored to: before a turn, or before a call of it. */
+export interface Moment {
+  turnId: string;
+  toolCallId: string | null;
 }
 
 export interface Turn {
@@ -83,6 +91,10 @@ export interface UserItem extends Keyed {
   isSteer: boolean;
   /** Where in a document it was asked; null when it was typed here. */
   anchor: Location | null;
+  /** The turn that began with it; null for what was said later. */
+  turnId: string | null;
+  /** Files were restored to before the turn. */
+  isRestored: boolean;
 }
 
 /** What the model said in one step. */
@@ -101,6 +113,7 @@ export interface AnswerItem extends Keyed {
 export interface CallItem extends Keyed {
   kind: "call";
   id: string;
+  turnId: string;
   /** Empty until the model has finished writing the call, which may already run. */
   tool: string;
   title: string;
@@ -119,6 +132,8 @@ export interface CallItem extends Keyed {
   refusal: string;
   /** How a person decided, once one had to. */
   answer: "allowed" | "rejected" | "amended" | "cancelled" | null;
+  /** Files were restored to before it. */
+  isRestored: boolean;
 }
 
 /** What the machine told the model. */
@@ -204,5 +219,6 @@ export const EMPTY: State = {
   plan: [],
   usage: null,
   seq: 0,
+  restoring: {},
   nextKey: 0,
 };

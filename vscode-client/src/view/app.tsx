@@ -12,6 +12,7 @@ import { plural } from "./format";
 import { Icon } from "./icons";
 import { Plan } from "./plan";
 import { Question } from "./question";
+import { RestoreContext } from "./restore";
 import type { Known, Post } from "./store";
 import { Transcript } from "./transcript";
 
@@ -38,7 +39,16 @@ export function App({ known, post, draft, onDraft }: Props) {
       >
         <Banner server={server} config={config} />
         {session.items.length || session.turn ? (
-          <Transcript session={session} />
+          <RestoreContext.Provider
+            value={{
+              sessionId: session.sessionId,
+              turns: known.review,
+              isBusy: session.turn !== null,
+              restores: known.restores,
+            }}
+          >
+            <Transcript session={session} />
+          </RestoreContext.Provider>
         ) : (
           <Welcome known={known} />
         )}

@@ -5,24 +5,30 @@ import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { callInput, callWords, duration, lastLines, printed } from "./format";
 import { Icon, type IconName, KIND_ICONS } from "./icons";
+import { RestoreAnswer, RestoreButton, useRestoring } from "./restore";
 
 const LIVE_LINES = 8;
 const MAX_SHOWN = 20_000;
 
 export const Call = memo(({ item }: { item: CallItem }) => {
+  const restoring = useRestoring({ turnId: item.turnId, toolCallId: item.id });
   // A read that runs before the model has finished writing it has no name yet.
   if (!item.tool) return null;
   const isRunning = item.status === "in_progress";
   const why = complaint(item);
   return (
     <div class={`call ${item.status}`}>
-      <Disclosure summary={<Summary item={item} />}>{() => <Details item={item} />}</Disclosure>
+      <div class="with-tools">
+        <Disclosure summary={<Summary item={item} />}>{() => <Details item={item} />}</Disclosure>
+        <RestoreButton restoring={restoring} of={callWords(item).join(" ")} />
+      </div>
       {isRunning && item.output.trim() && (
         <pre class="live" aria-hidden="true">
           {lastLines(printed(item.output), LIVE_LINES)}
         </pre>
       )}
       {why && <div class={isRefused(item) ? "why refused" : "why"}>{why}</div>}
+      <RestoreAnswer restoring={restoring} isRestored={item.isRestored} />
     </div>
   );
 });

@@ -11,6 +11,7 @@ import circle from "@vscode/codicons/src/icons/circle.svg";
 import circleFilled from "@vscode/codicons/src/icons/circle-filled.svg";
 import circleSlash from "@vscode/codicons/src/icons/circle-slash.svg";
 import copy from "@vscode/codicons/src/icons/copy.svg";
+import discard from "@vscode/codicons/src/icons/discard.svg";
 import edit from "@vscode/codicons/src/icons/edit.svg";
 import error from "@vscode/codicons/src/icons/error.svg";
 import fold from "@vscode/codicons/src/icons/fold.svg";
@@ -46,6 +47,7 @@ const PICTURES = {
   circleFilled,
   circleSlash,
   copy,
+  discard,
   edit,
   error,
   fold,

@@ -3,7 +3,7 @@
 // Owns no truth: everything in here comes from the extension and is gone after a reload.
 import { follow, fromSnapshot } from "../fold/reduce";
 import { EMPTY, type State } from "../fold/state";
-import type { FromPanel, ServerState, ToPanel } from "../messages";
+import type { FromPanel, Restore, ServerState, ToPanel } from "../messages";
 import type { ConfigResult, ReviewTurn } from "../wire";
 
 export interface Known {
@@ -16,6 +16,8 @@ export interface Known {
   config: ConfigResult | null;
   /** What the agent changed, oldest turn first. */
   review: readonly ReviewTurn[];
+  /** What restores came to, or would, by the moment's id. */
+  restores: Readonly<Record<string, Restore>>;
   /** A prompt that was not taken. */
   unsent: { text: string; problem: string } | null;
   /** Why an answer to an approval or a question did not count, by its id. */
@@ -36,6 +38,7 @@ export const UNKNOWN: Known = {
   refused: null,
   config: null,
   review: [],
+  restores: {},
   unsent: null,
   unsettled: {},
   compose: { text: "", times: 0 },
@@ -53,6 +56,7 @@ export function learn(known: Known, said: ToPanel): Known {
         refused: null,
         session: fromSnapshot(said.snapshot),
         unsettled: {},
+        restores: {},
       };
     case "refused":
       return { ...known, refused: said.problem };
@@ -62,6 +66,8 @@ export function learn(known: Known, said: ToPanel): Known {
       return { ...known, config: said.config };
     case "review":
       return { ...known, review: said.turns };
+    case "restore":
+      return { ...known, restores: { ...known.restores, [said.momentId]: said.restore } };
     case "unsent":
       return { ...known, unsent: { text: said.text, problem: said.problem } };
     case "unsettled":

@@ -7,6 +7,7 @@ import { Call } from "./call";
 import { usePost } from "./context";
 import { plural } from "./format";
 import { Icon } from "./icons";
+import { RestoreAnswer, RestoreButton, useRestoring } from "./restore";
 import { Asked, Compacted, End, Findings, Gate, Notice, Nudge, Resumed } from "./notes";
 
 const NEAR_PX = 40;
@@ -84,12 +85,16 @@ const Entry = memo(({ item }: { item: Item }) => {
 
 function User({ item }: { item: UserItem }) {
   const post = usePost();
+  const restoring = useRestoring({ turnId: item.turnId ?? "", toolCallId: null });
   const { anchor } = item;
   const uri = anchor?.uri;
   return (
     <div class={item.isSteer ? "user steer" : "user"}>
       <span class="sr">You said:</span>
-      {item.text}
+      <div class="with-tools">
+        <div class="said">{item.text}</div>
+        <RestoreButton restoring={restoring} of={`the turn “${item.text}”`} />
+      </div>
       {anchor && (
         <button
           type="button"
@@ -101,6 +106,7 @@ function User({ item }: { item: UserItem }) {
           {anchor.line !== null && `:${anchor.line + 1}`}
         </button>
       )}
+      <RestoreAnswer restoring={restoring} isRestored={item.isRestored} />
     </div>
   );
 }

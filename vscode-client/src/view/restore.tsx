@@ -1,0 +1,214 @@
+// Bringing files back to before a change or a turn: what it would come to, the person's yes, and what
+// came of it.
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import type { Moment } from "../fold/state";
+import { momentId, type Restore } from "../messages";
+import type { ReviewFileResult, ReviewTurn } from "../wire";
+import { usePost } from "./context";
+import { plural } from "./format";
+import { Icon } from "./icons";
+
+/** What there is to restore to. */
+export interface Restorable {
+  sessionId: string;
+  turns: readonly ReviewTurn[];
+  /** A turn runs: nothing is restored now. */
+  isBusy: boolean;
+  restores: Readonly<Record<string, Restore>>;
+}
+
+export const RestoreContext = createContext<Restorable>({
+  sessionId: "",
+  turns: [],
+  isBusy: false,
+  restores: {},
+});
+
+/** One moment's button, and what is said about it. */
+export interface Restoring {
+  /** Nothing can be restored to it, or not now. */
+  isOffered: boolean;
+  isOpen: boolean;
+  moment: Moment;
+  /** What is known since the person asked; null: nothing yet. */
+  restore: Restore | null;
+  ask: () => void;
+  confirm: () => void;
+  close: () => void;
+}
+
+/** The way to bring files back to a moment; null where there is none. */
+export function useRestoring(moment: Moment): Restoring {
+  const post = usePost();
+  const { sessionId, turns, isBusy, restores } = useContext(RestoreContext);
+  const [isOpen, setOpen] = useState(false);
+  const told = restores[momentId(moment)];
+  /** What had been told before the person asked. */
+  const [old, setOld] = useState(told);
+  const send = (isTrial: boolean) => {
+    setOld(told);
+    setOpen(true);
+    post({ type: "restore", sessionId, moment, isTrial });
+  };
+  const { turnId, toolCallId } = moment;
+  const turn = turns.find((one) => one.turnId === turnId);
+  return {
+    isOffered: !isBusy && isIn(turn, toolCallId),
+    isOpen,
+    moment,
+    restore: told && told !== old ? told : null,
+    ask: () => send(true),
+    confirm: () => send(false),
+    close: () => setOpen(false),
+  };
+}
+
+function isIn(turn: ReviewTurn | undefined, toolCallId: string | null): boolean {
+  if (!turn) return false;
+  return toolCallId === null ? turn.toolCallIds.length > 0 : turn.toolCallIds.includes(toolCallId);
+}
+
+/** The button; `of` says before what, for those who hear it without its surroundings. */
+export function RestoreButton({ restoring, of }: { restoring: Restoring; of: string }) {
+  const { isOffered, isOpen, moment, ask, close } = restoring;
+  const button = useRef<HTMLButtonElement>(null);
+  const wasOpen = useRef(isOpen);
+  useEffect(() => {
+    // What was closed gives the focus back.
+    if (wasOpen.current && !isOpen) button.current?.focus();
+    wasOpen.current = isOpen;
+  }, [isOpen]);
+  if (!isOffered) return null;
+  return (
+    <button
+      ref={button}
+      type="button"
+      class="tool restore"
+      aria-expanded={isOpen}
+      title={`Restore files to before this ${noun(moment)}`}
+      onClick={isOpen ? close : ask}
+    >
+      <Icon name="discard" />
+      <span class="sr">{`Restore files to before ${of}`}</span>
+    </button>
+  );
+}
+
+/** What a restore would come to or did; nothing until somebody asks. */
+export function RestoreAnswer(props: { restoring: Restoring; isRestored: boolean }) {
+  const { restoring, isRestored } = props;
+  if (restoring.isOpen && restoring.restore) {
+    return <Answer restoring={restoring} restore={restoring.restore} />;
+  }
+  if (!isRestored) return null;
+  return <p class="restored">Files were restored to before this {noun(restoring.moment)}</p>;
+}
+
+function Answer({ restoring, restore }: { restoring: Restoring; restore: Restore }) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    box.current?.focus();
+    box.current?.scrollIntoView({ block: "nearest" });
+  }, [restore]);
+  const { moment, confirm, close } = restoring;
+  const files = restore.is === "failed" ? [] : restore.files;
+  const goes = files.filter((one) => one.status === "done");
+  const stays = files.filter((one) => one.status !== "done");
+  const isAsking = restore.is === "foreseen" && goes.length > 0;
+  return (
+    <section
+      ref={box}
+      class="card restoring"
+      role="group"
+      tabIndex={-1}
+      aria-label={heading(restore, goes, moment)}
+    >
+      <h2>{heading(restore, goes, moment)}</h2>
+      {restore.is === "failed" && <p class="problem">{restore.problem}</p>}
+      {files.length > 0 && (
+        <ul>
+          {[...goes, ...stays].map((one) => (
+            <Fate key={one.location.path} file={one} isDone={restore.is === "done"} />
+          ))}
+        </ul>
+      )}
+      {isAsking && <p class="dim">{consequences(moment)}</p>}
+      <div class="buttons">
+        {isAsking && (
+          <button type="button" class="primary" onClick={confirm}>
+            {stays.length
+              ? `Restore the Other${goes.length > 1 ? ` ${goes.length}` : ""}`
+              : "Restore"}
+          </button>
+        )}
+        <button type="button" class="secondary" onClick={close}>
+          {isAsking ? "Cancel" : "Close"}
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean }) {
+  const post = usePost();
+  const { location, status, edit, reason, conflict } = file;
+  const { path, uri } = location;
+  const isLeft = status !== "done";
+  const fate = edit ? FATES[edit][isDone ? 1 : 0] : "";
+  return (
+    <li class={isLeft ? "left" : ""}>
+      <Icon name={isLeft ? "warning" : "check"} class={isLeft ? "warning" : ""} />
+      <span class="words">
+        <span class="path">{path}</span>{" "}
+        <span class="dim">
+          {isLeft ? `${isDone ? "was left" : "stays"} as it is: ${reason}` : fate}
+        </span>
+        {conflict && (
+          <button
+            type="button"
+            class="place"
+            onClick={() =>
+              post({
+                type: "compare",
+                path,
+                uri: conflict.now === null ? null : uri,
+                wanted: conflict.wanted,
+              })
+            }
+          >
+            Show both versions
+          </button>
+        )}
+      </span>
+    </li>
+  );
+}
+
+/** What a restore does to a file, before and after. */
+const FATES: Record<NonNullable<ReviewFileResult["edit"]>, [string, string]> = {
+  change: ["goes back", "went back"],
+  create: ["comes back", "came back"],
+  delete: ["is deleted", "was deleted"],
+  move: ["moves back", "moved back"],
+};
+
+function heading(restore: Restore, goes: readonly ReviewFileResult[], moment: Moment): string {
+  const before = `before this ${noun(moment)}`;
+  if (restore.is === "failed") return "Nothing was restored";
+  if (!restore.files.length) return `All files are as they were ${before}`;
+  if (!goes.length) return `No file can be restored to ${before}`;
+  const count = plural(goes.length, "file");
+  if (restore.is === "foreseen") return `Restore ${count} to ${before}?`;
+  return `${count} restored to ${before}`;
+}
+
+function consequences({ toolCallId }: Moment): string {
+  return toolCallId === null
+    ? "This takes back what the agent changed in this turn and after it. What you typed stays."
+    : "This takes back the change and all that the agent changed after it. What you typed stays. It cannot be redone.";
+}
+
+function noun({ toolCallId }: Moment): string {
+  return toolCallId === null ? "turn" : "change";
+}
