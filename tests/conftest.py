@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ _private: list[Path] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give this process its own XDG places and take the person's model keys away from it.
+    """Give this process its own XDG places, an ear for Ctrl-C, and none of the person's model keys.
 
     The editors stay where their installer put them, which depends on the real cache folder.
     """
@@ -44,6 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = place / name.lower()
         folder.mkdir()
         os.environ[f"XDG_{name}_HOME"] = str(folder)
+    # A shell's background jobs are deaf to Ctrl-C, and so would be every program that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(_refuse_the_network)
 
 

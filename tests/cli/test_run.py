@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import psutil
 import pytest
@@ -23,8 +24,6 @@ from tests.support.scripted import scripted
 pytestmark = pytest.mark.heavy
 
 _LIMIT_S = 120.0
-_PIPES: list[int] = []
-"""Kept open: a reader whose writers have gone has read everything."""
 _FINE = '[[answer]]\ntext = "Fine."\nusage = { input = 100, output = 20 }'
 
 
@@ -262,21 +261,24 @@ async def test_ctrl_c_before_anything_has_begun_is_no_accident(folder: Path) -> 
     goal = folder / "goal.toml"
     os.mkfifo(goal)
     async with scripted("") as model, running(folder, model, "--goal", str(goal)) as process:
-        # Nothing can be opened for writing before the process reads, and waits.
-        await until(lambda: _has_reader(goal))
-        process.send_signal(signal.SIGINT)
+        with await _end_of_pipe(goal):
+            process.send_signal(signal.SIGINT)
         # A signal that came right before it began to read is seen when the read ends.
-        os.close(_PIPES.pop())
         done = await ended(process)
     assert (done.code, done.err) == (130, "agent-ls: stopped\n")
 
 
-def _has_reader(pipe: Path) -> bool:
-    try:
-        _PIPES.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
-    except OSError:
-        return False
-    return True
+async def _end_of_pipe(pipe: Path) -> BinaryIO:
+    """Open a pipe for writing: that cannot be before somebody reads it, and waits."""
+    found: list[BinaryIO] = []
+
+    def is_open() -> bool:
+        with contextlib.suppress(OSError):
+            found.append(os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "wb"))
+        return bool(found)
+
+    await until(is_open)
+    return found[0]
 
 
 async def test_ctrl_c_ends_the_turn_in_order(folder: Path) -> None:
