@@ -119,7 +119,7 @@ function Answer({ restoring, restore }: { restoring: Restoring; restore: Restore
   return (
     <section
       ref={box}
-      class="card restoring"
+      class={`card restoring ${restore.is}`}
       role="group"
       tabIndex={-1}
       aria-label={heading(restore, goes, moment)}
@@ -155,10 +155,11 @@ function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean }) {
   const { location, status, edit, reason, conflict } = file;
   const { path, uri } = location;
   const isLeft = status !== "done";
+  const icon = isLeft ? "warning" : isDone ? "check" : "discard";
   const fate = edit ? FATES[edit][isDone ? 1 : 0] : "";
   return (
     <li class={isLeft ? "left" : ""}>
-      <Icon name={isLeft ? "warning" : "check"} class={isLeft ? "warning" : ""} />
+      <Icon name={icon} class={isLeft ? "warning" : ""} />
       <span class="words">
         <span class="path">{path}</span>{" "}
         <span class="dim">
