@@ -133,6 +133,6 @@ async def _record(
     call_id: str, edit: FileEdit, turn: Turn, *, takes_back: bool = False
 ) -> Recorded:
     kit = turn.kit
-    recorder = EditRecorder(turn.recorder, kit.workspace, kit.store, kit.watch)
+    recorder = EditRecorder(turn.recorder, kit.workspace, kit.blobs, kit.watch)
     intent = EditIntended(call_id=call_id, edit=edit, before_blob=None, takes_back=takes_back)
     return await recorder.apply(edit, intent)

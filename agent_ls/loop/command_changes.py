@@ -44,13 +44,13 @@ async def _record(call_id: str, watch: CommandWatch, mark: int, turn: Turn) -> N
     if len(changes) > limit:
         _log.warning("a command changed %s files; only %s are recorded", len(changes), limit)
     for one in changes[:limit]:
-        store = turn.kit.store
+        blobs = turn.kit.blobs
         await turn.emit(
             CommandChanged(
                 call_id=call_id,
                 path=one.path,
-                before_blob=None if one.before is None else await store.put_blob(one.before),
-                after_blob=None if one.after is None else await store.put_blob(one.after),
+                before_blob=None if one.before is None else await blobs.put_blob(one.before),
+                after_blob=None if one.after is None else await blobs.put_blob(one.after),
                 is_before_known=one.is_before_known,
             )
         )

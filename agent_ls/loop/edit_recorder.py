@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_after
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, ReviewApplied, ReviewDecided
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
@@ -39,7 +39,7 @@ class EditRecorder:
 
     recorder: Recorder
     workspace: Workspace
-    store: Store
+    blobs: Blobs
     watch: CommandWatch | None
 
     async def apply(self, edit: FileEdit, intent: Intent) -> Recorded:
@@ -63,7 +63,7 @@ class EditRecorder:
     async def settle(self, edit: FileEdit, intent: Intent) -> EditOutcome:
         """Store what the file proves about an edit during which the process died; return it."""
         blob = intent.before_blob
-        before = None if blob is None else await self.store.get_blob(blob)
+        before = None if blob is None else await self.blobs.get_blob(blob)
         after: bytes | None = None
         try:
             now = await self.workspace.snapshot(_place_after(edit))
@@ -123,7 +123,7 @@ class EditRecorder:
         await self.recorder.emit(ended)
 
     async def _stored(self, data: bytes | None) -> str | None:
-        return None if data is None else await self.store.put_blob(data)
+        return None if data is None else await self.blobs.put_blob(data)
 
     def _tell_watch(self, edit: FileEdit) -> None:
         """Keep a command that runs meanwhile from being held for the edit's author."""

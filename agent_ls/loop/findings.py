@@ -13,7 +13,7 @@ from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import FindingsReported
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.loop.ports.checks import CompileChecks
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.spelling import canonical
 from agent_ls.loop.view import TurnView
@@ -35,7 +35,7 @@ async def check_changes(
     view: TurnView,
     checks: CompileChecks,
     workspace: Workspace,
-    store: Store,
+    blobs: Blobs,
     *,
     anew: bool = False,
 ) -> Looked | None:
@@ -56,7 +56,7 @@ async def check_changes(
             continue
         try:
             newest = await _newest(name, workspace)
-            before[name] = await _stored(touched.before_blob, newest, store)
+            before[name] = await _stored(touched.before_blob, newest, blobs)
             now[name] = newest
         except (StoreError, WorkspaceError) as error:
             problems.append(f"{name} was not checked: {error}")
@@ -103,11 +103,11 @@ async def _newest(path: str, workspace: Workspace) -> str | None:
         return None
 
 
-async def _stored(blob: str | None, newest: str | None, store: Store) -> str | None:
+async def _stored(blob: str | None, newest: str | None, blobs: Blobs) -> str | None:
     """Return the text from before; without one to compare with, nothing counts as new."""
     if blob is None:
         return None
-    data = await store.get_blob(blob)
+    data = await blobs.get_blob(blob)
     if data is None:
         return newest
     text = data.decode("utf-8", errors="replace")

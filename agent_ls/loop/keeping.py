@@ -90,5 +90,5 @@ async def _whole(result: ToolResult, turn: Turn) -> str | None:
             return value
     if result.output_id is None:
         return result.text
-    data = await turn.kit.store.get_blob(result.output_id)
+    data = await turn.kit.blobs.get_blob(result.output_id)
     return None if data is None else data.decode(errors="replace")

@@ -14,7 +14,7 @@ from agent_ls.loop.options import LoopOptions
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver, Rules
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import (
     Check,
@@ -38,7 +38,7 @@ class Kit:
     ids: Ids
     provider: Provider
     workspace: Workspace
-    store: Store
+    blobs: Blobs
     approver: Approver
     rules: Rules
     hooks: Hooks

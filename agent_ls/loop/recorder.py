@@ -14,7 +14,7 @@ from agent_ls.domain.events import Ephemeral, Event, StoredEvent, is_durable
 from agent_ls.loop.folding import fold, fold_all
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.reader import Reader
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.state import SessionState
 
 _log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class Recorder:
     """The journal of one session and the state it adds up to."""
 
     def __init__(
-        self, session_id: str, store: Store, clock: Clock, journal: Iterable[StoredEvent] = ()
+        self, session_id: str, store: Journals, clock: Clock, journal: Iterable[StoredEvent] = ()
     ) -> None:
         """Continue ``journal``, or begin an empty one."""
         self.session_id = session_id

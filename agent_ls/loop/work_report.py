@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import ToolCallFinished, ToolCallStarted
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.view import TurnView
 
@@ -22,14 +22,14 @@ _MAX_DIFFED_BYTES = 1_000_000
 _MAX_COMMANDS = 10
 
 
-async def work_report(view: TurnView, answer: str, workspace: Workspace, store: Store) -> str:
+async def work_report(view: TurnView, answer: str, workspace: Workspace, blobs: Blobs) -> str:
     """Return task, plan, commands with their exit codes, changes and answer, each cut."""
     parts = ["# Task", _cut("\n".join(view.user_words), _MAX_TASK_CHARS)]
     if view.session.plan:
         parts += ["# Plan", *(f"- {one.text} ({one.status})" for one in view.session.plan)]
     if commands := list(_commands(view))[-_MAX_COMMANDS:]:
         parts += ["# Commands that were run", *commands]
-    diff = "".join([part async for part in _diffs(view, workspace, store)])
+    diff = "".join([part async for part in _diffs(view, workspace, blobs)])
     parts += ["# Changes", _cut(diff, _MAX_DIFF_CHARS) or "No file was changed."]
     parts += ["# Answer", _cut(answer, _MAX_ANSWER_CHARS) or "(empty)"]
     return "\n".join(parts)
@@ -58,10 +58,10 @@ def _command(arguments_json: str) -> str:
         return ""
 
 
-async def _diffs(view: TurnView, workspace: Workspace, store: Store) -> AsyncIterator[str]:
+async def _diffs(view: TurnView, workspace: Workspace, blobs: Blobs) -> AsyncIterator[str]:
     for path, touched in view.turn.touched.items():
         try:
-            before = await store.get_blob(touched.before_blob) if touched.before_blob else b""
+            before = await blobs.get_blob(touched.before_blob) if touched.before_blob else b""
             now = await workspace.snapshot(path) or b""
         except (StoreError, WorkspaceError):
             continue

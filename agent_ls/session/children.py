@@ -33,7 +33,7 @@ from agent_ls.loop.machine import run_turn
 from agent_ls.loop.ports.agents import Claims
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.people import Approver, Rules
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.settling import settled
@@ -62,7 +62,7 @@ class ChildOrder:
 class ChildPorts:
     """What children need of the world besides their kit."""
 
-    store: Store
+    journals: Journals
     clock: Clock
     ids: Ids
     claims: Claims
@@ -154,7 +154,7 @@ class Children:
         if allowance is None:
             raise ToolError("What is left of the budget is too little to share: do it yourself.")
         ports = self.ports
-        recorder = Recorder(ports.ids.new("ses"), ports.store, ports.clock)
+        recorder = Recorder(ports.ids.new("ses"), ports.journals, ports.clock)
         return _Child(
             call_id=call_id,
             task=task,

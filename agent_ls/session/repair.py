@@ -21,7 +21,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.loop.applying import standing
 from agent_ls.loop.edit_recorder import EditRecorder
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import CallState, TurnState
@@ -39,7 +39,7 @@ _NOT_TAKEN_BACK = (
 _NOT_BEGUN = "The process died before this edit; the file was not changed."
 
 
-async def repair(recorder: Recorder, workspace: Workspace, store: Store) -> None:
+async def repair(recorder: Recorder, workspace: Workspace, blobs: Blobs) -> None:
     """Settle what the dead process left open, so that the machine can go on from the state.
 
     Calls that never started, and reads, stay open: ACT judges and asks for them anew.
@@ -48,7 +48,7 @@ async def repair(recorder: Recorder, workspace: Workspace, store: Store) -> None
     if turn is None or not recorder.state.is_running:
         return
     await _withdraw_questions(recorder)
-    editing = EditRecorder(recorder, workspace, store, watch=None)
+    editing = EditRecorder(recorder, workspace, blobs, watch=None)
     edits = {
         path: _settled(intent, await editing.settle(intent.edit, intent))
         for path, intent in turn.intents.items()

@@ -19,7 +19,7 @@ from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.edits.review import FileLedger, Hunk
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.edit_recorder import EditRecorder
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs, Journals
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
@@ -54,16 +54,18 @@ class Review:
         recorder: Recorder,
         *,
         workspace: Workspace,
-        store: Store,
+        journals: Journals,
+        blobs: Blobs,
         ids: Ids,
         order: EditOrder,
         watch: CommandWatch | None,
     ) -> None:
         """Follow the session; its journal is read when the review is first asked for."""
-        self._recorder, self._workspace, self._store = recorder, workspace, store
+        self._recorder, self._workspace = recorder, workspace
+        self._journals, self._blobs = journals, blobs
         self._ids, self._order = ids, order
-        self._edits = EditRecorder(recorder, workspace, store, watch)
-        self._ledger = Ledger(store.load, store.get_blob, self._named)
+        self._edits = EditRecorder(recorder, workspace, blobs, watch)
+        self._ledger = Ledger(journals.load, blobs.get_blob, self._named)
         self._pending: list[e.StoredEvent] = []
         self._missing = recorder.state.seq
         """Events up to this one are in the store only."""
@@ -89,7 +91,7 @@ class Review:
         """
         async with self._reading:
             if self._missing:
-                for one in await self._store.load(self._recorder.session_id):
+                for one in await self._journals.load(self._recorder.session_id):
                     if one.seq <= self._missing and isinstance(one.event, _COUNTS):
                         await self._ledger.feed(one)
                 self._missing = 0
@@ -141,7 +143,7 @@ class Review:
             raise AgentLsError(f"The turn has no call {call_id} that changed files.")
         if dry_run:
             each = [
-                await foreseen(self._workspace, self._store, turn_id, one)
+                await foreseen(self._workspace, self._blobs, turn_id, one)
                 for one in ledger.lineages(point)
             ]
             return [one for one in each if one.status != "nothing"]
@@ -239,7 +241,7 @@ class Review:
             for _ in range(_TRIES + 2):
                 names = {path, lineage[0].path}
                 async with self._order.of([workspace.locate(name)[1] for name in names]):
-                    step = await restoring_step(workspace, self._store, lineage, path)
+                    step = await restoring_step(workspace, self._blobs, lineage, path)
                     if isinstance(step, Clash):
                         return FileResult(turn_id, path, "conflict", 0, step.reason, step)
                     event = self._decided("restore", turn_id, lineage[-1].new_path, ())

@@ -19,14 +19,14 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.review import flat
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_ledger import Touch, text_after
 from agent_ls.session.review_plans import Clash, FileResult, merged_texts
 
 
 async def restoring_step(
-    workspace: Workspace, store: Store, lineage: Sequence[Touch], path: str
+    workspace: Workspace, blobs: Blobs, lineage: Sequence[Touch], path: str
 ) -> FileEdit | Clash | None:
     """Return the next edit that brings the file at ``path`` back; None when it is as it was.
 
@@ -37,11 +37,11 @@ async def restoring_step(
     now = await workspace.read(path) if await workspace.exists(path) else None
     goal: str | None = now.text if now else None
     try:
-        sides = [await _sides(store, one) for one in lineage]
+        sides = [await _sides(blobs, one) for one in lineage]
         for before, after in _joined(sides):
             goal = await _taken_back(before, after, goal)
     except _Contradiction as error:
-        wanted = await _text(store, lineage[0].before_blob)
+        wanted = await _text(blobs, lineage[0].before_blob)
         return Clash(path, error.line, now.text if now else None, wanted, str(error))
     except UnicodeDecodeError:
         return Clash(path, 0, None, None, "it is no text, so only a copy of yours brings it back")
@@ -60,12 +60,12 @@ async def restoring_step(
 
 
 async def foreseen(
-    workspace: Workspace, store: Store, turn_id: str, lineage: Sequence[Touch]
+    workspace: Workspace, blobs: Blobs, turn_id: str, lineage: Sequence[Touch]
 ) -> FileResult:
     """Return what a restore would make of a file as it is now; nothing is changed."""
     path = lineage[-1].new_path
     try:
-        step = await restoring_step(workspace, store, lineage, path)
+        step = await restoring_step(workspace, blobs, lineage, path)
     except WorkspaceError as error:
         return FileResult(turn_id, path, "refused", reason=str(error))
     if isinstance(step, Clash):
@@ -83,9 +83,9 @@ class _Contradiction(Exception):
         self.line = line
 
 
-async def _sides(store: Store, touch: Touch) -> tuple[str | None, str | None]:
+async def _sides(blobs: Blobs, touch: Touch) -> tuple[str | None, str | None]:
     """Return the text before an edit, and what the edit alone made of it."""
-    before, after = await _text(store, touch.before_blob), await _text(store, touch.after_blob)
+    before, after = await _text(blobs, touch.before_blob), await _text(blobs, touch.after_blob)
     return before, after if touch.edit is None else text_after(touch.edit, before, after)
 
 
@@ -125,6 +125,6 @@ async def _taken_back(before: str | None, after: str | None, now: str | None) ->
     return apply_replacements(now, merged.replacements)
 
 
-async def _text(store: Store, digest: str | None) -> str | None:
-    data = None if digest is None else await store.get_blob(digest)
+async def _text(blobs: Blobs, digest: str | None) -> str | None:
+    data = None if digest is None else await blobs.get_blob(digest)
     return None if data is None else data.decode()

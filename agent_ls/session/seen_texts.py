@@ -13,7 +13,7 @@ from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.errors import StoreError
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.merge import merge
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.safety.control_files import is_secret
@@ -25,10 +25,10 @@ _log = logging.getLogger(__name__)
 class SessionTexts:
     """The ``SeenTexts`` of one session."""
 
-    def __init__(self, recorder: Recorder, store: Store, workspace: Workspace) -> None:
+    def __init__(self, recorder: Recorder, blobs: Blobs, workspace: Workspace) -> None:
         """Take the journal that says what was read, and where texts are kept."""
         self._recorder = recorder
-        self._store = store
+        self._blobs = blobs
         self._workspace = workspace
         self._storing: set[asyncio.Task[None]] = set()
 
@@ -67,13 +67,13 @@ class SessionTexts:
 
     async def _put(self, data: bytes) -> None:
         try:
-            await self._store.put_blob(data)
+            await self._blobs.put_blob(data)
         except StoreError as error:
             _log.warning("a text that was read could not be stored: %s", error)
 
     async def _stored(self, digest: str) -> str | None:
         try:
-            data = await self._store.get_blob(digest)
+            data = await self._blobs.get_blob(digest)
         except StoreError as error:
             _log.warning("a text that was read is not at hand: %s", error)
             return None

@@ -28,6 +28,7 @@ from agent_ls.loop.kit import Kit
 from agent_ls.loop.output_schema import Schema
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.reader import Reader
+from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import SessionState
 from agent_ls.session.approvals import Approvals
@@ -40,15 +41,18 @@ BuildKit = Callable[[Approver, Recorder], Kit]
 class Session:
     """One open session."""
 
-    def __init__(self, recorder: Recorder, build_kit: BuildKit, *, is_attended: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, journals: Journals, build_kit: BuildKit, *, is_attended: bool
+    ) -> None:
         """Take the journal's recorder and what builds the parts around this session's approver."""
-        self._recorder = recorder
+        self._recorder, self._journals = recorder, journals
         self._approvals = Approvals(recorder, is_attended=is_attended)
         self._kit = build_kit(self._approvals, recorder)
         self.review = Review(
             recorder,
             workspace=self._kit.workspace,
-            store=self._kit.store,
+            journals=journals,
+            blobs=self._kit.blobs,
             ids=self._kit.ids,
             order=self._kit.order,
             watch=self._kit.watch,
@@ -87,7 +91,7 @@ class Session:
 
     async def journal(self) -> list[StoredEvent]:
         """Return every event so far, in order, those that are still being written too."""
-        stored = await self._kit.store.load(self.id)
+        stored = await self._journals.load(self.id)
         last = stored[-1].seq if stored else 0
         turn = self.state.turn
         return [*stored, *(one for one in turn.events if one.seq > last)] if turn else stored

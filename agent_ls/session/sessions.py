@@ -236,7 +236,7 @@ class Sessions:
             )
 
     async def _opened(self, recorder: Recorder) -> Session:
-        session = Session(recorder, self._build_kit, is_attended=self._is_attended)
+        session = Session(recorder, self._store, self._build_kit, is_attended=self._is_attended)
         self._set_aside.discard(session.id)
         idle = [one for one in self._open.values() if one.is_cut_off or not one.is_busy]
         self._open[session.id] = session

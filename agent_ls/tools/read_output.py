@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.errors import ToolError
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.showing import preview
@@ -37,7 +37,7 @@ class ReadOutput:
     kind: ClassVar[ToolKind] = ToolKind.READ
     Arguments: ClassVar[type[Arguments]] = ReadOutputArguments
 
-    store: Store
+    blobs: Blobs
 
     def paths(self, arguments: ReadOutputArguments) -> tuple[str, ...]:
         """Return none: it looks at no file."""
@@ -59,7 +59,7 @@ class ReadOutput:
             ),
             None,
         )
-        data = None if digest is None else await self.store.get_blob(digest)
+        data = None if digest is None else await self.blobs.get_blob(digest)
         if data is None:
             raise ToolError("There is no output with this handle in this session.")
         lines = data.decode(errors="replace").splitlines()

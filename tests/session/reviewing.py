@@ -50,7 +50,8 @@ class Reviewed:
         self.review = Review(
             self.recorder,
             workspace=self.workspace,
-            store=self.store,
+            journals=self.store,
+            blobs=self.store,
             ids=Ids(self.clock.now_ms),
             order=EditOrder(),
             watch=None,

@@ -1,4 +1,7 @@
-"""The one store of all sessions."""
+"""The one store of all sessions, and the sides of it that others need.
+
+Policies, tools and phases know its blobs alone: what happened reaches them as state.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +42,8 @@ class SearchHit:
     """The part around the first word, on one line."""
 
 
-class Store(Protocol):
-    """The one store of all sessions."""
+class Journals(Protocol):
+    """The events of each session, in order."""
 
     async def append(self, events: Sequence[StoredEvent], *, durable: bool) -> None:
         """Store events in order; with ``durable`` returns after they survive a crash."""
@@ -53,6 +56,38 @@ class Store(Protocol):
     async def beginning(self, session_id: str) -> StoredEvent | None:
         """Return a session's first event, which says what kind it is; None if unknown."""
         ...
+
+
+class Blobs(Protocol):
+    """Bytes that events mention by their digest: texts of files before and after, long results."""
+
+    async def put_blob(self, data: bytes) -> str:
+        """Store bytes durably and return their digest; storing twice is harmless."""
+        ...
+
+    async def get_blob(self, digest: str) -> bytes | None:
+        """Return stored bytes."""
+        ...
+
+
+class Leases(Protocol):
+    """Who may write a session: one process at a time."""
+
+    async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
+        """Take or renew the right to write a session; False when another owner holds it."""
+        ...
+
+    async def lease_owner(self, session_id: str) -> str | None:
+        """Return who may write a session now; None when its lease is free or over."""
+        ...
+
+    async def release(self, session_id: str, owner: str) -> None:
+        """Give the right back."""
+        ...
+
+
+class SessionIndex(Protocol):
+    """Which sessions there are, and what was said in them."""
 
     async def sessions(
         self, roots: Sequence[str] | None = None, *, parent_id: str | None = ""
@@ -76,25 +111,9 @@ class Store(Protocol):
         """
         ...
 
-    async def put_blob(self, data: bytes) -> str:
-        """Store bytes durably and return their digest; storing twice is harmless."""
-        ...
 
-    async def get_blob(self, digest: str) -> bytes | None:
-        """Return stored bytes."""
-        ...
-
-    async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
-        """Take or renew the right to write a session; False when another owner holds it."""
-        ...
-
-    async def lease_owner(self, session_id: str) -> str | None:
-        """Return who may write a session now; None when its lease is free or over."""
-        ...
-
-    async def release(self, session_id: str, owner: str) -> None:
-        """Give the right back."""
-        ...
+class Store(Journals, Blobs, Leases, SessionIndex, Protocol):
+    """The one store of all sessions, for those who open and close them."""
 
     async def close(self) -> None:
         """Write what is pending and close."""

@@ -14,7 +14,7 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.record import Record
 from agent_ls.loop.findings import Looked, check_changes, counting, listed
 from agent_ls.loop.ports.checks import CompileChecks
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
@@ -41,7 +41,7 @@ class PostEdit:
     name: ClassVar[str] = "post_edit"
     checks: CompileChecks
     workspace: Workspace
-    store: Store
+    blobs: Blobs
     options: PostEditOptions = PostEditOptions()
 
     async def follow(
@@ -52,7 +52,7 @@ class PostEdit:
             return FollowUpOutcome(result)
         try:
             async with asyncio.timeout(self.options.wait_s):
-                looked = await check_changes(view, self.checks, self.workspace, self.store)
+                looked = await check_changes(view, self.checks, self.workspace, self.blobs)
         except TimeoutError:
             return FollowUpOutcome(result)
         if looked is None:

@@ -14,7 +14,7 @@ from agent_ls.domain.findings import Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Fault
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
 
@@ -42,7 +42,7 @@ class SyntaxCheck:
 
     name: ClassVar[str] = "syntax_check"
     code: CodeIntel
-    store: Store
+    blobs: Blobs
     options: SyntaxCheckOptions = SyntaxCheckOptions()
 
     async def follow(
@@ -64,7 +64,7 @@ class SyntaxCheck:
     async def _faults(self, path: str, before: str | None, after: str) -> list[Fault]:
         texts: list[str] = []
         for blob in (before, after):
-            data = b"" if blob is None else await self.store.get_blob(blob)
+            data = b"" if blob is None else await self.blobs.get_blob(blob)
             if data is None or len(data) > self.options.max_bytes:
                 return []
             texts.append(data.decode("utf-8", errors="replace"))

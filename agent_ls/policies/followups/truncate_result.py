@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_ls.domain.calls import ToolKind, ToolResult
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView, text_tokens
 
@@ -42,7 +42,7 @@ class TruncateResult:
     """
 
     name: ClassVar[str] = "truncate_result"
-    store: Store
+    blobs: Blobs
     options: TruncateResultOptions = TruncateResultOptions()
 
     async def follow(
@@ -55,7 +55,7 @@ class TruncateResult:
         if not limit or text_tokens(result.text) <= limit:
             return FollowUpOutcome(result)
         # A result that was cut before keeps its handle: that one names the whole text.
-        digest = result.output_id or await self.store.put_blob(_encoded(result.text))
+        digest = result.output_id or await self.blobs.put_blob(_encoded(result.text))
         room = limit * _CHARS_PER_TOKEN - _MARKER_CHARS
         cut = {"text": self._cut(result.text, digest, room), "output_id": digest}
         return FollowUpOutcome(result.model_copy(update=cut))

@@ -13,7 +13,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
 from agent_ls.loop.findings import check_changes, counting, listed
 from agent_ls.loop.ports.checks import CompileChecks
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.view import TurnView
 
@@ -39,7 +39,7 @@ class Compile:
     stop: ClassVar[StopReason] = StopReason.UNVERIFIED
     checks: CompileChecks
     workspace: Workspace
-    store: Store
+    blobs: Blobs
     options: CompileOptions = CompileOptions()
 
     @property
@@ -49,7 +49,7 @@ class Compile:
 
     async def judge(self, answer: AssistantMessage, view: TurnView) -> GateVerdict:
         """Answer from what the checkers say now of the turn's changes."""
-        looked = await check_changes(view, self.checks, self.workspace, self.store, anew=True)
+        looked = await check_changes(view, self.checks, self.workspace, self.blobs, anew=True)
         if looked is None:
             return Pass()
         failing = counting(looked.report.findings)

@@ -17,7 +17,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
 from agent_ls.loop.json_answers import object_in, share_of, texts_of
 from agent_ls.loop.ports.models import Adviser
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.view import TurnView
 from agent_ls.loop.wishes import wants_no_action
@@ -80,7 +80,7 @@ class SelfEvaluation:
     name: ClassVar[str] = "self_evaluation"
     stop: ClassVar[StopReason] = StopReason.UNVERIFIED
     workspace: Workspace
-    store: Store
+    blobs: Blobs
     adviser: Adviser
     options: SelfEvaluationOptions = SelfEvaluationOptions()
 
@@ -94,7 +94,7 @@ class SelfEvaluation:
         is_off = self.options.level == "off" or view.is_silenced(self.name)
         if is_off or view.mode is Mode.PLAN or wants_no_action(view.user_words):
             return Pass()
-        report = await work_report(view, answer.text, self.workspace, self.store)
+        report = await work_report(view, answer.text, self.workspace, self.blobs)
         try:
             said = view.advice_since_answer(self.name) or await self.adviser.ask(
                 _SYSTEM, report, origin=self.name

@@ -19,7 +19,7 @@ from agent_ls.domain.verdicts import Deny, GateVerdict, Nudge, Pass
 from agent_ls.loop.json_answers import object_in
 from agent_ls.loop.ports.commands import GoalCommands
 from agent_ls.loop.ports.models import Adviser
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.proofs import cut_off_commands, unproven
 from agent_ls.loop.view import TurnView
@@ -63,7 +63,7 @@ class Verification:
     stop: ClassVar[StopReason] = StopReason.UNVERIFIED
     workspace: Workspace
     commands: GoalCommands
-    store: Store
+    blobs: Blobs
     adviser: Adviser
     options: VerificationOptions = VerificationOptions()
 
@@ -138,7 +138,7 @@ class Verification:
         if not criteria:
             return []
         numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, 1))
-        report = await work_report(view, answer.text, self.workspace, self.store)
+        report = await work_report(view, answer.text, self.workspace, self.blobs)
         try:
             said = view.advice_since_answer(self.name) or await self.adviser.ask(
                 _SYSTEM, f"# Criteria\n{numbered}\n\n{report}", origin=self.name
