@@ -8,6 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agent_ls.checkers.newest import NewestCheck
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.loop.ports.checks import Checker
@@ -36,6 +37,7 @@ class IntroducedChecks:
     """What was said of texts from before; they are asked for after every edit of a turn."""
     _said: _Said = field(default_factory=_Said, init=False, repr=False)
     """What checkers that look at one file at a time said of a file with a text."""
+    _newest: NewestCheck = field(default_factory=NewestCheck, init=False, repr=False)
 
     async def introduced(self, before: _Texts, now: _Texts, *, anew: bool = False) -> CheckReport:
         """Return the findings of ``now`` that ``before`` did not have; same keys in both.
@@ -49,12 +51,18 @@ class IntroducedChecks:
         reports = await asyncio.gather(
             *(self._of_one(checker, before, now, others, anew) for checker in asked)
         )
-        return CheckReport(
-            findings=tuple(finding for report in reports for finding in report.findings),
-            checkers=tuple(name for report in reports for name in report.checkers),
-            mended=tuple(dict.fromkeys(path for report in reports for path in report.mended)),
-            problems=tuple(dict.fromkeys(text for report in reports for text in report.problems)),
+        return _joined(reports)
+
+    async def found(self, texts: _Texts) -> CheckReport:
+        """Return all findings in these files, asking anew; never raises, as ``introduced``."""
+        mine = ({path: texts[path] for path in texts if one.handles(path)} for one in self.checkers)
+        report = _joined(
+            await asyncio.gather(
+                *(one.check(some) for one, some in zip(self.checkers, mine, strict=True) if some)
+            )
         )
+        here = tuple(finding for finding in report.findings if finding.path in texts)
+        return report.model_copy(update={"findings": here})
 
     async def _of_one(
         self, checker: Checker, before: _Texts, now: _Texts, others: str, anew: bool
@@ -65,22 +73,44 @@ class IntroducedChecks:
         if texts_before == texts_now:
             return CheckReport(checkers=(checker.name,))
         if checker.is_per_file:
-            baseline, report = await asyncio.gather(
-                self._one_by_one(checker, texts_before, anew=False),
-                self._one_by_one(checker, texts_now, anew=anew),
-            )
-        else:
-            baseline, report = await asyncio.gather(
-                self._baseline(checker, texts_before, others), checker.check(texts_now)
-            )
-        if baseline.problems and not report.problems:
-            # Without knowing what was there, nothing can be called new.
-            return report.model_copy(update={"findings": (), "problems": baseline.problems})
-        gone = {path for path, text in texts_now.items() if text is None}
-        made = {path for path, text in texts_before.items() if text is None}
-        fresh = _new(baseline.findings, report.findings, gone, made)
-        mended = _mended(baseline.findings, report.findings)
-        return report.model_copy(update={"findings": fresh, "mended": mended})
+            return await self._each_compared(checker, texts_before, texts_now, anew)
+        return await self._newest.ask(
+            checker.name,
+            texts_before,
+            texts_now,
+            lambda: self._compared(checker, texts_before, texts_now, others, anew),
+        )
+
+    async def _each_compared(
+        self, checker: Checker, before: _Texts, now: _Texts, anew: bool
+    ) -> CheckReport:
+        """Compare what a checker says that looks at one file at a time."""
+        baseline, report = await asyncio.gather(
+            self._one_by_one(checker, before, anew=False), self._one_by_one(checker, now, anew=anew)
+        )
+        said = _difference(baseline, report, before, now)
+        if anew and said.findings:
+            # Its configuration may have changed since somebody looked at what was there before.
+            baseline = await self._one_by_one(checker, before, anew=True)
+            said = _difference(baseline, report, before, now)
+        return said
+
+    async def _compared(
+        self, checker: Checker, before: _Texts, now: _Texts, others: str, anew: bool
+    ) -> CheckReport:
+        """Compare what a checker says that looks at whole projects."""
+        key = (checker.name, _digest(before) + others)
+        was_known = key in self._baselines
+        baseline, report = await asyncio.gather(
+            self._baseline(checker, key, before), checker.check(now)
+        )
+        said = _difference(baseline, report, before, now)
+        if anew and was_known and said.findings:
+            # Files beside these may have changed since somebody looked at what was there before.
+            self._baselines.pop(key, None)
+            baseline = await self._baseline(checker, key, before)
+            said = _difference(baseline, report, before, now)
+        return said
 
     async def _one_by_one(self, checker: Checker, texts: _Texts, *, anew: bool) -> CheckReport:
         """Return what the checker says of the texts, asking only for those it does not know."""
@@ -88,22 +118,24 @@ class IntroducedChecks:
         known = {} if anew else {p: self._said[key] for p, key in keys.items() if key in self._said}
         unknown = {path: text for path, text in texts.items() if path not in known}
         report = await checker.check(unknown) if unknown else CheckReport()
-        if report.problems:
-            # What did not work may work the next time.
-            return report
         said = known | dict.fromkeys(unknown, ())
         for finding in report.findings:
             said[finding.path] = (*said.get(finding.path, ()), finding)
-        for path, key in keys.items():
-            self._said[key] = said[path]
+        if not report.problems:
+            self._remember({keys[path]: said[path] for path in texts})
+        ran = (checker.name,) if known else report.checkers
+        findings = tuple(finding for path in texts for finding in said[path])
+        return report.model_copy(update={"findings": findings, "checkers": ran})
+
+    def _remember(self, said: Mapping[tuple[str, str], tuple[Finding, ...]]) -> None:
+        """Keep what was said; not when something did not work, which may work the next time."""
+        for key, findings in said.items():
+            self._said[key] = findings
             self._said.move_to_end(key)
         while len(self._said) > _SAID:
             self._said.popitem(last=False)
-        findings = tuple(finding for path in texts for finding in said[path])
-        return CheckReport(findings=findings, checkers=(checker.name,))
 
-    async def _baseline(self, checker: Checker, texts: _Texts, others: str) -> CheckReport:
-        key = (checker.name, _digest(texts) + others)
+    async def _baseline(self, checker: Checker, key: tuple[str, str], texts: _Texts) -> CheckReport:
         task = self._baselines.get(key)
         if task is None:
             task = self._baselines[key] = asyncio.create_task(checker.check(texts))
@@ -124,6 +156,33 @@ class IntroducedChecks:
         except WorkspaceError:
             return ""
         return _digest({file.path: file.text for file in dirty if file.path not in texts})
+
+
+def _joined(reports: Sequence[CheckReport]) -> CheckReport:
+    """Return what several checkers say, for the person to read; what is doubtful is a problem."""
+    problems = [text for report in reports for text in (*report.problems, *report.cautions)]
+    return CheckReport(
+        findings=tuple(finding for report in reports for finding in report.findings),
+        checkers=tuple(name for report in reports for name in report.checkers),
+        mended=tuple(dict.fromkeys(path for report in reports for path in report.mended)),
+        problems=tuple(dict.fromkeys(problems)),
+    )
+
+
+def _difference(
+    baseline: CheckReport, report: CheckReport, before: _Texts, now: _Texts
+) -> CheckReport:
+    """Return what a checker says that it did not say before."""
+    unknown = tuple(text for text in baseline.problems if text not in report.problems)
+    if unknown:
+        # Without knowing what was there, nothing can be called new.
+        update = {"findings": (), "problems": (*report.problems, *unknown)}
+        return report.model_copy(update=update)
+    gone = {path for path, text in now.items() if text is None}
+    made = {path for path, text in before.items() if text is None}
+    fresh = _new(baseline.findings, report.findings, gone, made)
+    mended = () if report.problems else _mended(baseline.findings, report.findings)
+    return report.model_copy(update={"findings": fresh, "mended": mended})
 
 
 def _new(

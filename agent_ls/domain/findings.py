@@ -53,3 +53,5 @@ class CheckReport(Record):
     """Files of which something is not found any more that was found in the texts from before."""
     problems: tuple[str, ...] = ()
     """For a person: why a checker could not run (not installed, timed out, not trusted)."""
+    cautions: tuple[str, ...] = ()
+    """For a person: why what a checker says may be wrong, such as a broken configuration."""

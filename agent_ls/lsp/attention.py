@@ -72,8 +72,9 @@ class Attention:
             return None
 
     async def saved_lines(self, path: str) -> list[str]:
-        """Return the lines of a file that is not open; none where there is none."""
-        return _lines_of(await self.newest(path) or "")
+        """Return the lines of a file that is not open; none where there is no file."""
+        text = await self.newest(path)
+        return [] if text is None else _lines_of(text)
 
     def _on_document(self, event: DocumentEvent) -> None:
         if event.kind is DocumentEventKind.CLOSED:

@@ -16,10 +16,12 @@ from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
+from agent_ls.lsp.closed_files import ClosedFiles
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.language_server import AgentLanguageServer
-from agent_ls.lsp.marks import Mark, Marks
+from agent_ls.lsp.mark import Mark
+from agent_ls.lsp.marks import Marks
 from agent_ls.lsp.notices import Notices
 from agent_ls.lsp.pending_edits import PendingEdits
 from agent_ls.lsp.progress import Limits, TurnProgress
@@ -50,7 +52,10 @@ class Faces:
         self._reviews = reviews
         self.marks = Marks(attention, self.states, self._publish_marks, pending_edits.all)
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
-        self.rechecks = Rechecks(self.states, attention.newest, self.marks.on_mended)
+        self.rechecks = Rechecks(self.states, attention.newest, self.marks.on_looked)
+        self._closed_files = ClosedFiles(
+            self.states, attention, self.marks.on_closed, self.rechecks.look_soon
+        )
         self.notices = Notices(editor.say, self.marks.is_shown)
         self.publisher: Publisher | None = None
         if server.profile.opted_in:
@@ -80,11 +85,16 @@ class Faces:
                 self.publisher.begin(session.state)
         self.sessions[session.id] = session
         self.marks.refresh()
+        if not is_known:
+            # What its turns found may be long ago.
+            self._closed_files.look()
+            self.rechecks.look_soon()
         return session
 
     def detach(self) -> None:
         """Forget the sessions; their marks go."""
         self.rechecks.use(None)
+        self._closed_files.close()
         self.sessions.clear()
         self.marks.refresh()
 
@@ -126,29 +136,28 @@ class Faces:
     def _readers(self) -> list[Reader]:
         # Marks first: notices ask them where a question stands.
         shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
-        others: tuple[Reader, ...] = (self._reviews, self.rechecks)
+        others: tuple[Reader, ...] = (self._reviews, self._closed_files, self.rechecks)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
-        lines = self._attention.lines(uri)
         encoding = self._server.documents.encoding
-        found = [diagnostic_of(one, lines, encoding) for one in marks]
+        found = [diagnostic_of(one, encoding) for one in marks]
         self._notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": found})
 
     def _on_document(self, event: DocumentEvent) -> None:
         if not self.sessions:
             return
         if event.kind is DocumentEventKind.CLOSED:
-            # What was not saved is gone, and findings in it with it.
-            self._go_on(self._look_again(event.uri))
+            self._on_closed(event.uri)
         self.marks.on_document()
         self.rechecks.on_document(event)
 
-    async def _look_again(self, closed_uri: str) -> None:
-        place = self._attention.anchor(closed_uri, 0)
-        if place is not None and (uri := self._attention.uri(place.path)) is not None:
-            self.marks.on_closed(uri, [])
-            self.marks.on_closed(uri, await self._attention.saved_lines(place.path))
+    def _on_closed(self, uri: str) -> None:
+        """Show no findings in what is not open any more until it is known what was saved of it."""
+        place = self._attention.anchor(uri, 0)
+        if place is not None and (spelled := self._attention.uri(place.path)) is not None:
+            self.marks.on_closed(spelled, [])
+            self._closed_files.look()
 
     def _send_updates(self, params: wire.UpdateParams) -> None:
         size = droppable_size(params)

@@ -1,125 +1,27 @@
 """What the agent shows in documents: approvals, questions, nudges and findings, each in its place.
 
-Owns where a mark stands and when it goes; ``publisher.py`` sends marks as diagnostics, code
-actions and hover look them up here and never in what a client sends back (some drop the data).
-Lines and columns are 0-based and count code points.
+Owns which marks there are and when one goes; ``faces.py`` sends them as diagnostics, code actions
+and hover look them up here and never in what a client sends back (some drop the data).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest, Question
-from agent_ls.domain.findings import Finding, Severity
+from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.state import SessionState, TurnState
-from agent_ls.safety.text import visible
+from agent_ls.lsp.mark import Mark, Nudge, PendingEdit, Span, located
 
-SOURCE = "agent-ls"
 INCOMPLETE_ACTION = StopReason.INCOMPLETE_ACTION.value
 """The gate whose nudges a person can answer."""
 
 _SETTLE_S = 0.2
 """How long typing must pause before findings are looked for in the new text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Nudge:
-    """The agent announced something and did not do it."""
-
-    turn_id: str
-    text: str
-    is_running: bool
-    """The turn goes on: the model has been told."""
-
-
-@dataclass(frozen=True, slots=True)
-class PendingEdit:
-    """An edit that the editor takes only from the person's hand."""
-
-    id: str
-    uri: str
-    line: int
-    label: str
-    edit: object
-    """What the code action carries; only its maker knows its type."""
-
-
-Subject = ApprovalRequest | Question | Nudge | PendingEdit | Finding
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of text; an ``end_column`` of None is the end of the line."""
-
-    line: int
-    column: int = 0
-    end_line: int = 0
-    end_column: int | None = None
-
-    @classmethod
-    def whole(cls, line: int) -> Span:
-        """Return one whole line."""
-        return cls(line, 0, line, None)
-
-    def touches(self, first_line: int, last_line: int) -> bool:
-        """Say whether it has a line in common with these."""
-        return self.line <= last_line and first_line <= max(self.line, self.end_line)
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """One thing shown in a document."""
-
-    session_id: str
-    uri: str
-    span: Span
-    subject: Subject
-
-    @property
-    def severity(self) -> Severity:
-        """Return how a diagnostic shows it."""
-        return self.subject.severity if isinstance(self.subject, Finding) else Severity.INFORMATION
-
-    @property
-    def source(self) -> str:
-        """Return whom a diagnostic names."""
-        return f"{self.subject.checker} (agent)" if isinstance(self.subject, Finding) else SOURCE
-
-    @property
-    def code(self) -> str:
-        """Return a diagnostic's code."""
-        match self.subject:
-            case ApprovalRequest():
-                return "approval"
-            case Question():
-                return "question"
-            case Nudge():
-                return "incomplete-action"
-            case PendingEdit():
-                return "edit"
-            case Finding():
-                return self.subject.code
-
-    @property
-    def message(self) -> str:
-        """Return a diagnostic's text."""
-        match self.subject:
-            case ApprovalRequest():
-                asked = self.subject
-                return f"The agent asks: {asked.preview.title}\n{asked.reason}".rstrip()
-            case Question():
-                return f"The agent asks: {visible(self.subject.text)}"
-            case Nudge():
-                return self.subject.text
-            case PendingEdit():
-                return f"{self.subject.label}: waits for you to apply it"
-            case Finding():
-                return visible(self.subject.message)
 
 
 class Documents(Protocol):
@@ -168,16 +70,18 @@ class Marks:
         self._seen: set[str] = set()
         self._left: set[str] = set()
         self._closed: dict[str, list[str]] = {}
-        """What documents say that were closed since findings were looked for in them."""
-        self._mended: dict[str, list[Finding]] = {}
-        """Findings that are there no more although nobody has reported it, by session."""
+        """What files say that are not open and that findings stand in, by URI; not what they said
+        before findings were last reported of them."""
+        self._looked: dict[str, dict[str, tuple[Finding, ...]]] = {}
+        """What of the findings was there, and where, when somebody looked again since they were
+        reported; by session and path."""
         self._timer: asyncio.TimerHandle | None = None
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Look again when something may stand elsewhere now."""
         if isinstance(stored.event, e.FindingsReported):
-            self._mended.pop(stored.session_id, None)
             for path in stored.event.paths:
+                self._looked.get(stored.session_id, {}).pop(path, None)
                 self._closed.pop(self._documents.uri(path) or "", None)
         if isinstance(
             stored.event,
@@ -203,13 +107,13 @@ class Marks:
             self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self.refresh)
 
     def on_closed(self, uri: str, lines: list[str]) -> None:
-        """Look again for findings in a document that is not open any more and says this."""
+        """Look again for findings in a file that is not open and says this; nothing: it is gone."""
         self._closed[uri] = lines
         self.on_document()
 
-    def on_mended(self, session_id: str, findings: list[Finding]) -> None:
-        """Show these findings no more, and all others again."""
-        self._mended[session_id] = findings
+    def on_looked(self, session_id: str, findings: Mapping[str, tuple[Finding, ...]]) -> None:
+        """Show of the files' findings those that are still there, where they are now."""
+        self._looked[session_id] = dict(findings)
         self.refresh()
 
     def leave(self, turn_id: str) -> None:
@@ -222,14 +126,13 @@ class Marks:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        marks: dict[str, list[Mark]] = {}
         self._seen = set()
-        for state in self._states():
-            for mark in self._of(state):
-                marks.setdefault(mark.uri, []).append(mark)
-        for edit in self._pending_edits():
-            mark = Mark("", edit.uri, Span.whole(edit.line), edit)
-            marks.setdefault(edit.uri, []).append(mark)
+        found = [mark for state in self._states() for mark in self._of(state)]
+        found += [Mark("", edit.uri, Span.whole(edit.line), edit) for edit in self._pending_edits()]
+        lines = {uri: self._lines(uri) for uri in {mark.uri for mark in found}}
+        marks: dict[str, list[Mark]] = {}
+        for mark in found:
+            marks.setdefault(mark.uri, []).append(mark.on(lines[mark.uri]))
         self._places = {key: self._places[key] for key in self._places if key in self._seen}
         before, self._marks = self._marks, marks
         for uri in sorted(before.keys() | marks.keys()):
@@ -277,8 +180,9 @@ class Marks:
             place = self._place(key, subject, state.turn)
             if place is not None:
                 yield Mark(state.session_id, place[0], Span.whole(place[1]), subject)
+        looked = self._looked.get(state.session_id, {})
         for path, findings in state.findings.items():
-            yield from self._findings(state.session_id, path, findings)
+            yield from self._findings(state.session_id, path, looked.get(path, findings))
 
     def _place(
         self, key: str, subject: ApprovalRequest | Question | Nudge, turn: TurnState | None
@@ -320,33 +224,24 @@ class Marks:
         uri = self._documents.uri(path)
         if uri is None:
             return
-        lines = self._documents.lines(uri)
-        if lines is None:
-            lines = self._closed.get(uri)
-        else:
-            self._closed.pop(uri, None)
+        lines = self._lines(uri)
+        if lines == []:
+            return
+        shown: set[tuple[Span, str]] = set()
         for finding in findings:
-            is_mended = finding in self._mended.get(session_id, ())
-            span = None if is_mended else located(finding, lines)
-            if span is not None:
+            span = located(finding, lines)
+            # Of two that are alike one may be mended, and both are then found on one line.
+            if span is not None and (span, finding.message) not in shown:
+                shown.add((span, finding.message))
                 yield Mark(session_id, uri, span, finding)
 
-
-def located(finding: Finding, lines: list[str] | None) -> Span | None:
-    """Return where a finding stands in today's text; None when its line is gone.
-
-    Typing above it moves it, and mending its line takes it away, without another check.
-    """
-    end_line = max(finding.end_line, finding.start_line)
-    span = Span(finding.start_line, finding.start_column, end_line, finding.end_column)
-    if lines is None or not finding.line_text:
-        return span
-    same = (number for number, line in enumerate(lines) if line.strip() == finding.line_text)
-    line = min(same, key=lambda number: abs(number - finding.start_line), default=None)
-    if line is None:
-        return None
-    moved = line - finding.start_line
-    return Span(line, span.column, end_line + moved, span.end_column)
+    def _lines(self, uri: str) -> list[str] | None:
+        """Return what a document says, or a closed file as far as anybody has read it."""
+        lines = self._documents.lines(uri)
+        if lines is None:
+            return self._closed.get(uri)
+        self._closed.pop(uri, None)
+        return lines
 
 
 def nudge_of(state: SessionState) -> Nudge | None:

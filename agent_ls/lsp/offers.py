@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
 from agent_ls.domain.findings import Finding
-from agent_ls.lsp.marks import Mark, Nudge, PendingEdit
+from agent_ls.lsp.mark import Mark, Nudge, PendingEdit
 from agent_ls.lsp.prompts import PromptArgument, finding_prompt, problem_prompt
 from agent_ls.lsp.updates import CHOICE_NAMES
 from agent_ls.safety.text import visible_line

@@ -14,7 +14,7 @@ from lsprotocol import types
 
 from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import DocumentEvent, DocumentStore, Snapshot
-from agent_ls.lsp.marks import PendingEdit
+from agent_ls.lsp.mark import PendingEdit
 
 
 @dataclass(frozen=True, slots=True)

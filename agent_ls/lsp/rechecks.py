@@ -1,14 +1,16 @@
-"""Looks again at what checkers found when the person has changed a text, or undone a change.
+"""Looks again at what checkers found when a text has changed since, or a change was undone.
 
-It only takes findings away, those that the person has mended: what is new in a text of the
-person's own is not the agent's business. While a turn runs, its own checks do this.
+It takes away what was mended and moves what stands elsewhere now, and finds nothing new: what is
+wrong with a text of the person's own is not the agent's business. While a turn runs, its own
+checks do this.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from agent_ls.domain import events as e
 from agent_ls.domain.findings import Finding
@@ -29,13 +31,15 @@ class Rechecks:
         self,
         states: Callable[[], Iterable[SessionState]],
         text_of: Callable[[str], Awaitable[str | None]],
-        mended: Callable[[str, list[Finding]], None],
+        looked: Callable[[str, Mapping[str, tuple[Finding, ...]]], None],
         *,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """Take the open sessions' states, how a file reads now, and whom to tell what is gone."""
+        """Take the open sessions' states, how a file reads now, and whom to tell what of a
+        session's findings is still there, by path.
+        """
         self._pause_s = pause_s
-        self._states, self._text_of, self._mended = states, text_of, mended
+        self._states, self._text_of, self._looked = states, text_of, looked
         self._checks: CompileChecks | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
@@ -56,17 +60,20 @@ class Rechecks:
     def on_document(self, event: DocumentEvent) -> None:
         """Look again when the person pauses, if there is anything to look for."""
         if event.kind is not DocumentEventKind.OPENED:
-            self._look_soon()
+            self.look_soon()
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Look again when changes of the agent's were undone, which no document may show."""
-        if isinstance(stored.event, e.ReviewApplied):
-            self._look_soon()
+        """Look again when changes of the agent's were undone, which no document may show, and
+        after a turn, during which nobody looked at what earlier ones had left.
+        """
+        if isinstance(stored.event, e.ReviewApplied | e.TurnEnded):
+            self.look_soon()
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
         """Ignore what streams."""
 
-    def _look_soon(self) -> None:
+    def look_soon(self) -> None:
+        """Look again after a pause, if there is anything to look for."""
         if not self._concerned():
             return
         if self._timer is not None:
@@ -88,18 +95,38 @@ class Rechecks:
             return
         for state in self._concerned():
             try:
-                self._mended(state.session_id, await self._gone(state, self._checks))
+                found = await self._still_there(state, self._checks)
             except Exception:
                 _log.exception("could not look again for what checkers had found")
+                continue
+            # A turn may have begun, and know better.
+            if any(one.findings is state.findings for one in self._concerned()):
+                self._looked(state.session_id, found)
 
-    async def _gone(self, state: SessionState, checks: CompileChecks) -> list[Finding]:
-        """Return the findings that are there no more; none where nobody knows."""
-        texts = {path: await self._text_of(path) for path in state.findings}
-        report = await checks.introduced(dict.fromkeys(texts), texts, anew=True)
-        there = {one.fingerprint for one in report.findings}
-        return [
-            one
-            for found in state.findings.values()
-            for one in found
-            if one.checker in report.checkers and one.fingerprint not in there
-        ]
+    async def _still_there(
+        self, state: SessionState, checks: CompileChecks
+    ) -> dict[str, tuple[Finding, ...]]:
+        """Return a session's findings as they are now; as they were where nobody knows."""
+        report = await checks.found({path: await self._text_of(path) for path in state.findings})
+        now: defaultdict[object, list[Finding]] = defaultdict(list)
+        for one in report.findings:
+            now[one.fingerprint].append(one)
+        return {
+            path: tuple(
+                there
+                for one in found
+                for there in _taken(one, now[one.fingerprint], one.checker in report.checkers)
+            )
+            for path, found in state.findings.items()
+        }
+
+
+def _taken(finding: Finding, alike: list[Finding], is_known: bool) -> list[Finding]:
+    """Take the nearest of those that are like it now; itself where nobody has looked."""
+    if not is_known:
+        return [finding]
+    if not alike:
+        return []
+    nearest = min(alike, key=lambda one: abs(one.start_line - finding.start_line))
+    alike.remove(nearest)
+    return [nearest]

@@ -58,7 +58,7 @@ class Diagnostics:
         if not paths:
             return ToolOutput("No file was changed in this turn; name the files to check.")
         texts = {path: (await self.workspace.read(path)).text for path in paths}
-        report = await self.checks.introduced(dict.fromkeys(texts), texts, anew=True)
+        report = await self.checks.found(texts)
         lines = [_line(finding) for finding in report.findings[:_MAX_SHOWN]]
         if len(report.findings) > _MAX_SHOWN:
             lines.append(f"({len(report.findings) - _MAX_SHOWN} more)")

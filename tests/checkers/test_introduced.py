@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,17 +27,32 @@ class TodoChecker:
     asked: list[Texts] = field(default_factory=list)
     failures: dict[str | None, list[str]] = field(default_factory=dict)
     """By the text of ``a.txt``: what keeps the next checks of it from working."""
+    disk: dict[str, str] = field(default_factory=dict)
+    """What the files say that nobody asks about; it is looked at as well."""
+    ended: dict[str | None, str] = field(default_factory=dict)
+    """How checks ended, by the text of ``a.txt``."""
+    go_on: asyncio.Event | None = None
+    """Checks wait for this."""
 
     def handles(self, path: str) -> bool:
         return path.endswith(self.suffix)
 
     async def check(self, texts: Texts) -> CheckReport:
         self.asked.append(texts)
+        try:
+            if self.go_on is not None:
+                await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.ended[texts.get("a.txt")] = "cancelled"
+            raise
+        self.ended[texts.get("a.txt")] = "answered"
         if waiting := self.failures.get(texts.get("a.txt")):
             return CheckReport(problems=(waiting.pop(),))
         return CheckReport(
             findings=tuple(
-                finding for path, text in texts.items() for finding in self._of(path, text or "")
+                finding
+                for path, text in (self.disk | dict(texts)).items()
+                for finding in self._of(path, text or "")
             ),
             checkers=(self.name,),
         )
@@ -147,6 +163,79 @@ async def test_two_that_ask_at_once_share_the_texts_from_before(tmp_path: Path) 
     assert checker.asked.count(before) == 1
 
 
+async def test_of_checks_that_overlap_only_the_newest_is_done_and_everybody_is_told_of_it(
+    tmp_path: Path,
+) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    older = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 1"}))
+    await until(lambda: {"a.txt": "TODO 1"} in checker.asked)
+    newer = asyncio.ensure_future(
+        checks.introduced({"a.txt": "", "b.txt": ""}, {"a.txt": "TODO 2", "b.txt": "TODO 3"})
+    )
+    same = asyncio.ensure_future(
+        checks.introduced({"a.txt": "", "b.txt": ""}, {"a.txt": "TODO 2", "b.txt": "TODO 3"})
+    )
+    await until(lambda: checker.ended.get("TODO 1"))
+    # Who stops waiting takes nothing from the others.
+    newer.cancel()
+    checker.go_on.set()
+    for report in (await older, await same):
+        assert [one.line_text for one in report.findings] == ["TODO 2", "TODO 3"]
+    assert checker.ended["TODO 1"] == "cancelled"
+    assert checker.asked.count({"a.txt": "TODO 2", "b.txt": "TODO 3"}) == 1
+
+
+async def test_checks_of_different_changes_are_all_done(tmp_path: Path) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    first = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 1"}))
+    await until(lambda: {"a.txt": "TODO 1"} in checker.asked)
+    second = asyncio.ensure_future(checks.introduced({"b.txt": ""}, {"b.txt": "TODO 2"}))
+    await until(lambda: {"b.txt": "TODO 2"} in checker.asked)
+    checker.go_on.set()
+    assert [one.line_text for one in (await first).findings] == ["TODO 1"]
+    assert [one.line_text for one in (await second).findings] == ["TODO 2"]
+
+
+async def test_a_check_that_nobody_waits_for_any_more_ends(tmp_path: Path) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    asking = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}))
+    await until(lambda: {"a.txt": "TODO"} in checker.asked)
+    asking.cancel()
+    await until(lambda: checker.ended.get("TODO"))
+    assert checker.ended["TODO"] == "cancelled"
+    checker.go_on.set()
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    assert [one.line_text for one in report.findings] == ["TODO"]
+
+
+async def until(what: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not what():  # noqa: ASYNC110 - a checker tells nobody
+            await asyncio.sleep(0)
+
+
+async def test_what_others_broke_meanwhile_in_other_files_is_not_new(tmp_path: Path) -> None:
+    checker = TodoChecker(disk={"b.txt": ""})
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    before: Texts = {"a.txt": ""}
+    await checks.introduced(before, {"a.txt": "x"})
+    checker.disk["b.txt"] = "TODO by the person"
+    report = await checks.introduced(before, {"a.txt": "TODO"}, anew=True)
+    assert [one.path for one in report.findings] == ["a.txt"]
+
+
+async def test_all_that_is_found_in_files_includes_what_was_there_before(tmp_path: Path) -> None:
+    checker = TodoChecker(disk={"b.txt": "TODO"}, failures={None: ["no such file"]})
+    checks = IntroducedChecks((checker, TodoChecker(".md")), workspace(tmp_path))
+    report = await checks.found({"a.txt": "x\nTODO"})
+    assert [(one.path, one.start_line) for one in report.findings] == [("a.txt", 1)]
+    assert (report.checkers, report.problems) == (("todo",), ())
+    assert checker.asked == [{"a.txt": "x\nTODO"}]
+
+
 async def test_old_texts_are_forgotten(tmp_path: Path) -> None:
     checker = TodoChecker()
     checks = IntroducedChecks((checker,), workspace(tmp_path))
@@ -187,6 +276,27 @@ async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as
     report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
     assert [finding.path for finding in report.findings] == ["a.txt"]
     assert report.problems == ()
+
+
+async def test_nothing_counts_as_new_where_different_things_went_wrong(tmp_path: Path) -> None:
+    checker = TodoChecker(failures={"": ["timed out"], "TODO": ["not trusted"]})
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    assert (report.findings, report.mended) == ((), ())
+    assert report.problems == ("not trusted", "timed out")
+
+
+async def test_a_file_that_could_not_be_checked_takes_nothing_from_the_others(
+    tmp_path: Path,
+) -> None:
+    checker = TodoChecker(is_per_file=True)
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    before: Texts = {"a.txt": "", "b.txt": "TODO"}
+    await checks.introduced(before, {"a.txt": "x", "b.txt": "TODO\nTODO 2"})
+    checker.failures["TODO"] = ["no"]
+    report = await checks.introduced(before, {"a.txt": "TODO", "b.txt": "TODO\nTODO 2"})
+    assert [one.line_text for one in report.findings] == ["TODO 2"]
+    assert (report.checkers, report.mended, report.problems) == (("todo",), (), ("no",))
 
 
 async def test_a_checker_of_single_files_is_asked_only_for_texts_it_has_not_seen(

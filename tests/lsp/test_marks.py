@@ -14,7 +14,10 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.event_log import EventLog
 from agent_ls.loop.state import SessionState, TurnState
-from agent_ls.lsp.marks import INCOMPLETE_ACTION, Mark, Marks, Span, located
+from agent_ls.lsp.mark import Mark, Span, located
+from agent_ls.lsp.marks import INCOMPLETE_ACTION, Marks
+from agent_ls.lsp.positions import Encoding
+from agent_ls.lsp.shapes import diagnostic_of
 
 
 @dataclass
@@ -209,6 +212,64 @@ async def test_an_answer_that_comes_after_newer_typing_is_shown_only_where_it_st
     worse = FINDING.model_copy(update={"start_line": 3, "end_line": 3, "line_text": "worse()"})
     editor = Editor({"a": "new\nnew\nx\ngood()\ny\n    worse()"})
     assert places(check(editor, of(FINDING, worse))) == [("u:a", 5)]
+
+
+async def test_what_was_looked_for_again_is_where_it_is_now_until_it_is_reported_again() -> None:
+    published = dict[str, list[Mark]]()
+    other = FINDING.model_copy(update={"path": "b"})
+    states = [replace(of(FINDING), findings=MappingProxyType({"a": (FINDING,), "b": (other,)}))]
+    marks = Marks(Editor(), lambda: states, published.__setitem__)
+    marks.on_looked("s", {"a": (FINDING.model_copy(update={"start_line": 7}),), "b": ()})
+    assert places(published) == [("u:a", 7)]
+    # What is reported of one file says nothing of the other.
+    event = e.FindingsReported(paths=("a",), findings=(FINDING,))
+    marks.on_event(e.StoredEvent(session_id="s", seq=1, at_ms=0, event=event))
+    assert places(published) == [("u:a", 1)]
+
+
+def test_of_two_that_are_alike_one_is_shown_where_one_line_is_left() -> None:
+    second = FINDING.model_copy(update={"start_line": 3, "end_line": 3})
+    state = of(FINDING, second)
+    assert places(check(Editor({"a": "x\nbad()\ny\nbad()"}), state)) == [("u:a", 1), ("u:a", 3)]
+    assert places(check(Editor({"a": "x\ny\nbad()"}), state)) == [("u:a", 2)]
+
+
+async def test_nothing_is_shown_in_a_file_that_is_gone() -> None:
+    published = dict[str, list[Mark]]()
+    states = [of(FINDING.model_copy(update={"line_text": ""}))]
+    marks = Marks(Editor(), lambda: states, published.__setitem__)
+    marks.refresh()
+    assert places(published) == [("u:a", 1)]
+    marks.on_closed("u:a", [])
+    marks.refresh()
+    assert places(published) == []
+
+
+@pytest.mark.parametrize(
+    "encoding, expected", [("utf-8", (9, 14)), ("utf-16", (5, 10)), ("utf-32", (3, 8))]
+)
+async def test_columns_are_the_clients_in_closed_files_too(
+    encoding: Encoding, expected: tuple[int, int]
+) -> None:
+    """Once it is known what the file says; opening it then changes nothing."""
+    published = dict[str, list[Mark]]()
+    editor, line = Editor(), "\U0001d4bb\U0001d4bb bad()"
+    wide = FINDING.model_copy(update={"start_column": 3, "end_column": 8, "line_text": line})
+    states = [of(wide)]
+    marks = Marks(editor, lambda: states, published.__setitem__)
+    marks.refresh()
+    assert columns(published["u:a"][0], encoding) == (3, 8)
+    marks.on_closed("u:a", ["", line])
+    marks.refresh()
+    assert columns(published["u:a"][0], encoding) == expected
+    editor.texts["a"] = f"\n{line}"
+    marks.refresh()
+    assert columns(published["u:a"][0], encoding) == expected
+
+
+def columns(mark: Mark, encoding: Encoding) -> tuple[int, int]:
+    place = diagnostic_of(mark, encoding).range
+    return place.start.character, place.end.character
 
 
 GATE_FAILED = e.GateFailed(origin=INCOMPLETE_ACTION, text="t")

@@ -1,8 +1,9 @@
-"""When checkers look again after the person's typing, and what is taken away then."""
+"""When checkers look again after texts have changed, and what is still shown then."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.domain import events as e
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
@@ -31,20 +33,20 @@ OTHER = UNUSED.model_copy(update={"checker": "tsc"})
 
 @dataclass
 class Editor:
-    """One file in a buffer, one session, and what was said to be gone."""
+    """One file in a buffer, one session, and what was said to be still there."""
 
     folder: Path
     state: SessionState
     text: str | None
     command: str = ""
-    told: asyncio.Queue[list[Finding]] = field(default_factory=asyncio.Queue)
+    told: asyncio.Queue[tuple[Finding, ...]] = field(default_factory=asyncio.Queue)
     reads: asyncio.Event = field(default_factory=asyncio.Event)
 
     def rechecks(self) -> Rechecks:
-        def mended(_: str, gone: list[Finding]) -> None:
-            self.told.put_nowait(gone)
+        def looked(_: str, there: Mapping[str, tuple[Finding, ...]]) -> None:
+            self.told.put_nowait(there["a.py"])
 
-        found = Rechecks(lambda: [self.state], self.newest, mended, pause_s=0)
+        found = Rechecks(lambda: [self.state], self.newest, looked, pause_s=0)
         space = DiskWorkspace([Root("ws", self.folder, False)])
         found.use(IntroducedChecks((Ruff(space, RuffOptions(command=self.command)),), space))
         return found
@@ -64,34 +66,44 @@ def event(kind: DocumentEventKind = DocumentEventKind.CHANGED) -> DocumentEvent:
     return DocumentEvent(kind, "file:///a.py", 1, 1)
 
 
-async def check(editor: Editor, expected: list[Finding]) -> None:
-    """Type once; then these findings are gone."""
+async def check(editor: Editor, expected: list[tuple[str, int]]) -> None:
+    """Type once; then these findings are there, by checker, on these lines."""
     rechecks = editor.rechecks()
     rechecks.on_document(event())
     async with asyncio.timeout(20):
-        assert await editor.told.get() == expected
+        there = await editor.told.get()
+    assert [(one.checker, one.start_line) for one in there] == expected
     rechecks.close()
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("import os\n", [], id="it-is-still-there"),
-        pytest.param("\n\nimport os\n", [], id="it-moved"),
-        pytest.param("import os\nos.name\n", [UNUSED], id="it-was-mended-elsewhere"),
-        pytest.param("", [UNUSED], id="its-line-is-gone"),
-        pytest.param(None, [UNUSED], id="its-file-is-gone"),
+        pytest.param("import os\n", [("ruff", 0)], id="it-is-still-there"),
+        pytest.param("\n\nimport os\n", [("ruff", 2)], id="it-moved"),
+        pytest.param("import os\nos.name\n", [], id="it-was-mended-elsewhere"),
+        pytest.param("", [], id="its-line-is-gone"),
+        pytest.param(None, [], id="its-file-is-gone"),
     ],
 )
 async def test_what_is_found_no_more_is_taken_away(
-    tmp_path: Path, text: str | None, expected: list[Finding]
+    tmp_path: Path, text: str | None, expected: list[tuple[str, int]]
 ) -> None:
     await check(Editor(tmp_path, of(UNUSED), text), expected)
 
 
+async def test_of_two_that_are_alike_the_one_that_is_left_stays(tmp_path: Path) -> None:
+    bad = UNUSED.model_copy(
+        update={"code": "F821", "message": "Undefined name `bad`", "line_text": "bad"}
+    )
+    second = bad.model_copy(update={"start_line": 2, "end_line": 2})
+    await check(Editor(tmp_path, of(bad, second), "bad\n\nbad\n"), [("ruff", 0), ("ruff", 2)])
+    await check(Editor(tmp_path, of(bad, second), "x = 1\n\nbad\n"), [("ruff", 2)])
+
+
 async def test_what_nobody_could_look_for_stays(tmp_path: Path) -> None:
-    await check(Editor(tmp_path, of(UNUSED, OTHER), ""), [UNUSED])
-    await check(Editor(tmp_path, of(UNUSED), "", command="/no/such/ruff"), [])
+    await check(Editor(tmp_path, of(UNUSED, OTHER), ""), [("tsc", 0)])
+    await check(Editor(tmp_path, of(UNUSED), "", command="/no/such/ruff"), [("ruff", 0)])
 
 
 async def test_typing_again_makes_one_look_at_the_newest_text(tmp_path: Path) -> None:
@@ -103,20 +115,42 @@ async def test_typing_again_makes_one_look_at_the_newest_text(tmp_path: Path) ->
         # The look has begun; what the person types now overtakes it.
         editor.text = "import os\nos.name\n"
         rechecks.on_document(event())
-        gone = await editor.told.get()
-        assert (gone or await editor.told.get()) == [UNUSED]
+        there = await editor.told.get()
+        assert not (there and await editor.told.get())
     rechecks.close()
 
 
-async def test_a_change_that_was_undone_in_a_closed_file_is_a_reason_to_look(
-    tmp_path: Path,
-) -> None:
+async def test_a_look_that_a_turn_overtakes_says_nothing(tmp_path: Path) -> None:
     editor = Editor(tmp_path, of(UNUSED), "")
     rechecks = editor.rechecks()
-    applied = e.ReviewApplied(review_id="rev_1", path="a.py", status="applied")
-    rechecks.on_event(e.StoredEvent(session_id="ses_1", seq=1, at_ms=0, event=applied))
+    rechecks.on_document(event())
     async with asyncio.timeout(20):
-        assert await editor.told.get() == [UNUSED]
+        await editor.reads.wait()
+        idle, editor.state = editor.state, replace(editor.state, turn=RUNNING)
+        # Both looks use the same checkers: when the second has its answer, the first had its own.
+        second = Editor(tmp_path, idle, "import os\n")
+        await check(second, [("ruff", 0)])
+    assert editor.told.empty()
+    rechecks.close()
+
+
+RUNNING = TurnState(turn_id="t", prompt="p")
+
+
+@pytest.mark.parametrize(
+    "happened",
+    [
+        e.ReviewApplied(review_id="rev_1", path="a.py", status="applied"),
+        e.TurnEnded(turn_id="t", stop=StopReason.COMPLETED, status=TurnStatus.SUCCESS, output=""),
+    ],
+    ids=["a-change-was-undone-in-a-closed-file", "a-turn-ended"],
+)
+async def test_it_is_a_reason_to_look(tmp_path: Path, happened: e.Event) -> None:
+    editor = Editor(tmp_path, of(UNUSED), "")
+    rechecks = editor.rechecks()
+    rechecks.on_event(e.StoredEvent(session_id="ses_1", seq=1, at_ms=0, event=happened))
+    async with asyncio.timeout(20):
+        assert await editor.told.get() == ()
     rechecks.close()
 
 
@@ -126,7 +160,7 @@ async def test_a_change_that_was_undone_in_a_closed_file_is_a_reason_to_look(
         pytest.param(of(), DocumentEventKind.CHANGED, id="nothing-was-found"),
         pytest.param(of(UNUSED), DocumentEventKind.OPENED, id="it-is-only-opened"),
         pytest.param(
-            replace(of(UNUSED), turn=TurnState(turn_id="t", prompt="p")),
+            replace(of(UNUSED), turn=RUNNING),
             DocumentEventKind.CHANGED,
             id="a-turn-runs-and-looks-itself",
         ),

@@ -18,7 +18,7 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import offers, wire
 from agent_ls.lsp.folders import roots_of
 from agent_ls.lsp.handlers.hover import approval_words
-from agent_ls.lsp.marks import Mark, Nudge, PendingEdit, Span
+from agent_ls.lsp.mark import Mark, Nudge, PendingEdit, Span
 from agent_ls.lsp.notices import Level, Notices
 from agent_ls.lsp.options import settings_in, settings_of, without_defaults
 from agent_ls.lsp.prompts import comment_prompt, selection_prompt, with_problems

@@ -133,19 +133,12 @@ async def test_a_question_is_handed_over(place: Place) -> None:
 class _LongLines:
     """A checker of ours: it finds lines that are longer than ten characters."""
 
-    async def introduced(
-        self,
-        before: Mapping[str, str | None],
-        now: Mapping[str, str | None],
-        *,
-        anew: bool = False,
-    ) -> CheckReport:
-        assert set(before) == set(now)
+    async def found(self, texts: Mapping[str, str | None]) -> CheckReport:
         found = [
             Finding(path=path, checker="long", code="L1", message="too long", start_line=number)
-            for path, text in now.items()
+            for path, text in texts.items()
             for number, line in enumerate((text or "").splitlines())
-            if len(line) > 10 and line not in (before[path] or "")
+            if len(line) > 10
         ]
         return CheckReport(findings=tuple(found), checkers=("long",), problems=("tsc is missing",))
 

@@ -48,3 +48,7 @@ class CompileChecks(Protocol):
         ``anew``: what was said of the same texts earlier does not count.
         """
         ...
+
+    async def found(self, texts: Mapping[str, str | None]) -> CheckReport:
+        """Return all findings in these files, asking anew."""
+        ...

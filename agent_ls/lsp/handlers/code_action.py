@@ -13,7 +13,7 @@ from lsprotocol import types
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.lsp import offers
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks import SOURCE, Mark
+from agent_ls.lsp.mark import SOURCE, Mark
 from agent_ls.lsp.review_offers import review_offers
 from agent_ls.lsp.shapes import diagnostic_of
 from agent_ls.syntax.comments import InstructionComment
@@ -46,9 +46,9 @@ def _marks(edge: Edge, uri: str, where: types.Range) -> list[Mark]:
 
 
 def _marked(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
-    lines, encoding = edge.attention.lines(uri), edge.server.documents.encoding
+    encoding = edge.server.documents.encoding
     for mark in _marks(edge, uri, where):
-        yield from offers.mark_offers(mark, diagnostic_of(mark, lines, encoding))
+        yield from offers.mark_offers(mark, diagnostic_of(mark, encoding))
 
 
 def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
@@ -61,10 +61,10 @@ def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[typ
     for session_id, asked in edge.faces.marks.waiting():
         if asked.id not in here:
             yield from offers.waiting_offers(session_id, asked)
-    lines, encoding = edge.attention.lines(uri), edge.server.documents.encoding
+    encoding = edge.server.documents.encoding
     for mark in edge.faces.marks.pending():
         if mark.uri != uri or not mark.span.touches(where.start.line, where.end.line):
-            yield from offers.mark_offers(mark, diagnostic_of(mark, lines, encoding))
+            yield from offers.mark_offers(mark, diagnostic_of(mark, encoding))
 
 
 async def _comments(edge: Edge, uri: str, where: types.Range) -> list[types.CodeAction]:

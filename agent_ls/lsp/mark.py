@@ -1,0 +1,139 @@
+"""One thing that the agent shows in a document: an approval, a question, a nudge, a finding.
+
+Owns what a diagnostic says of it and where it stands in today's text; which there are is the
+business of ``marks.py``. Lines and columns are 0-based and count code points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.findings import Finding, Severity
+from agent_ls.safety.text import visible
+
+SOURCE = "agent-ls"
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """The agent announced something and did not do it."""
+
+    turn_id: str
+    text: str
+    is_running: bool
+    """The turn goes on: the model has been told."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEdit:
+    """An edit that the editor takes only from the person's hand."""
+
+    id: str
+    uri: str
+    line: int
+    label: str
+    edit: object
+    """What the code action carries; only its maker knows its type."""
+
+
+Subject = ApprovalRequest | Question | Nudge | PendingEdit | Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text; an ``end_column`` of None is the end of the line."""
+
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int | None = None
+
+    @classmethod
+    def whole(cls, line: int) -> Span:
+        """Return one whole line."""
+        return cls(line, 0, line, None)
+
+    def touches(self, first_line: int, last_line: int) -> bool:
+        """Say whether it has a line in common with these."""
+        return self.line <= last_line and first_line <= max(self.line, self.end_line)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One thing shown in a document."""
+
+    session_id: str
+    uri: str
+    span: Span
+    subject: Subject
+    ends: tuple[str, str] | None = None
+    """The lines it begins and ends on, which tell the client's columns; None: nobody knows."""
+
+    def on(self, lines: Sequence[str] | None) -> Mark:
+        """Return it on the lines of its document, none of which is past their end."""
+        if not lines:
+            return self
+        last = len(lines) - 1
+        first, end = min(self.span.line, last), min(max(self.span.line, self.span.end_line), last)
+        span = Span(first, self.span.column, end, self.span.end_column)
+        return replace(self, span=span, ends=(lines[first], lines[end]))
+
+    @property
+    def severity(self) -> Severity:
+        """Return how a diagnostic shows it."""
+        return self.subject.severity if isinstance(self.subject, Finding) else Severity.INFORMATION
+
+    @property
+    def source(self) -> str:
+        """Return whom a diagnostic names."""
+        return f"{self.subject.checker} (agent)" if isinstance(self.subject, Finding) else SOURCE
+
+    @property
+    def code(self) -> str:
+        """Return a diagnostic's code."""
+        match self.subject:
+            case ApprovalRequest():
+                return "approval"
+            case Question():
+                return "question"
+            case Nudge():
+                return "incomplete-action"
+            case PendingEdit():
+                return "edit"
+            case Finding():
+                return self.subject.code
+
+    @property
+    def message(self) -> str:
+        """Return a diagnostic's text."""
+        match self.subject:
+            case ApprovalRequest():
+                asked = self.subject
+                return f"The agent asks: {asked.preview.title}\n{asked.reason}".rstrip()
+            case Question():
+                return f"The agent asks: {visible(self.subject.text)}"
+            case Nudge():
+                return self.subject.text
+            case PendingEdit():
+                return f"{self.subject.label}: waits for you to apply it"
+            case Finding():
+                return visible(self.subject.message)
+
+
+def located(finding: Finding, lines: list[str] | None) -> Span | None:
+    """Return where a finding stands in today's text; None when its line is gone.
+
+    Typing above it moves it, and mending its line takes it away, without another check.
+    """
+    end_line = max(finding.end_line, finding.start_line)
+    span = Span(finding.start_line, finding.start_column, end_line, finding.end_column)
+    if lines is None or not finding.line_text:
+        return span
+    same = (number for number, line in enumerate(lines) if line.strip() == finding.line_text)
+    line = min(same, key=lambda number: abs(number - finding.start_line), default=None)
+    if line is None:
+        return None
+    moved = line - finding.start_line
+    return Span(line, span.column, end_line + moved, span.end_column)
