@@ -6,6 +6,7 @@ It runs no checker itself; the CompileChecks port does.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.spelling import canonical
+from agent_ls.loop.state import TouchedFile
 from agent_ls.loop.view import TurnView
 
 _BOM = "\ufeff"
@@ -46,20 +48,22 @@ async def check_changes(
     """
     if not view.turn.touched:
         return None
+    files: dict[str, TouchedFile] = {}
+    for path, touched in view.turn.touched.items():
+        # Two spellings of one file: the first touch knows the text from before the turn.
+        files.setdefault(canonical(path, workspace), touched)
+    # At once, because the store fetches in one go what is asked for together.
+    texts = await asyncio.gather(
+        *(_texts(name, touched, workspace, blobs) for name, touched in files.items())
+    )
     before: dict[str, str | None] = {}
     now: dict[str, str | None] = {}
     problems: list[str] = []
-    for path, touched in view.turn.touched.items():
-        name = canonical(path, workspace)
-        # Two spellings of one file: the first touch knows the text from before the turn.
-        if name in now:
-            continue
-        try:
-            newest = await _newest(name, workspace)
-            before[name] = await _stored(touched.before_blob, newest, blobs)
-            now[name] = newest
-        except (StoreError, WorkspaceError) as error:
-            problems.append(f"{name} was not checked: {error}")
+    for name, found in zip(files, texts, strict=True):
+        if isinstance(found, str):
+            problems.append(found)
+        else:
+            before[name], now[name] = found
     report = await checks.introduced(before, now, anew=anew)
     if problems:
         report = report.model_copy(update={"problems": (*problems, *report.problems)})
@@ -91,6 +95,17 @@ def line_of(finding: Finding) -> str:
         f"{finding.path}:{finding.start_line + 1}:{finding.start_column + 1}: "
         f"{finding.severity} {finding.checker}{code}: {finding.message}"
     )
+
+
+async def _texts(
+    path: str, touched: TouchedFile, workspace: Workspace, blobs: Blobs
+) -> tuple[str | None, str | None] | str:
+    """Return the text from before the turn's first touch and the newest; else why it has none."""
+    try:
+        newest = await _newest(path, workspace)
+        return await _stored(touched.before_blob, newest, blobs), newest
+    except (StoreError, WorkspaceError) as error:
+        return f"{path} was not checked: {error}"
 
 
 async def _newest(path: str, workspace: Workspace) -> str | None:

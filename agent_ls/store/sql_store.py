@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from agent_ls.domain.events import StoredEvent
     from agent_ls.loop.ports.store import SearchHit, SessionSummary
 
-_MAX_KEPT = 100
-_MAX_KEPT_BYTES = 32 * 2**10
-"""Of stored texts in memory: so many, of up to that size each."""
-
 T = TypeVar("T")
 
 
@@ -47,7 +43,6 @@ class SqlStore:
         """Take the place; see ``open_store``."""
         self.location = location
         self._writer = Writer(location)
-        self._blobs: dict[str, bytes] = {}
 
     async def ready(self) -> None:
         """Open the store now, and bring it to today's schema."""
@@ -129,7 +124,6 @@ class SqlStore:
 
             return deleting.delete(connection, session_id)
 
-        self._blobs.clear()
         return await self._do(run, reloads=session_id)
 
     async def put_blob(self, data: bytes) -> str:
@@ -140,32 +134,21 @@ class SqlStore:
 
             return queries.put_blob(connection, data)
 
-        digest = await self._do(run)
-        self._remember(digest, data)
-        return digest
+        return await self._do(run)
 
     async def get_blob(self, digest: str) -> bytes | None:
-        """Return stored bytes, None when there are none."""
+        """Return stored bytes, None when there are none.
 
-        if (known := self._blobs.get(digest)) is not None:
-            return known
+        Never from memory: another process may have deleted them. Those asked for at once are
+        fetched together.
+        """
 
         def run(connection: sa.Connection) -> bytes | None:
             from agent_ls.store import queries
 
             return queries.get_blob(connection, digest)
 
-        data = await self._do(run, is_write=False)
-        if data is not None:
-            self._remember(digest, data)
-        return data
-
-    def _remember(self, digest: str, data: bytes) -> None:
-        """Keep small texts at hand: each check of a turn's changes asks for all from before."""
-        if len(data) <= _MAX_KEPT_BYTES and digest not in self._blobs:
-            self._blobs[digest] = data
-            if len(self._blobs) > _MAX_KEPT:
-                del self._blobs[next(iter(self._blobs))]
+        return await self._do(run, is_write=False)
 
     async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
         """Take or renew the right to write a session; False when another owner holds it."""
@@ -199,7 +182,6 @@ class SqlStore:
 
     async def close(self) -> None:
         """Write what is pending and close; closing twice is harmless."""
-        self._blobs.clear()
         await self._writer.close()
 
     async def _do(

@@ -558,6 +558,23 @@ async def test_a_text_that_somebody_has_just_stored_is_not_deleted(store: SqlSto
     assert await store.get_blob(digest) == b"both have it"
 
 
+async def test_a_text_that_another_server_has_deleted_is_gone_for_everybody(
+    store: SqlStore, place: str
+) -> None:
+    data = b"only one session needs it"
+    digest = await store.put_blob(data)
+    edit = ev.EditApplied(call_id="cal_1", path="a", status="applied", after_blob=digest)
+    await store.append(Journal("ses_1").all(*TURN, edit), durable=True)
+    assert await store.get_blob(digest) == data
+    other = open_store(place)
+    assert await other.delete("ses_1")
+    await other.close()
+    assert await store.get_blob(digest) is None
+    # Whoever needs it now stores it, and has it again.
+    assert await store.put_blob(data) == digest
+    assert await store.get_blob(digest) == data
+
+
 async def test_a_session_is_known_by_its_first_event(store: SqlStore) -> None:
     events = Journal().all(created(), noise())
     await store.append(events, durable=True)
