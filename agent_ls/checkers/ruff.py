@@ -25,6 +25,9 @@ _OWN_CONFIGURATION = (".ruff.toml", "ruff.toml")
 # As ruff's own server has it: what cannot run is an error, the rest a warning.
 _ERRORS = frozenset({None, "invalid-syntax", "E902", "E999", "F821"})
 _AT_ONCE = 4
+_NOT_CHECKED = 2
+"""The exit code for a configuration that cannot be used, and for defects of ruff's own."""
+_MAX_REASON = 500
 
 
 class RuffOptions(Record):
@@ -124,13 +127,29 @@ class Ruff:
         )
 
     def _why(self, outcome: ProgramOutcome, path: str) -> str:
-        if outcome.end == "timed_out":
-            return (
-                f"ruff did not check {path}: it took longer than {self.options.timeout_s:g} s "
-                "(checkers.ruff.timeout_s)."
-            )
-        said = outcome.stderr.strip() or f"it ended with code {outcome.exit_code}"
-        return f"ruff did not check {path}: {said[:500]}"
+        match outcome.end:
+            case "timed_out":
+                limit = f"{self.options.timeout_s:g} s (checkers.ruff.timeout_s)"
+                return f"ruff did not check {path}: it took longer than {limit}."
+            case "too_much":
+                return f"ruff did not check {path}: it printed without end."
+            case "not_started":
+                return f"ruff could not be started: {outcome.stderr}"
+            case "exited":
+                said = outcome.stderr.strip()
+                if outcome.exit_code == _NOT_CHECKED and said:
+                    # The same for every file, and to be told once.
+                    return f"ruff did not run: {_reason(said)}"
+                ended = f"it ended with code {outcome.exit_code}"
+                return f"ruff did not check {path}: {said[:_MAX_REASON] or ended}"
+
+
+def _reason(said: str) -> str:
+    """Return why ruff checks nothing, without its headings, and what to do where that is known."""
+    lines = [line.strip().removeprefix("Cause: ") for line in said.splitlines()]
+    reason = "\n".join(line for line in lines if line not in ("", "|", "ruff failed"))
+    advice = "\nCorrect that file, then ruff checks again." if ".toml" in reason else ""
+    return f"{reason[:_MAX_REASON]}{advice}"
 
 
 def _is_configured(file: Path) -> bool:

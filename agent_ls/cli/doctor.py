@@ -138,9 +138,12 @@ async def _checkers(settings: Settings, folder: Path) -> list[Finding]:
     found = [Finding("ok", "folder", f"{folder} ({trust})")]
     for kind in catalogue.CHECKERS:
         checker = kind(workspace=workspace, options=getattr(settings.checkers, kind.name))
-        name = next(one for one in ("doctor.py", "doctor.ts") if checker.handles(one))
+        name = next((one for one in ("doctor.py", "doctor.ts") if checker.handles(one)), None)
+        if name is None:
+            found.append(Finding("note", checker.name, "off, by your settings"))
+            continue
         report = await checker.check({name: ""})
-        problem = "; ".join(report.problems)
+        problem = "; ".join((*report.problems, *report.cautions))
         state = "note" if problem else "ok"
         found.append(Finding(state, checker.name, problem or "works"))
     for command in settings.checkers.commands:

@@ -149,6 +149,7 @@ def script(folder: Path, text: str) -> str:
         ("import time; time.sleep(600)", r"longer than 0\.5 s \(checkers\.ruff\.timeout_s\)"),
         ("import sys; sys.exit('no cheese')", "did not check a.py: no cheese"),
         ("import sys; sys.exit(2)", "ended with code 2"),
+        ("while True: print('x' * 1_000_000)", "a.py: it printed without end"),
         ("print('Hello!')", "answer on a.py could not be read"),
         ("print('[{}]')", "answer on a.py could not be read"),
     ],
@@ -165,10 +166,15 @@ async def test_a_ruff_that_does_not_answer_is_a_problem(
     assert re.search(words, problem), problem
 
 
-async def test_a_broken_configuration_of_the_project_is_told(tmp_path: Path) -> None:
+async def test_a_broken_configuration_of_the_project_is_told_once_with_what_to_do(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, {"ruff.toml": "no-such-option = 1\n"})
     report = await check(tmp_path, {"a.py": "", "b.py": ""})
-    assert "no-such-option" in report.problems[0]
+    (problem,) = report.problems
+    assert problem.startswith("ruff did not run: Failed to load configuration")
+    assert "no-such-option" in problem
+    assert problem.endswith("Correct that file, then ruff checks again.")
     assert report.checkers == ()
 
 

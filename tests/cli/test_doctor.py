@@ -92,6 +92,13 @@ def said_of(
     return [(one["state"], one["words"]) for one in found if one["what"] == what]
 
 
+def test_a_checker_that_is_switched_off_is_said_to_be(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    off = ("--set", "checkers.tsc.enabled=false")
+    assert said_of("tsc", folder, capsys, *off) == [("note", "off, by your settings")]
+
+
 def test_a_configuration_that_cannot_be_read_is_not_said_to_be_read(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
