@@ -1,7 +1,7 @@
 """The sub-agents of one session: each a turn of its own, in a session and a journal of its own.
 
-Owns their beginning, their time and their end; what a kind may do is in its kit, what one may
-spend in ``AgentLimits``. Source: seed 000 sub-agents, budget pool and blackboard.
+Owns their beginning and their end; how long one may work is ``child_time``'s, what a kind may do
+is in its kit, what one may spend in ``AgentLimits``. Source: seed 000 sub-agents, budget pool.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from agent_ls.domain.agents import AgentKind, AgentLimits, Allowance, ChildResult
 from agent_ls.domain.errors import ToolError, bug
 from agent_ls.domain.events import (
-    AdvisoryRaised,
-    CancelRequested,
     ChildEnded,
     ChildStarted,
     Ephemeral,
@@ -29,7 +26,6 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.machine import run_turn
 from agent_ls.loop.ports.agents import Claims
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.people import Approver, Rules
@@ -40,11 +36,11 @@ from agent_ls.loop.settling import settled
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.turn import Turn
 from agent_ls.safety.stale_grants import stale_grants
+from agent_ls.session.child_board import found_so_far, news_of
 from agent_ls.session.child_ends import ended_of
 from agent_ls.session.child_faces import ChildApprover, ChildLines
 from agent_ls.session.child_following import FINISH, Revocations, for_child, strictest
-
-_BOARD_CHARS = 2_000
+from agent_ls.session.child_time import run_in_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +77,6 @@ class _Child:
     allowance: Allowance
     recorder: Recorder
     approver: ChildApprover
-    began_s: float
-    """On the monotonic clock."""
     is_out_of_time: bool = False
 
 
@@ -163,7 +157,6 @@ class Children:
             allowance=allowance,
             recorder=recorder,
             approver=ChildApprover(self.approver, recorder, name, turn.turn_id, ports.clock),
-            began_s=ports.clock.monotonic_s(),
         )
 
     async def _begin(self, child: _Child) -> None:
@@ -186,8 +179,9 @@ class Children:
         await recorder.emit(self._created(child))
         for origin in sorted(self.recorder.state.silenced):
             await recorder.emit(PolicySilenced(origin=origin))
-        asked = _turn_of(self.recorder.state).events.of(WrapUpRequested)[-1:]
-        prompt = child.task + self._board()
+        turn = _turn_of(self.recorder.state)
+        asked = turn.events.of(WrapUpRequested)[-1:]
+        prompt = child.task + found_so_far(turn)
         await recorder.emit(TurnStarted(turn_id=self.ports.ids.new("trn"), prompt=prompt))
         for one in asked:
             await recorder.emit(WrapUpRequested(by=one.by, text=FINISH))
@@ -215,49 +209,12 @@ class Children:
             dry_run=state.is_dry_run,
         )
 
-    def _board(self) -> str:
-        """Return what sub-agents of this turn have found so far, for the next one."""
-        found = [
-            f"- {one.event.kind}: {finding}"
-            for one in _turn_of(self.recorder.state).events
-            if isinstance(one.event, ChildEnded)
-            for finding in one.event.report.findings
-        ]
-        if not found:
-            return ""
-        return f"\n\nOther sub-agents have found:\n{chr(10).join(found)}"[:_BOARD_CHARS]
-
     async def _walk(self, child: _Child) -> None:
-        """Run the child's turn; ask it to finish when its time is over, then stop it."""
-        mode = child.recorder.state.mode
-        kit = self.build_kit(
-            ChildOrder(child.kind, mode, child.allowance, child.approver, child.recorder)
+        order = ChildOrder(
+            child.kind, child.recorder.state.mode, child.allowance, child.approver, child.recorder
         )
-        task = asyncio.create_task(run_turn(Turn(kit, child.recorder)))
-        try:
-            if await self._is_done_within(task, child, self.limits.timeout_s):
-                return
-            await child.recorder.emit(WrapUpRequested(by="its time limit", text=FINISH))
-            limit_s = self.limits.timeout_s + self.limits.grace_s
-            child.is_out_of_time = not await self._is_done_within(task, child, limit_s)
-        finally:
-            by = "its time limit" if child.is_out_of_time else "its parent"
-            await settled(_stopped(task, child.recorder, by))
-        task.result()
-
-    async def _is_done_within(self, task: asyncio.Task[Any], child: _Child, limit_s: float) -> bool:
-        """Wait for the turn's end; while it waits for the person its time stands still."""
-        clock = self.ports.clock
-        while not task.done():
-            worked_s = clock.monotonic_s() - child.began_s - child.approver.waited_s
-            if worked_s >= limit_s:
-                return False
-            timer = asyncio.ensure_future(clock.sleep(limit_s - worked_s))
-            try:
-                await asyncio.wait([task, timer], return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                timer.cancel()
-        return True
+        turn = Turn(self.build_kit(order), child.recorder)
+        child.is_out_of_time = await run_in_time(turn, child.approver, self.limits)
 
     async def _end(self, child: _Child) -> ChildResult:
         """Give back what the child held, and record what it leaves."""
@@ -282,29 +239,16 @@ class Children:
 
     async def _post(self, ended: ChildEnded) -> None:
         """Tell those that still run what this one found."""
-        if not ended.report.findings:
+        if (news := news_of(ended)) is None:
             return
-        found = "\n".join(f"- {one}" for one in ended.report.findings)[:_BOARD_CHARS]
-        text = f"Another sub-agent ({ended.kind}) has found:\n{found}"
         for child in list(self._running.values()):
             if child.recorder.state.is_running:
-                await child.recorder.emit(AdvisoryRaised(origin="board", text=text, priority=3))
+                await child.recorder.emit(news)
 
     def _later(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def _stopped(task: asyncio.Task[Any], recorder: Recorder, by: str) -> None:
-    """Stop a turn that still runs, and wait until it has ended in order."""
-    if task.done():
-        return
-    await recorder.emit(CancelRequested(by=by))
-    # One that has just begun must come as far as where it can be cancelled in order.
-    await asyncio.sleep(0)
-    task.cancel()
-    await asyncio.wait([task])
 
 
 def _turn_of(state: SessionState) -> TurnState:
