@@ -60,9 +60,8 @@ class ReviewDocuments:
             place = platformdirs.user_state_path("agent-ls") / "review" / _UNSAFE.sub("-", name)
             await asyncio.to_thread(_write, place, text)
             uri = path_to_uri(place)
-        if profile.show_document:
-            await self.go_to(uri, None)
-        else:
+        # Some that are said to show documents do not in every version.
+        if not await self.go_to(uri, None):
             self._editor.say("info", f"The changes are shown in {place_of(uri)}")
         return uri
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.editors.kate import Kate, find_kate
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
 from tests.editors.vscode import VsCode, find_vscode
 
 _OPEN = pytest.StashKey[list[Neovim]]()
 OpenNeovim = Callable[..., Neovim]
+OpenKate = Callable[..., Kate]
 
 
 def _places() -> Path:
@@ -24,7 +26,7 @@ def _places() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"nvim", "vscode"} & set(getattr(item, "fixturenames", ())):
+        if {"nvim", "vscode", "kate"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("editor")
 
 
@@ -59,6 +61,14 @@ def nvim(request: pytest.FixtureRequest) -> Iterator[OpenNeovim]:
             return editor
 
         yield open_neovim
+
+
+@pytest.fixture
+def kate() -> OpenKate:
+    """Opens a Kate on a file: `with kate(file, settings, variables) as editor`."""
+    if find_kate() is None:
+        pytest.skip("no Kate here; run tests/editors/install.sh kate")
+    return Kate
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Brings the real editors that tests/editors drives onto this machine.
 #
-#   tests/editors/install.sh [neovim|vscode]...      without an argument: all of them
+#   tests/editors/install.sh [neovim|vscode|kate]...      without an argument: all of them
 #
 # Everything lands under $AGENT_LS_EDITORS (default: ${XDG_CACHE_HOME:-~/.cache}/agent-ls/editors),
 # save for what the system's own package manager owns.  A part that is there already is left alone,
@@ -107,13 +107,18 @@ vscode() {
   part vscode "$NODE_WHEEL $CODE_SERVER $PLAYWRIGHT"
 }
 
+# It paints into memory, so it comes without a display server.
+kate() {
+  system kate=kate,fonts-dejavu-core
+}
+
 mkdir -p "$prefix"
 exec 9>"$prefix/lock"
 flock 9 # two test runs may ask at the same time
-(($#)) || set -- neovim vscode
+(($#)) || set -- neovim vscode kate
 for wanted in "$@"; do
   case $wanted in
-  neovim | vscode) "$wanted" ;;
-  *) die "unknown editor $wanted; known: neovim, vscode" ;;
+  neovim | vscode | kate) "$wanted" ;;
+  *) die "unknown editor $wanted; known: neovim, vscode, kate" ;;
   esac
 done

@@ -1,0 +1,80 @@
+"""The agent's changes reviewed in a stock Kate: by the keyboard and its menu of code actions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.editors.kate import Kate
+from tests.editors.scripted import served
+
+_DOCS = Path(__file__).parents[2] / "docs" / "editors.md"
+_TEXT = "# agent: change them\na = 1\nb = 2\nc = 3\nd = 4\ne = 5\n"
+_SCENARIO = """
+[[answer]]
+# Kate takes edits only for two seconds after a command, so this one has to be offered.
+delay_ms = 2000
+[[answer.call]]
+tool = "edit_file"
+[answer.call.arguments]
+path = "a.py"
+edits = [
+  { old_string = "# agent: change them\\n", new_string = "" },
+  { old_string = "a = 1", new_string = "a = 10" },
+  { old_string = "c = 3", new_string = "c = 30\\ncc = 33" },
+  { old_string = "e = 5", new_string = "e = 50" },
+]
+
+[[answer]]
+text = "Changed."
+"""
+
+
+OpenKate = Callable[..., Kate]
+
+
+def test_changes_are_kept_and_undone_by_keyboard(kate: OpenKate, tmp_path: Path) -> None:
+    file = tmp_path / "work" / "a.py"
+    (file.parent / ".git").mkdir(parents=True)
+    file.write_text(_TEXT)
+    [settings] = re.findall(r"## Kate\n.*?```json\n(.*?)```", _DOCS.read_text(), re.DOTALL)
+    with served(_SCENARIO) as model:
+        variables = {
+            "AGENT_LS_MODEL": "openai/scripted",
+            "AGENT_LS_API_BASE": model.url,
+            "AGENT_LS_MODE": "accept-edits",
+        }
+        with kate(file, json.loads(settings), variables) as editor:
+            editor.go_to(0)
+            editor.act("Run agent: change them")
+            editor.wait_for_finding("edit")
+            editor.act("Apply — Agent: edit a.py")
+            editor.wait_for_progress("end")
+            # The person types beside the changes, and into one of them.
+            editor.go_to(1)
+            editor.screen.type("  # mine")
+            editor.go_to(5)
+            editor.screen.type("  # mine, too")
+            assert editor.text() == (
+                "a = 10\nb = 2  # mine\nc = 30\ncc = 33\nd = 4\ne = 50  # mine, too\n"
+            )
+            editor.go_to(0)
+            editor.act("Agent: keep this change")
+            editor.go_to(2)
+            editor.act("Agent: undo this change")
+            kept = "a = 10\nb = 2  # mine\nc = 3\nd = 4\ne = 50  # mine, too\n"
+            editor.wait_until(lambda: editor.text() == kept, "the undone change")
+            editor.go_to(4)
+            editor.act("Agent: undo this change")
+            editor.wait_until(lambda: "undo was not possible" in editor.told(), "the conflict")
+            # This Kate cannot be shown a document, so it is told where both versions are.
+            [place] = editor.wait_until(
+                lambda: re.findall(r"changes are shown in (/.*)$", editor.told(), re.MULTILINE),
+                "the document's place",
+            )
+            assert "+e = 5\n" in Path(place).read_text()
+            editor.screen.shot(tmp_path / "kate.png")
+            assert editor.text() == kept
+        assert model.problems() == []
