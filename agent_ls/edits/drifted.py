@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
@@ -29,8 +30,23 @@ _HEADER = re.compile(
     r"describe|it|test|section|case)\b"
 )
 _SECTION = re.compile(r"^\[.*\]$")
+_SETS = re.compile(
+    r"([^=:(,\"'`]*[\w\])]|[\"'][^\"']*[\"'])[ \t]*(?:[:+*/|&-]?=(?![=>])|:(?![:=]))"
+)
+"""What a line sets or names: ``x = 1``, ``"x": 1``."""
 _OPENERS = ("{", "(", "[", ":")
 _AFTER_NAME = " ){:"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """An old line that the file has otherwise."""
+
+    fate: Fate
+    line: int | None
+    """The number of the file line that it became."""
+    is_renamed: bool = False
+    """What it sets has another name."""
 
 
 def fate_of(line: str, there: Sequence[str]) -> Fate:
@@ -52,6 +68,12 @@ def fate_of(line: str, there: Sequence[str]) -> Fate:
 def _names_a_place(line: str) -> bool:
     """Tell whether a block begins here: with another name it is another block."""
     return line.endswith(_OPENERS) or bool(_HEADER.match(line) or _SECTION.match(line))
+
+
+def sets_another(line: str, now: str) -> bool:
+    """Tell whether both lines set something, and not the same."""
+    ours, theirs = _SETS.match(line), _SETS.match(now)
+    return ours is not None and theirs is not None and ours[1] != theirs[1]
 
 
 def _goes_on(line: str, now: str) -> bool:

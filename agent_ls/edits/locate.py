@@ -106,13 +106,28 @@ def places(ground: Ground, old: list[str], most: int = 0) -> list[Place]:
         found = _at_level(ground, old, solid, key, most)
         if len(found) >= most:
             return found
-        if len(found) > 1 and key is trimmed:
-            found = [one for one in found if one.is_same_layout] or found
+        if found and key is trimmed:
+            found = [one for one in found if one.is_same_layout] or [
+                *found,
+                *_shifted_alike(ground, old, solid, most),
+            ]
         if len(found) > 1 and key is not trimmed:
             found = [one for one in found if _is_regular(ground, old, one)] or found
         if found:
             return found
     return []
+
+
+def _shifted_alike(ground: Ground, old: list[str], solid: list[int], most: int) -> list[Place]:
+    """Return the places that differ in indentation alone, and not in blank lines.
+
+    They are as good as those that differ in blank lines alone.
+    """
+    return [
+        one
+        for one in _at_level(ground, old, solid, stripped, most)
+        if one.is_same_layout and _is_regular(ground, old, one)
+    ]
 
 
 def _at_level(ground: Ground, old: list[str], solid: list[int], key: Key, most: int) -> list[Place]:

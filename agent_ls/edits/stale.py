@@ -9,40 +9,21 @@ changed. Likeness of lines alone is no evidence.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, pairwise
 
 from agent_ls.edits.alignments import Alignment, alignments, weight
+from agent_ls.edits.certainty import LEAD, Evidence
 from agent_ls.edits.changes import changes_of
-from agent_ls.edits.drifted import Fate, fate_of
+from agent_ls.edits.drifted import Drift, fate_of, sets_another
 from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, aligned
+from agent_ls.edits.outermost import with_outermost
 from agent_ls.edits.requests import Hunk
 
 _MAX_LINES = 2_000
-_LITTLE, _ENOUGH, _MUCH = (1, 2), (2, 3), (4, 5)
-"""So much of the lines that stay, and of all old lines, has to be there, in lines that say
-something."""
-_NEEDED: dict[Fate, tuple[int, int]] = {
-    "grown": _LITTLE,
-    "reworded": _ENOUGH,
-    "rewritten": _MUCH,
-    "gone": _ENOUGH,
-}
-"""How much for what became of a line that differs; none is enough where another is there."""
 _MIN_BESIDE = 3
 """So much has to stay around an addition of whose two neighbours only one is there."""
-_LEAD = 2
-"""By so many lines more another place has to differ to be one that does not come near."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Drift:
-    """An old line that the file has otherwise."""
-
-    fate: Fate
-    line: int | None
-    """The number of the file line that it became."""
 
 
 def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
@@ -56,19 +37,55 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
     if not found or not core <= found[0].lines.keys():
         return None
     best, *others = found
+    best = with_outermost(ground, old, solid, best)
     telling = _telling(old, solid, best)
-    is_told = _is_told(ground, hunk, best)
-    most = (len(telling) - len(core)) // 4 if is_told else len(telling) // 8
+    evidence = _evidence(ground, hunk, solid, telling, best)
+    most = (len(telling) - len(core)) // 4 if evidence.is_told else len(telling) // 8
     if len(telling) - len(best.lines) > max(1, most) or _skips(ground, old, best):
         return None
     drifts = _drifts(ground, old, telling, best)
     whole = _with_drifts(best, drifts)
-    lead = 0 if is_told else _lead(ground, old, core, best)
-    if not _is_held(hunk, whole) or any(_comes_near(one, best, core, lead) for one in others):
+    if not _is_held(ground, hunk, whole) or not evidence.bears(drifts):
         return None
-    is_cut = len(telling) < len(solid)
-    is_enough = best.context >= 1 if is_told else _is_enough(best, drifts, is_cut=is_cut)
-    return aligned(ground, old, whole.lines) if is_enough else None
+    if any(_comes_near(one, best, core, evidence) for one in others):
+        return None
+    return aligned(ground, old, _in_one_dress(ground, old, core, whole.lines))
+
+
+def _evidence(
+    ground: Ground, hunk: Hunk, solid: list[int], telling: list[int], best: Alignment
+) -> Evidence:
+    keyed, core = ground.keyed(folded), _core(hunk)
+    alone = (
+        number
+        for number in best.lines
+        if number not in core
+        and weight(hunk.old[number]) == 1
+        and keyed.text.count(keyed.number_of(folded(hunk.old[number])) or "") == 1
+    )
+    return Evidence(
+        frozenset(best.lines),
+        best.context,
+        best.total,
+        tuple(alone),
+        is_diff=hunk.is_diff,
+        is_told=_is_told(ground, hunk, best),
+        is_cut=len(telling) < len(solid),
+        is_at_end=keyed.numbers[-1] == best.lines.get(solid[-1]),
+    )
+
+
+def _in_one_dress(
+    ground: Ground, old: list[str], core: set[int], lines: dict[int, int]
+) -> dict[int, int]:
+    """Return the lines without those that say nothing and are indented otherwise than all others:
+    braces of another block."""
+    file = ground.file.lines
+    bent = {row for row, line in lines.items() if trimmed(old[row]) != trimmed(file[line])}
+    bent = {row for row in bent if stripped(old[row]) == stripped(file[lines[row]])}
+    if any(row in core or weight(old[row]) == 1 for row in bent):
+        return lines
+    return {row: line for row, line in lines.items() if row not in bent}
 
 
 def _telling(old: list[str], solid: list[int], best: Alignment) -> list[int]:
@@ -111,16 +128,17 @@ def _core(hunk: Hunk) -> set[int]:
     return found
 
 
-def _drifts(ground: Ground, old: list[str], solid: list[int], best: Alignment) -> dict[int, _Drift]:
+def _drifts(ground: Ground, old: list[str], solid: list[int], best: Alignment) -> dict[int, Drift]:
     """Return what became of the old lines that are not there, by their numbers."""
-    found: dict[int, _Drift] = {}
+    found: dict[int, Drift] = {}
     for row, number in enumerate(solid):
         if number in best.lines:
             continue
         there = _in_place_of(ground, solid, best, row)
         fate = fate_of(old[number], [ground.file.lines[line] for line in there])
         is_one = len(there) == 1 and fate != "replaced"
-        found[number] = _Drift(fate, there[0] if is_one else None)
+        is_renamed = is_one and sets_another(old[number], ground.file.lines[there[0]])
+        found[number] = Drift(fate, there[0] if is_one else None, is_renamed)
     return found
 
 
@@ -146,41 +164,31 @@ def _solid(ground: Ground, lines: range) -> Iterator[int]:
     return (line for line in lines if line not in ground.blanks)
 
 
-def _with_drifts(best: Alignment, drifts: dict[int, _Drift]) -> Alignment:
+def _with_drifts(best: Alignment, drifts: dict[int, Drift]) -> Alignment:
     """Return the alignment with the lines that changed laid over what they became."""
     more = {number: one.line for number, one in drifts.items() if one.line is not None}
     return replace(best, lines=dict(sorted((best.lines | more).items())))
 
 
-def _lead(ground: Ground, old: list[str], core: set[int], best: Alignment) -> int:
-    """Return by how much the place has to lead: less where a line is there that is in no other."""
-    keyed = ground.keyed(folded)
-    is_only = any(
-        weight(old[number]) == 1
-        and keyed.text.count(keyed.number_of(folded(old[number])) or "") == 1
-        for number in best.lines.keys() - core
-    )
-    return _LEAD - 1 if is_only and best.total >= _ENOUGH[1] else _LEAD
-
-
-def _comes_near(one: Alignment, best: Alignment, core: set[int], lead: int) -> bool:
+def _comes_near(one: Alignment, best: Alignment, core: set[int], evidence: Evidence) -> bool:
     """Tell whether another place could be meant as well."""
     if set(one.lines.values()) & set(best.lines.values()):
         return one.score >= best.score
     behind = one.apart - best.apart
-    if core <= one.lines.keys() or not lead:
-        return behind < lead
+    if core <= one.lines.keys() or evidence.is_told or evidence.is_sure:
+        return behind < evidence.lead
     # What the edit removes may have been changed in the place that was meant.
-    return behind < (_LEAD if one.context >= best.context else 1)
+    return behind < (LEAD if one.context >= best.context else 1)
 
 
-def _is_held(hunk: Hunk, best: Alignment) -> bool:
+def _is_held(ground: Ground, hunk: Hunk, best: Alignment) -> bool:
     """Tell whether each change has the lines beside it that it needs.
 
     One neighbour has to be there, with nothing new between. Lines that are replaced hold
     themselves besides; an addition without its other neighbour needs more around it.
     """
-    old = hunk.old
+    old, known = hunk.old, ground.keyed(folded).numbers
+    is_first, is_last = known[0] in best.lines.values(), known[-1] in best.lines.values()
     solid = [number for number, line in enumerate(old) if stripped(line)]
     for change in changes_of(hunk):
         above = next((n for n in reversed(solid) if n < change.low), -1)
@@ -189,7 +197,8 @@ def _is_held(hunk: Hunk, best: Alignment) -> bool:
         sides = [number for number in (above, below) if number >= 0]
         there = sum(number in best.lines for number in sides)
         if not inner:
-            if not there or (there < len(sides) and best.context < _MIN_BESIDE):
+            there += (above < 0 and is_first) or (below < 0 and is_last)
+            if not there or (there < 2 and best.context < _MIN_BESIDE):
                 return False
             if there == 2 and _alien(hunk, best, above, below):
                 return False
@@ -207,14 +216,3 @@ def _alien(hunk: Hunk, best: Alignment, above: int, below: int) -> bool:
     old = hunk.old
     blanks = sum(not stripped(line) for line in old[above + 1 : below])
     return best.lines[below] - best.lines[above] - 1 > blanks + 1
-
-
-def _is_enough(best: Alignment, drifts: dict[int, _Drift], *, is_cut: bool) -> bool:
-    """Tell whether enough is there for what became of the rest."""
-    needed = [_NEEDED.get(one.fate) for one in drifts.values()] or [_ENOUGH]
-    if is_cut:
-        needed.append(_MUCH)
-    return all(
-        least is not None and best.context >= least[0] and best.total >= least[1]
-        for least in needed
-    )

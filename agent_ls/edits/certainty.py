@@ -1,0 +1,93 @@
+"""Whether what is left of a hunk's context is enough to be certain of its place.
+
+Owns the evidence and how much of it each kind of difference needs. Likeness is no evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_ls.edits.drifted import Drift, Fate
+
+_LITTLE, _ENOUGH, _MUCH = (1, 2), (2, 3), (4, 5)
+"""So much of the lines that stay, and of all old lines, has to be there, in lines that say
+something."""
+_NEEDED: dict[Fate, tuple[int, int]] = {
+    "grown": _LITTLE,
+    "reworded": _ENOUGH,
+    "rewritten": _MUCH,
+    "gone": _ENOUGH,
+}
+"""How much for what became of a line that differs; none is enough where another is there."""
+_SLIGHT: frozenset[Fate] = frozenset({"grown", "reworded", "gone"})
+_MIN_ALONE = 2
+"""So many lines that stay and stand nowhere else say which place is meant: a copy would have them
+too. A diff shows as many lines as it always does, so one of several is enough there."""
+LEAD = 2
+"""By so many lines more another place has to differ to be one that does not come near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for a place of old lines that are not all there."""
+
+    lines: frozenset[int]
+    """Numbers of the old lines that are there."""
+    context: float
+    """How much of the lines that stay is there."""
+    total: float
+    alone: tuple[int, ...]
+    """Numbers of lines that stay, say something, and stand nowhere else in the file, in order."""
+    is_diff: bool
+    is_told: bool
+    """The line number says the same."""
+    is_cut: bool
+    """Outermost lines that say nothing are missing."""
+    is_at_end: bool
+    """The last old line is the last of the file, which counts like one more."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Tell whether no other place can be meant unless it was changed in as many lines."""
+        is_one_enough = self.is_diff and self.context + self.is_at_end >= _ENOUGH[0]
+        return len(self.alone) >= (1 if is_one_enough else _MIN_ALONE)
+
+    @property
+    def lead(self) -> int:
+        """Return by how many lines another place has to be behind."""
+        if self.is_told:
+            return 0
+        is_only = self.is_sure or (self.alone and self.total >= _ENOUGH[1])
+        return LEAD - 1 if is_only else LEAD
+
+    def bears(self, drifts: Mapping[int, Drift]) -> bool:
+        """Tell whether that is enough for what became of the lines that differ."""
+        if self.is_told:
+            return self.context >= 1
+        if not self.is_diff and any(self._is_outside(number) for number in drifts):
+            # A quote is as long as it takes to be the only one, so its first or last line may be
+            # all that told the place from its copies.
+            return self.is_sure and all(
+                one.fate in _SLIGHT and not one.is_renamed for one in drifts.values()
+            )
+        needed = [self._needed(number, one) for number, one in drifts.items()]
+        if self.is_cut:
+            needed.append(_LITTLE if len(self.alone) >= _MIN_ALONE else _MUCH)
+        return all(
+            least is not None
+            and self.context >= least[0]
+            and self.total + self.is_at_end >= least[1]
+            for least in needed or [_LITTLE if self.is_sure else _ENOUGH]
+        )
+
+    def _needed(self, number: int, drift: Drift) -> tuple[int, int] | None:
+        is_sure = self.is_sure and not (self.is_cut and len(self.alone) < _MIN_ALONE)
+        # Whatever became of a line between two that stand nowhere else, it is that line.
+        is_framed = self.is_diff and self.alone[:1] < (number,) < self.alone[-1:]
+        return (
+            _LITTLE if is_sure and (is_framed or drift.fate in _SLIGHT) else _NEEDED.get(drift.fate)
+        )
+
+    def _is_outside(self, number: int) -> bool:
+        return not min(self.lines) < number < max(self.lines)
