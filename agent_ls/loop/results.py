@@ -26,8 +26,7 @@ def result_of(session: SessionState) -> TurnResult:
         open_tasks=turn.ended.open_tasks,
         output=turn.ended.output,
         model=session.model,
-        # Closing words are said within the last step.
-        steps=len({event.step_id for event in events if isinstance(event, Answered)}),
+        steps=steps_of(turn),
         tool_calls=sum(isinstance(event, ToolCallFinished) for event in events),
         usage=turn.usage,
         cost_usd=turn.usage.cost_usd,
@@ -35,6 +34,11 @@ def result_of(session: SessionState) -> TurnResult:
         files=() if session.is_dry_run else tuple(sorted(changed)),
         simulated=simulated_in(turn),
     )
+
+
+def steps_of(turn: TurnState) -> int:
+    """Return how many steps a turn took; closing words are said within the last one."""
+    return len({answered.step_id for answered in turn.events.each(Answered)})
 
 
 def simulated_in(turn: TurnState) -> tuple[str, ...]:

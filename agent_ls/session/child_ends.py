@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from agent_ls.domain.agents import AgentReport, report_of
 from agent_ls.domain.calls import ErrorKind
-from agent_ls.domain.events import Answered, ChildEnded, ChildFile, ChildStarted, TurnEnded
+from agent_ls.domain.events import ChildEnded, ChildFile, ChildStarted, TurnEnded
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.breaking_off import results_of_open_calls
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.results import simulated_in
+from agent_ls.loop.results import simulated_in, steps_of
 from agent_ls.loop.state import SessionState
 from agent_ls.session.repair import repair
 
@@ -33,7 +33,7 @@ def ended_of(state: SessionState, call_id: str, child_id: str, kind: str) -> Chi
         stop=ended.stop if ended else StopReason.ERROR,
         why=ended.failure_reason if ended else "It broke off.",
         report=report_of(ended.output) if ended else AgentReport(),
-        steps=sum(isinstance(one.event, Answered) for one in turn.events),
+        steps=steps_of(turn),
         usage=state.usage,
         files=tuple(
             ChildFile(path=path, before_blob=file.before_blob, after_blob=file.after_blob)
