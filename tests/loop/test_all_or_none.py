@@ -76,10 +76,24 @@ def write(folder: Path, files: Files) -> None:
             (folder / name).write_bytes(text.encode())
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a model patches files."""
+
+    folder: Path
+    host: Provider
+    port: int
+
+
+@pytest.fixture
+def place(tmp_path: Path, model_host: Provider, model_port: int) -> Place:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Place(folder, model_host, model_port)
+
+
 async def check(
-    folder: Path,
-    host: Provider,
-    port: int,
+    place: Place,
     patch: str,
     files: Files,
     *,
@@ -88,7 +102,7 @@ async def check(
     stops: bool = False,
 ) -> tuple[ToolResult | None, Beside]:
     """Let a model patch the files and assert what they are then; return the call's result."""
-    folder.mkdir()
+    folder = place.folder
     write(folder, files)
     whole = json.dumps(f"*** Begin Patch\n{patch}*** End Patch\n")
     scenario = (
@@ -96,8 +110,8 @@ async def check(
         "[[answer]]\ntext = 'Done.'\n"
     )
     async with (
-        scripted(scenario, port=port, is_strict=not stops),
-        open_test_sessions(folder, host, settings_toml="mode = 'auto'") as sessions,
+        scripted(scenario, port=place.port, is_strict=not stops),
+        open_test_sessions(folder, place.host, settings_toml="mode = 'auto'") as sessions,
     ):
         session = await sessions.create()
         beside = Beside(folder, dict(writes or {}), session if stops else None)
@@ -152,13 +166,9 @@ def names_in(folder: Path) -> list[str]:
         ),
     ],
 )  # fmt: skip
-async def test_what_was_begun_is_taken_back(
-    tmp_path: Path, model_host: Provider, model_port: int, begun: str, files: Files
-) -> None:
+async def test_what_was_begun_is_taken_back(place: Place, begun: str, files: Files) -> None:
     files = {**files, "notes": "Nothing yet.\n"}
-    result, beside = await check(
-        tmp_path / "project", model_host, model_port, begun + _FAILS, files, expected=files
-    )
+    result, beside = await check(place, begun + _FAILS, files, expected=files)
     assert result is not None
     assert result.text.startswith("notes/today.txt was not changed: notes/today.txt: a part of")
     assert " Nothing is changed. As before again: " in result.text
@@ -168,12 +178,10 @@ async def test_what_was_begun_is_taken_back(
 
 
 async def test_a_later_file_that_changes_meanwhile_is_planned_anew_with_the_first(
-    tmp_path: Path, model_host: Provider, model_port: int
+    place: Place,
 ) -> None:
     result, _ = await check(
-        tmp_path / "project",
-        model_host,
-        model_port,
+        place,
         _PATCH,
         {"a.txt": _A, "b.txt": _B},
         writes={"b.txt": {"b.txt": "zero\n" + _B}},
@@ -188,13 +196,11 @@ async def test_a_later_file_that_changes_meanwhile_is_planned_anew_with_the_firs
 
 
 async def test_a_later_file_that_does_not_fit_any_more_leaves_the_first_as_it_was(
-    tmp_path: Path, model_host: Provider, model_port: int
+    place: Place,
 ) -> None:
     now = _B.replace("five", "5")
     result, _ = await check(
-        tmp_path / "project",
-        model_host,
-        model_port,
+        place,
         _PATCH,
         {"a.txt": _A, "b.txt": _B},
         writes={"b.txt": {"b.txt": now}},
@@ -205,14 +211,10 @@ async def test_a_later_file_that_does_not_fit_any_more_leaves_the_first_as_it_wa
     assert result.text.endswith("Nothing was changed.")
 
 
-async def test_what_somebody_has_changed_again_stays_and_is_named(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_what_somebody_has_changed_again_stays_and_is_named(place: Place) -> None:
     typed = _A.replace("two", "TWO") + "typed\n"
     result, _ = await check(
-        tmp_path / "project",
-        model_host,
-        model_port,
+        place,
         _CHANGES.format("b.txt", "four", "five", "FIVE")
         + _CHANGES.format("a.txt", "one", "two", "TWO")
         + _FAILS,
@@ -227,13 +229,9 @@ async def test_what_somebody_has_changed_again_stays_and_is_named(
     )
 
 
-async def test_what_somebody_has_removed_is_named(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_what_somebody_has_removed_is_named(place: Place) -> None:
     result, _ = await check(
-        tmp_path / "project",
-        model_host,
-        model_port,
+        place,
         _CHANGES.format("a.txt", "one", "two", "TWO") + _FAILS,
         {"a.txt": _A, "notes": ""},
         writes={"notes/today.txt": {"a.txt": None}},
@@ -244,12 +242,10 @@ async def test_what_somebody_has_removed_is_named(
 
 
 async def test_a_later_file_that_is_no_file_any_more_leaves_the_first_as_it_was(
-    tmp_path: Path, model_host: Provider, model_port: int
+    place: Place,
 ) -> None:
     result, _ = await check(
-        tmp_path / "project",
-        model_host,
-        model_port,
+        place,
         _PATCH,
         {"a.txt": _A, "b.txt": _B},
         writes={"a.txt": {"b.txt": None, "b.txt/c.txt": "C"}},
@@ -260,13 +256,9 @@ async def test_a_later_file_that_is_no_file_any_more_leaves_the_first_as_it_was(
     assert result.text.endswith(" Nothing is changed. As before again: a.txt.")
 
 
-async def test_a_patch_that_is_stopped_in_its_middle_leaves_nothing(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_patch_that_is_stopped_in_its_middle_leaves_nothing(place: Place) -> None:
     files = {f"{number}.txt": _A for number in range(40)}
     patch = "".join(_CHANGES.format(name, "one", "two", "TWO") for name in files)
-    _, beside = await check(
-        tmp_path / "project", model_host, model_port, patch, files, expected=files, stops=True
-    )
+    _, beside = await check(place, patch, files, expected=files, stops=True)
     intents = [one for one in beside.happened if isinstance(one, EditIntended)]
     assert 0 < sum(one.takes_back for one in intents) == len(intents) / 2 < len(files)

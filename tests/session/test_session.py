@@ -19,6 +19,7 @@ from agent_ls.loop.ports.models import Provider
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.store.sql_store import open_store
+from tests.session.conftest import Open
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions
 
@@ -77,15 +78,10 @@ async def ended_of(session: Session) -> e.TurnEnded:
     return ended
 
 
-async def test_words_while_a_turn_runs_reach_the_model_in_its_next_request(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_words_while_a_turn_runs_reach_the_model_in_its_next_request(opened: Open) -> None:
     scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Done."\n[answer.expect]\n'
     scenario += 'last_contains = ["and be quick"]\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, _):
         session, watch = await check(sessions)
         await watch.until_asked()
         turn_id = await session.submit("and be quick")
@@ -97,12 +93,9 @@ async def test_words_while_a_turn_runs_reach_the_model_in_its_next_request(
 
 
 async def test_what_a_person_says_while_a_turn_runs_is_stored_when_it_is_taken(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open, tmp_path: Path
 ) -> None:
-    async with (
-        scripted(_WAITS_FOR_A_YES, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(_WAITS_FOR_A_YES) as (sessions, _):
         session, watch = await check(sessions)
         await watch.until_asked()
         await session.set_mode(Mode.ASK_ALL)
@@ -119,14 +112,9 @@ async def test_what_a_person_says_while_a_turn_runs_is_stored_when_it_is_taken(
         ]
 
 
-async def test_words_for_afterwards_begin_the_next_turn(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_words_for_afterwards_begin_the_next_turn(opened: Open) -> None:
     scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "First."\n[[answer]]\ntext = "Second."\n'
-    async with (
-        scripted(scenario, port=model_port) as model,
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, model):
         session, watch = await check(sessions)
         await watch.until_asked()
         await session.submit("And then?", when_busy="follow_up")
@@ -139,14 +127,9 @@ async def test_words_for_afterwards_begin_the_next_turn(
         assert last[: len(first)] == first
 
 
-async def test_a_goal_for_afterwards_stays_a_goal(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_goal_for_afterwards_stays_a_goal(opened: Open) -> None:
     scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "First."\n[[answer]]\ntext = "Second."\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, _):
         session, watch = await check(sessions)
         await watch.until_asked()
         await session.submit("", goal=Goal(text="Greet politely."), when_busy="follow_up")
@@ -159,12 +142,9 @@ async def test_a_goal_for_afterwards_stays_a_goal(
 
 
 async def test_stopping_while_a_question_waits_ends_the_turn_and_settles_everything(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open, tmp_path: Path
 ) -> None:
-    async with (
-        scripted(_WAITS_FOR_A_YES, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(_WAITS_FOR_A_YES) as (sessions, _):
         session, watch = await check(sessions)
         await watch.until_asked()
         assert await session.cancel("test")
@@ -180,7 +160,7 @@ async def test_stopping_while_a_question_waits_ends_the_turn_and_settles_everyth
 
 
 async def test_a_permission_that_nobody_gives_in_time_is_refused(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open, tmp_path: Path
 ) -> None:
     goes_on = """
 [[answer]]
@@ -188,12 +168,9 @@ text = "I leave it."
 [answer.expect]
 contains = ["needs a person's permission and nobody gave it within 0.2 s."]
 """
-    async with (
-        scripted(_WAITS_FOR_A_YES + goes_on, port=model_port),
-        open_test_sessions(
-            tmp_path, model_host, settings_toml="loop.approval_timeout_s = 0.2"
-        ) as sessions,
-    ):
+    async with opened(
+        _WAITS_FOR_A_YES + goes_on, settings_toml="loop.approval_timeout_s = 0.2"
+    ) as (sessions, _):
         session, watch = await check(sessions)
         assert (await ended_of(session)).output == "I leave it."
         [asked] = [one for one in watch.events if isinstance(one, e.ApprovalRequested)]
@@ -202,14 +179,9 @@ contains = ["needs a person's permission and nobody gave it within 0.2 s."]
         assert not (tmp_path / "a.txt").exists()
 
 
-async def test_a_session_goes_on_after_it_was_stopped(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_session_goes_on_after_it_was_stopped(opened: Open) -> None:
     scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Here I am."\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, _):
         session, watch = await check(sessions)
         await watch.until_asked()
         await session.cancel("test")
@@ -219,13 +191,10 @@ async def test_a_session_goes_on_after_it_was_stopped(
 
 
 async def test_the_first_of_two_answers_counts_and_unknown_ones_change_nothing(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open, tmp_path: Path
 ) -> None:
     scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Not done."\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, _):
         session, watch = await check(sessions)
         await watch.until_asked()
         (request,) = session.state.approvals.values()
@@ -271,14 +240,9 @@ async def test_two_servers_do_not_write_one_session(
             await other.open("ses_unknown")
 
 
-async def test_a_stop_right_after_the_prompt_ends_the_turn(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_stop_right_after_the_prompt_ends_the_turn(opened: Open) -> None:
     scenario = '[[answer]]\ntext = "Later."\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, _):
         session, _ = await check(sessions)
         assert await session.cancel("at once")
         assert await session.cancel("and again") or not session.state.is_running
@@ -287,15 +251,10 @@ async def test_a_stop_right_after_the_prompt_ends_the_turn(
         assert (await ended_of(session)).output == "Later."
 
 
-async def test_what_was_queued_goes_with_the_stop(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_what_was_queued_goes_with_the_stop(opened: Open) -> None:
     scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Only this."\n[answer.expect]\n'
     scenario += 'absent = ["also delete everything"]\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, _):
         session, watch = await check(sessions)
         await watch.until_asked()
         await session.submit("also delete everything")
@@ -308,14 +267,11 @@ async def test_what_was_queued_goes_with_the_stop(
 
 
 async def test_a_file_that_changed_under_the_question_is_asked_for_again(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("old\n")
     scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "Done."\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, _):
         session, watch = await check(sessions)
         await watch.until_asked()
         (first,) = session.state.approvals.values()
@@ -357,7 +313,7 @@ async def test_an_empty_prompt_is_refused(tmp_path: Path, model_host: Provider) 
 
 
 async def test_what_waited_for_the_end_begins_although_the_process_died_in_between(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open, tmp_path: Path, model_host: Provider
 ) -> None:
     async with open_test_sessions(tmp_path, model_host) as sessions:
         session = await sessions.create()
@@ -374,24 +330,16 @@ async def test_what_waited_for_the_end_begins_although_the_process_died_in_betwe
         ):
             await session._recorder.emit(event)
         session_id = session.id
-    async with (
-        scripted('[[answer]]\ntext = "Then this."\n', port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened('[[answer]]\ntext = "Then this."\n') as (sessions, _):
         session = await sessions.resume(session_id)
         assert (await ended_of(session)).output == "Then this."
         assert (session.state.turns, session.state.queue) == (2, ())
         assert not session.resume()
 
 
-async def test_a_session_is_busy_until_what_was_queued_is_done(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
+async def test_a_session_is_busy_until_what_was_queued_is_done(opened: Open) -> None:
     scenario = _WAITS_FOR_A_YES + '[[answer]]\ntext = "First."\n[[answer]]\ntext = "Second."\n'
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(scenario) as (sessions, _):
         session, watch = await check(sessions)
         seen: list[bool] = []
 
@@ -458,12 +406,9 @@ async def test_one_session_that_cannot_close_does_not_keep_the_others_leases(
 
 
 async def test_a_prompt_that_no_database_takes_is_stored_as_far_as_it_is_text(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open, tmp_path: Path, model_host: Provider
 ) -> None:
-    async with (
-        scripted('[[answer]]\ntext = "Hello."\n', port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened('[[answer]]\ntext = "Hello."\n') as (sessions, _):
         session = await sessions.create()
         await session.submit("Greet \ud800 me.")
         ended = await session.wait_idle()

@@ -22,7 +22,7 @@ from agent_ls.loop.ports.store import Store
 from agent_ls.loop.state import SessionState
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
-from tests.support.scripted import scripted
+from tests.session.conftest import Open
 from tests.support.turns import TURN_LIMIT_S, open_test_sessions
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -109,12 +109,9 @@ def stops(events: Sequence[e.Event]) -> list[StopReason]:
 
 
 async def test_of_two_prompts_at_once_one_begins_the_turn_and_the_other_steers_it(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open,
 ) -> None:
-    async with (
-        scripted(says("Both."), port=model_port) as model,
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(says("Both.")) as (sessions, model):
         session = await sessions.create()
         one, two = await asyncio.gather(session.submit("one"), session.submit("two"))
         assert one == two
@@ -123,12 +120,9 @@ async def test_of_two_prompts_at_once_one_begins_the_turn_and_the_other_steers_i
 
 
 async def test_a_prompt_for_afterwards_that_comes_while_the_first_is_stored_does_not_end_it(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open,
 ) -> None:
-    async with (
-        scripted(says("One.", "Two."), port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(says("One.", "Two.")) as (sessions, _):
         session = await sessions.create()
         await asyncio.gather(session.submit("one"), session.submit("two", when_busy="follow_up"))
         assert stops(await check(session)) == [StopReason.COMPLETED] * 2
@@ -144,13 +138,8 @@ async def test_a_prompt_and_a_stop_at_once_are_one_turn_that_was_stopped(
         assert stops(await check(session)) == [StopReason.CANCELLED]
 
 
-async def test_a_stop_while_what_was_queued_begins_ends_it(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    async with (
-        scripted(says("One."), port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+async def test_a_stop_while_what_was_queued_begins_ends_it(opened: Open) -> None:
+    async with opened(says("One.")) as (sessions, _):
         store = slowed(sessions, starts("two"))
         session = await sessions.create()
         await session.submit("one")
@@ -162,13 +151,8 @@ async def test_a_stop_while_what_was_queued_begins_ends_it(
         assert stops(await check(session)) == [StopReason.COMPLETED, StopReason.CANCELLED]
 
 
-async def test_a_stop_between_two_turns_keeps_the_second_from_beginning(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    async with (
-        scripted(says("One."), port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+async def test_a_stop_between_two_turns_keeps_the_second_from_beginning(opened: Open) -> None:
+    async with opened(says("One.")) as (sessions, _):
         session = await sessions.create()
         stop = React(lambda event: isinstance(event, e.TurnEnded), lambda: session.cancel("test"))
         session.follow(stop)
@@ -181,12 +165,9 @@ async def test_a_stop_between_two_turns_keeps_the_second_from_beginning(
 
 @pytest.mark.parametrize("when_busy", ["steer", "follow_up"])
 async def test_what_is_said_after_the_stop_begins_a_turn_of_its_own(
-    tmp_path: Path, model_host: Provider, model_port: int, when_busy: Any
+    opened: Open, when_busy: Any
 ) -> None:
-    async with (
-        scripted(_ASKS + says("Three."), port=model_port) as model,
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(_ASKS + says("Three.")) as (sessions, model):
         session = await sessions.create()
         asked = asyncio.Event()
 
@@ -206,13 +187,8 @@ async def test_what_is_said_after_the_stop_begins_a_turn_of_its_own(
         assert said[-2:] == ["one", "three"]
 
 
-async def test_a_prompt_that_cannot_be_stored_leaves_no_turn_behind(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    async with (
-        scripted(says("Once."), port=model_port) as model,
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+async def test_a_prompt_that_cannot_be_stored_leaves_no_turn_behind(opened: Open) -> None:
+    async with opened(says("Once.")) as (sessions, model):
         store = slowed(sessions, starts("one"), StoreError("the disk is full"))
         store.goes_on.set()
         session = await sessions.create()
@@ -224,13 +200,8 @@ async def test_a_prompt_that_cannot_be_stored_leaves_no_turn_behind(
         assert len(model.requests) == 1
 
 
-async def test_words_for_a_turn_that_cannot_be_stored_begin_one_that_can(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    async with (
-        scripted(says("Two."), port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+async def test_words_for_a_turn_that_cannot_be_stored_begin_one_that_can(opened: Open) -> None:
+    async with opened(says("Two.")) as (sessions, _):
         store = slowed(sessions, starts("one"), StoreError("the disk is full"))
         session = await sessions.create()
         first = asyncio.ensure_future(session.submit("one"))
@@ -243,13 +214,8 @@ async def test_words_for_a_turn_that_cannot_be_stored_begin_one_that_can(
         assert stops(await check(session)) == [StopReason.ERROR, StopReason.COMPLETED]
 
 
-async def test_who_stops_waiting_for_the_turns_id_does_not_stop_the_turn(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    async with (
-        scripted(says("Done."), port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+async def test_who_stops_waiting_for_the_turns_id_does_not_stop_the_turn(opened: Open) -> None:
+    async with opened(says("Done.")) as (sessions, _):
         store = slowed(sessions, starts("one"))
         session = await sessions.create()
         waiting = asyncio.ensure_future(session.submit("one"))
@@ -272,12 +238,9 @@ def cut_off() -> list[e.Event]:
 
 
 async def test_a_new_prompt_ends_a_turn_that_was_cut_off_instead_of_going_on_with_it(
-    tmp_path: Path, model_host: Provider, model_port: int
+    opened: Open,
 ) -> None:
-    async with (
-        scripted(says("Noon."), port=model_port) as model,
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+    async with opened(says("Noon.")) as (sessions, model):
         session = await sessions.create()
         for event in cut_off():
             await session._recorder.emit(event)
@@ -292,13 +255,8 @@ async def test_a_new_prompt_ends_a_turn_that_was_cut_off_instead_of_going_on_wit
         assert said == ["Delete everything old.", "What time is it?"]
 
 
-async def test_a_new_prompt_drops_what_waited_for_a_turn_of_a_dead_process(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    async with (
-        scripted(says("Noon."), port=model_port),
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
+async def test_a_new_prompt_drops_what_waited_for_a_turn_of_a_dead_process(opened: Open) -> None:
+    async with opened(says("Noon.")) as (sessions, _):
         session = await sessions.create()
         stop = StopReason.COMPLETED
         for event in (
