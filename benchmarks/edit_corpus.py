@@ -14,7 +14,8 @@ import subprocess
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from rapidfuzz.distance import LCSseq
@@ -499,6 +500,8 @@ def _(rng, truth, window, text):
     row = rng.choice(free)
     lines = text.split("\n")
     lines[window.low + kept[row]] = _altered(rng, lines[window.low + kept[row]])
+    if _has_rivals(lines, window.old):
+        return None
     bent = "\n".join(lines)
     new = [lines[window.low + kept[n]] if n in kept else line for n, line in enumerate(window.new)]
     return bent, Edit("\n".join(window.old), "\n".join(window.new)), _after(bent, window, new)
@@ -514,6 +517,24 @@ def _(rng, truth, window, text):
 def _names_a_place(line: str) -> bool:
     """Tell whether a block begins here: with another name it is another block, for all we know."""
     return line.rstrip().endswith(("{", "(", "[", ":")) or bool(_TOP.match(line))
+
+
+def _has_rivals(lines: list[str], old: list[str]) -> bool:
+    """Tell whether two places have all old lines but one, or all with one more between.
+
+    Then either may be the one that was meant, and changed: no text says which, so that nobody can
+    ask for the edit to be placed.
+    """
+    here = "\n" + "".join(one.strip() + "\n" for one in lines if one.strip())
+    solid = [re.escape(one.strip()) + r"\n" for one in old if one.strip()]
+    spans: set[tuple[int, int]] = set()
+    for at in range(len(solid)):
+        above, below = "".join(solid[:at]), "".join(solid[at + 1 :])
+        for pattern in (rf"(?:[^\n]*\n)?{below}", rf"[^\n]*\n{solid[at]}{below}"):
+            found = re.finditer(rf"(?<=\n)(?={above}({pattern}))", here)
+            spans |= {(one.start(), one.end(1)) for one in found}
+    ends = sorted(spans)
+    return any(high <= low for (_, high), (low, _) in pairwise(ends))
 
 
 def _altered(rng: random.Random, line: str) -> str:
@@ -819,9 +840,11 @@ def patches(truth: Truth) -> Iterator[Case]:
         there = list(lines)
         there[row] = _altered(rng, there[row])
         goal = carried_out(there, truth.changes)
-        yield from both("context-changed", whole(there), groups, goal)
+        if not _is_doubtful(there, groups):
+            yield from both("context-changed", whole(there), groups, goal)
     yield from _moved_context(truth, rng, groups)
     yield from _refused_patches(truth, rng, groups, expected)
+    yield from _otherwise_written(truth, random.Random(truth.seed + 2), groups, expected)
 
 
 def _moved_context(truth: Truth, rng: random.Random, groups: list[_Group]) -> Iterator[Case]:
@@ -829,8 +852,12 @@ def _moved_context(truth: Truth, rng: random.Random, groups: list[_Group]) -> It
     row = _inner_row(rng, groups)
     if row is None:
         return
-    for drift, middle in (("context-new", [truth.lines[row], "noted()"]), ("context-gone", [])):
+    # A line that somebody adds stands in the block that it is added to.
+    new = _indent(truth.lines[row]) + "noted()"
+    for drift, middle in (("context-new", [truth.lines[row], new]), ("context-gone", [])):
         there = [*truth.lines[:row], *middle, *truth.lines[row + 1 :]]
+        if _is_doubtful(there, groups):
+            continue
         more = len(middle) - 1
         moved = [
             Change(one.low + more * (one.low > row), one.high + more * (one.low > row), one.new)
@@ -840,6 +867,93 @@ def _moved_context(truth: Truth, rng: random.Random, groups: list[_Group]) -> It
         yield Case("unified", drift, truth.path, whole(there), _unified(truth.path, groups), goal)
         patch = _envelope(truth.path, groups, [""] * len(groups))
         yield Case("envelope", drift, truth.path, whole(there), patch, goal)
+
+
+def _is_doubtful(there: list[str], groups: list[_Group]) -> bool:
+    """Tell whether a group that is not there any more has rivals."""
+    text = whole(there)
+    return any(
+        _old_of(one) not in text and _has_rivals(there, _old_of(one).split("\n")) for one in groups
+    )
+
+
+def _otherwise_written(
+    truth: Truth, rng: random.Random, groups: list[_Group], expected: str
+) -> Iterator[Case]:
+    """Yield the cases of hunks as models write them: short, with anchors, for moved lines."""
+    lines, text, path = truth.lines, whole(truth.lines), truth.path
+    short = _groups(lines, truth.changes, rng.choice((1, 1, 2)))
+    bare = [""] * len(short)
+    if all(_old_of(one).strip() and text.count(_old_of(one)) == 1 for one in short):
+        yield Case("unified", "short-context", path, text, _unified(path, short), expected)
+        yield Case("envelope", "short-context", path, text, _envelope(path, short, bare), expected)
+    nested = [_nested_anchors(lines, one) for one in short]
+    if all(nested):
+        anchors = ["\n@@ ".join(one) for one in nested]
+        patch = _envelope(path, short, anchors)
+        yield Case("envelope", "nested-anchors", path, text, patch, expected)
+    anchors = [_anchor(lines, one) for one in groups]
+    bent = [one and _altered(rng, one) for one in anchors]
+    if bent != anchors:
+        yield Case(
+            "envelope", "anchor-changed", path, text, _envelope(path, groups, bent), expected
+        )
+    crlf = _envelope(path, groups, [""] * len(groups)).replace("\n", "\r\n")
+    yield Case("envelope", "crlf-patch", path, text, crlf, expected)
+    yield from _at_end(truth, groups)
+    if len(groups) == 1:
+        yield from _moved(truth, groups[0])
+
+
+def _nested_anchors(lines: list[str], group: _Group) -> list[str]:
+    """Return what encloses the group, outermost first, if the group is the first such one there."""
+    first = next((line for line in lines[group.low : group.high] if line.strip()), "")
+    width, chain = len(_indent(first)), list[int]()
+    for number in range(group.low - 1, -1, -1):
+        line = lines[number]
+        if line.strip() and len(_indent(line)) < width and _TOP.match(line):
+            chain.insert(0, number)
+            width = len(_indent(line))
+    if len(chain) < 2 or sum(line == lines[chain[0]] for line in lines) > 1:
+        return []
+    at = chain[0]
+    for number in chain[1:]:
+        at = next(n for n in range(at + 1, len(lines)) if lines[n].strip() == lines[number].strip())
+    old = _old_of(group).split("\n")
+    hits = [n for n in range(at + 1 - len(old), len(lines)) if n >= 0
+            and lines[n : n + len(old)] == old]  # fmt: skip
+    return [lines[n].strip() for n in chain] if hits[:1] == [group.low] else []
+
+
+def _at_end(truth: Truth, groups: list[_Group]) -> Iterator[Case]:
+    """Yield the case where a marker says that a group ends the file, and a copy stands above."""
+    last = groups[-1]
+    if last.high < len(truth.lines) or len(groups) > 1:
+        return
+    above = [*_old_of(last).split("\n"), "", ""]
+    lines = [*above, *truth.lines]
+    moved = [Change(c.low + len(above), c.high + len(above), c.new) for c in truth.changes]
+    marked = replace(last, lines=[*last.lines, "*** End of File"])
+    yield Case("envelope", "end-of-file", truth.path, whole(lines),
+               _envelope(truth.path, [marked], [""]), carried_out(lines, moved))  # fmt: skip
+
+
+def _moved(truth: Truth, group: _Group) -> Iterator[Case]:
+    """Yield the cases where the lines of the only group stand elsewhere in the file by now."""
+    block, path = truth.lines[group.low : group.high], truth.path
+    rest = [*truth.lines[: group.low], *truth.lines[group.high :]]
+    old = _old_of(group)
+    if len(rest) < 20 or not group.low or old in whole(rest):
+        return
+    lines = [*block, "", *rest] if group.low > len(rest) // 2 else [*rest, "", *block]
+    at = 0 if group.low > len(rest) // 2 else len(rest) + 1
+    shift = at - group.low
+    moved = [Change(c.low + shift, c.high + shift, c.new) for c in truth.changes]
+    if whole(lines).count(old) > 1:
+        return
+    goal = carried_out(lines, moved)
+    yield Case("unified", "moved", path, whole(lines), _unified(path, [group]), goal)
+    yield Case("envelope", "moved", path, whole(lines), _envelope(path, [group], [""]), goal)
 
 
 def _inner_row(rng: random.Random, groups: list[_Group]) -> int | None:
@@ -890,6 +1004,27 @@ def _refused_patches(
     del there[one.low : one.high]
     if _old_of(one) not in whole(there):
         yield from both("target-gone", whole(there))
+    twin = _twin(truth, random.Random(truth.seed + 3), one)
+    if twin is not None:
+        yield Case("envelope", "twin-changed", path, twin, _envelope(path, [one], [""]), None)
+        no_numbers = _unified(path, [one], lambda _: "@@ @@")
+        yield Case("unified", "twin-changed", path, twin, no_numbers, None)
+
+
+def _twin(truth: Truth, rng: random.Random, group: _Group) -> str | None:
+    """Return the text with a removed line changed, and a copy elsewhere with other context."""
+    old = _old_of(group).split("\n")
+    signs = [row[0] for row in group.lines if row[0] != "+"]
+    cores = [n for n, sign in enumerate(signs) if sign == "-" and old[n].strip()]
+    sides = [n for n, sign in enumerate(signs) if sign == " " and len(old[n].strip()) > 6]
+    if not cores or not sides:
+        return None
+    lines, copy = list(truth.lines), list(old)
+    lines[group.low + cores[0]] = _altered(rng, lines[group.low + cores[0]])
+    side = rng.choice(sides)
+    copy[side] = _altered(rng, copy[side])
+    text = whole(lines) + "\n" + whole(copy)
+    return None if copy == old or _old_of(group) in text else text
 
 
 def _first_after(lines: list[str], group: _Group, anchor: str) -> bool:
