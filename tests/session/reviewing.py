@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from agent_ls.assembly import SystemClock
 from agent_ls.domain import events as e
-from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, FileEdit, MoveFile
+from agent_ls.domain.edits import (
+    ChangeText,
+    CreateFile,
+    DeleteFile,
+    EditOutcome,
+    FileEdit,
+    MoveFile,
+)
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.edit_order import EditOrder
+from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.review import Review
@@ -22,6 +31,21 @@ from agent_ls.session.review_ledger import RestorePoint, Selection
 from agent_ls.session.review_plans import FileResult
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.workspace.disk import DiskWorkspace
+
+
+class TypedBehind:
+    """A workspace in which somebody types right behind an edit."""
+
+    def __init__(self, whole: Workspace, types: Callable[[], None]) -> None:
+        self._whole, self._types = whole, types
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        outcome = await self._whole.apply(edit)
+        self._types()
+        return outcome
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
 
 
 @dataclass
@@ -113,24 +137,15 @@ class Reviewed:
 
     async def _edit(self, edit: FileEdit) -> None:
         self.calls += 1
-        before = await self.workspace.snapshot(edit.path)
-        blob = None if before is None else await self.store.put_blob(before)
-        call_id = self.call_id
-        await self.recorder.emit(e.EditIntended(call_id=call_id, edit=edit, before_blob=blob))
-        outcome = await self.workspace.apply(edit)
-        assert outcome.status == "applied", outcome
+        workspace: Any = self.workspace
         if self.types_behind is not None:
-            self.user(edit.path, *self.types_behind)
+            old, new = self.types_behind
+            workspace = TypedBehind(workspace, lambda: self.user(edit.path, old, new))
             self.types_behind = None
-        after = await self.workspace.snapshot(edit.new_path if edit.kind == "move" else edit.path)
-        await self.recorder.emit(
-            e.EditApplied(
-                call_id=call_id,
-                path=edit.path,
-                status="applied",
-                after_blob=None if after is None else await self.store.put_blob(after),
-            )
-        )
+        intent = e.EditIntended(call_id=self.call_id, edit=edit, before_blob=None)
+        editing = EditRecorder(self.recorder, workspace, self.store, watch=None)
+        made = await editing.apply(edit, intent)
+        assert made.outcome.status == "applied", made
 
     async def command(self, path: str, text: str | None) -> None:
         """Have a command of the agent's give a file this text; None: delete it."""
