@@ -1,7 +1,7 @@
 """TypeScript 7, which has no interface for programs: ``tsc`` on a shadow tree.
 
-A package that is linked into ``node_modules`` from elsewhere in the workspace is seen there as it
-is on the disk, because links are followed to their end.
+Other projects and packages of the workspace count as they stand in their sources, built or not,
+where the project refers to them by relative names or its ``package.json`` leads to sources.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from agent_ls.checkers.lines import line_text, lines_of
-from agent_ls.checkers.shadow import shadow_tree
-from agent_ls.checkers.tsc_job import CONFIGURATIONS, TscAnswer, TscFailedError, TscJob, failure
+from agent_ls.checkers.native_projects import NativeProjects, Project
+from agent_ls.checkers.overlay import folders_up
+from agent_ls.checkers.shadow import Shadow, shadow_tree
+from agent_ls.checkers.tsc_job import TscAnswer, TscFailedError, TscJob, failure
 from agent_ls.checkers.tsc_output import Printed, parse_output, place_of
 
 _QUIET = ("--noEmit", "--pretty", "false", "--emitDeclarationOnly", "false")
@@ -24,6 +26,7 @@ _WITHOUT_PROJECT = (
     "--target", "esnext", "--module", "preserve", "--moduleResolution", "bundler",
     "--jsx", "preserve", "--allowImportingTsExtensions", "--skipLibCheck",
 )  # fmt: skip
+_WITH_FOREIGN_SOURCES = ("--composite", "false", "--rootDir", "/")
 _SEVERITIES = {"suggestion": "hint", "message": "information"}
 
 
@@ -36,11 +39,17 @@ async def check_natively(job: TscJob) -> TscAnswer:
     try:
         shadow = await asyncio.to_thread(entered.__enter__)
     except OSError as error:
-        raise TscFailedError(f"its copy of the folder could not be made: {error}") from error
+        raise _uncopied(error) from error
     try:
         return await _Shadowed(job, shadow).check()
+    except OSError as error:
+        raise _uncopied(error) from error
     finally:
         await asyncio.to_thread(entered.__exit__, None, None, None)
+
+
+def _uncopied(error: OSError) -> TscFailedError:
+    return TscFailedError(f"its copy of the folder could not be made: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,101 +57,92 @@ class _Shadowed:
     """One check on one shadow tree."""
 
     job: TscJob
-    shadow: Path
-    _projects: dict[Path, _Project] = field(default_factory=dict["Path", "_Project"])
+    shadow: Shadow
+    _stand_ins: dict[Path, Path] = field(default_factory=dict[Path, Path], init=False)
+    """Configurations of our own in the copy, and whose place each takes."""
 
     async def check(self) -> TscAnswer:
-        chosen: list[Path] = []
-        unconfigured: list[Path] = []
-        for file in self.job.files:
-            homes = await self._projects_of(file)
-            chosen += [home for home in homes or () if home not in chosen]
-            if homes is None and self.job.texts.get(file) is not None:
-                unconfigured.append(self._inside(file))
-        printed: list[Printed] = []
+        projects = NativeProjects(self.job, self.shadow)
+        chosen, alone = await projects.concerned()
+        await asyncio.to_thread(self._link_packages, [one.path for one in chosen])
+        findings: list[dict[str, Any]] = []
         for number, project in enumerate(chosen):
-            # An incremental project would write its state beside itself, through a link.
-            state = self.shadow / f"{number}.tsbuildinfo"
-            printed += await self._tsc(
-                *_QUIET, "--incremental", "--tsBuildInfoFile", state, "-p", project
-            )
-        if unconfigured:
-            printed += await self._tsc(*_QUIET, *_WITHOUT_PROJECT, *unconfigured)
-        findings = await asyncio.to_thread(lambda: [self._finding(one) for one in printed])
+            built_on = [one for one in await projects.reachable(project.path) if one != project]
+            printed = await self._check(project, built_on, number)
+            findings += await asyncio.to_thread(self._findings, printed, project.path)
+        if alone:
+            printed = await self._tsc(*_QUIET, *_WITHOUT_PROJECT, *alone)
+            root = self.shadow.inside(self.job.root.path)
+            findings += await asyncio.to_thread(self._findings, printed, root)
+        once = {json.dumps(one): one for one in findings}
         return TscAnswer(
-            tuple(findings), frozenset(str(self._outside(file)) for file in unconfigured)
+            tuple(once.values()), frozenset(str(self.shadow.outside(file)) for file in alone)
         )
 
-    async def _projects_of(self, file: Path) -> list[Path] | None:
-        """Return the projects that include a file; None when there is no project at all."""
-        inside = self._inside(file)
-        if file.name.endswith(".json") and inside.is_file():
-            return [inside]
-        above = [
-            folder / name
-            for folder in (*self._folders_above(inside),)
-            for name in CONFIGURATIONS
-            if (folder / name).is_file()
-        ]
-        if not above:
-            return None
-        for configuration in above:
-            reached = await self._reachable(configuration)
-            is_gone = self.job.texts.get(file) is None
-            homes = [one.path for one in reached if is_gone or inside in one.files]
-            if homes:
-                return homes
-        return []
+    async def _check(
+        self, project: Project, built_on: Iterable[Project], number: int
+    ) -> list[Printed]:
+        # An incremental project would write its state beside itself, through a link.
+        state = self.shadow.place.parent / f"{number}.tsbuildinfo"
+        options = [*_QUIET, "--incremental", "--tsBuildInfoFile", str(state)]
+        if not project.references:
+            return await self._tsc(*options, "-p", project.path)
+        own = await asyncio.to_thread(self._stand_in, project)
+        printed = await self._tsc(*options, *_WITH_FOREIGN_SOURCES, "-p", own)
+        # What is wrong in another project is told by that one's options.
+        foreign = {file for one in built_on for file in one.files} - project.files
+        return [one for one in printed if self._printed_path(one.file) not in foreign]
 
-    def _folders_above(self, inside: Path) -> Iterable[Path]:
-        root = self._inside(self.job.root.path)
-        for folder in inside.parents:
-            yield folder
-            if folder == root:
-                return
+    def _stand_in(self, project: Project) -> Path:
+        """Return the project without its references, which would bring in what was built last."""
+        own = project.path.with_name(f".agent-ls.{project.path.name}")
+        files = sorted(map(str, project.files))
+        told = {
+            "extends": f"./{project.path.name}",
+            "files": files,
+            "include": [],
+            "references": [],
+        }
+        self.shadow.put(self.shadow.outside(own), json.dumps(told))
+        self._stand_ins[own] = project.path
+        return own
 
-    async def _reachable(self, configuration: Path) -> list[_Project]:
-        """Return a project and all that it refers to, directly or not."""
-        found: dict[Path, _Project] = {}
-        waiting = [configuration]
-        while waiting:
-            path = waiting.pop()
-            if path not in found:
-                found[path] = await self._project(path)
-                waiting += found[path].references
-        return [project for project in found.values() if project.files]
+    def _link_packages(self, projects: Iterable[Path]) -> None:
+        """Let packages that are linked from elsewhere in the workspace lead into the copy.
 
-    async def _project(self, path: Path) -> _Project:
-        if path not in self._projects:
-            outcome = await self._run("--showConfig", "-p", path)
-            try:
-                told = json.loads(outcome.stdout)
-            except ValueError:
-                # It cannot be read; checking it says why.
-                told = {"files": [str(self._inside(file)) for file in self.job.files]}
-            self._projects[path] = _project_of(path, told)
-        return self._projects[path]
+        Links are followed to their end, which would be the text on the disk.
+        """
+        folders = {
+            up for path in projects for up in folders_up(self.shadow.outside(path), self.job.root)
+        }
+        for folder in sorted(folders):
+            for link in _links(folder / "node_modules"):
+                target = link.resolve()
+                if any(file.is_relative_to(target) for file in self.job.texts):
+                    self.shadow.lead(link, target)
 
     async def _tsc(self, *arguments: str | Path) -> list[Printed]:
-        outcome = await self._run(*arguments)
+        cwd = self.shadow.inside(self.job.root.path)
+        outcome = await self.job.run([self.job.typescript.tsc, *arguments], cwd=cwd)
         printed = parse_output(outcome.stdout)
         if outcome.exit_code != 0 and not printed:
             raise failure(outcome)
         return printed
 
-    async def _run(self, *arguments: str | Path) -> Any:
-        cwd = self._inside(self.job.root.path)
-        return await self.job.run([self.job.typescript.tsc, *arguments], cwd=cwd)
+    def _findings(self, printed: Iterable[Printed], project: Path) -> list[dict[str, Any]]:
+        return [self._finding(one, project) for one in printed]
 
-    def _finding(self, printed: Printed) -> dict[str, Any]:
-        path = self._printed_path(printed.file)
-        text = self._text(path) if printed.file else ""
+    def _finding(self, printed: Printed, project: Path) -> dict[str, Any]:
+        inside = self._printed_path(printed.file) if printed.file else project
+        path = self.shadow.outside(self._stand_ins.get(inside, inside))
+        is_placed = printed.file and inside not in self._stand_ins
+        text = self._text(path) if is_placed else ""
         line, column, end_column = place_of(printed, text) if text else (0, 0, 0)
         return {
             "path": str(path),
             "code": printed.code,
             # Messages name files where tsc saw them.
-            "message": printed.message.replace(str(self.shadow), ""),
+            "message": printed.message.replace(str(self.shadow.place), ""),
             "severity": _SEVERITIES.get(printed.severity, printed.severity),
             "start_line": line,
             "start_column": column,
@@ -152,8 +152,7 @@ class _Shadowed:
         }
 
     def _printed_path(self, file: str) -> Path:
-        inside = Path(os.path.normpath(self._inside(self.job.root.path) / file))
-        return self._outside(inside)
+        return Path(os.path.normpath(self.shadow.inside(self.job.root.path) / file))
 
     def _text(self, path: Path) -> str:
         text = self.job.texts.get(path)
@@ -164,31 +163,15 @@ class _Shadowed:
         except OSError:
             return ""
 
-    def _inside(self, path: Path) -> Path:
-        return self.shadow.joinpath(*path.parts[1:])
 
-    def _outside(self, path: Path) -> Path:
-        if path.is_relative_to(self.shadow):
-            return Path("/", path.relative_to(self.shadow))
-        return path
-
-
-@dataclass(frozen=True, slots=True)
-class _Project:
-    """A project as ``tsc --showConfig`` tells it."""
-
-    path: Path
-    files: frozenset[Path]
-    references: tuple[Path, ...]
-
-
-def _project_of(path: Path, told: dict[str, Any]) -> _Project:
-    def absolute(name: str) -> Path:
-        return Path(os.path.normpath(path.parent / name))
-
-    references = [absolute(one["path"]) for one in told.get("references", ())]
-    return _Project(
-        path,
-        frozenset(absolute(name) for name in told.get("files", ())),
-        tuple(one / CONFIGURATIONS[0] if one.is_dir() else one for one in references),
-    )
+def _links(packages: Path) -> Iterator[Path]:
+    """Yield the packages in a folder that are links, those of scopes as well."""
+    try:
+        entries = list(os.scandir(packages))
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_symlink():
+            yield Path(entry.path)
+        elif entry.name.startswith("@"):
+            yield from _links(Path(entry.path))

@@ -15,6 +15,9 @@ const ts = createRequire(join(request.typescript, "package.json"))(request.types
 const isCaseSensitive = ts.sys.useCaseSensitiveFileNames;
 const key = (path) => (isCaseSensitive ? resolve(path) : resolve(path).toLowerCase());
 
+const configurationNames = ["tsconfig.json", "jsconfig.json"];
+const isConfiguration = (path) => /^[jt]sconfig.*\.json$/.test(basename(path));
+
 const texts = new Map();
 const filesIn = new Map(); // folder → names of files that the overlay has
 const foldersIn = new Map(); // folder → names of folders that it has
@@ -125,18 +128,36 @@ function reachable(path, found = new Set()) {
 function configurationsAbove(path) {
     const found = [];
     for (let folder = dirname(path); ; folder = dirname(folder)) {
-        const here = ["tsconfig.json", "jsconfig.json"].map((name) => join(folder, name)).find(sys.fileExists);
+        const here = configurationNames.map((name) => join(folder, name)).find(sys.fileExists);
         if (here) found.push(here);
         if (key(folder) === key(request.root) || folder === dirname(folder)) return found;
     }
+}
+
+/** Whether somebody checks a configuration, and does not only extend it. */
+function isProject(path) {
+    const isNamedSo = configurationNames.includes(basename(path));
+    return isNamedSo || configurationsAbove(path).some((one) => reachable(one).has(path));
+}
+
+/** The projects below a configuration that take its options over. */
+function extending(path) {
+    return sys
+        .readDirectory(dirname(path), [".json"], ["**/node_modules"], ["**/*"])
+        .filter((one) => isConfiguration(one) && key(one) !== key(path) && isProject(one))
+        .filter((one) => extended(one).some((name) => key(name) === key(path)));
+}
+
+function extended(path) {
+    return project(path).parsed?.options.configFile?.extendedSourceFiles ?? [];
 }
 
 const chosen = new Set();
 const unconfigured = [];
 for (const file of request.files) {
     const above = configurationsAbove(file);
-    if (/^(ts|js)config.*\.json$/.test(basename(file)) && sys.fileExists(file)) {
-        chosen.add(file);
+    if (isConfiguration(file) && sys.fileExists(file)) {
+        for (const path of [file, ...extending(file)]) if (isProject(path)) chosen.add(path);
         continue;
     }
     if (above.length === 0) {

@@ -10,25 +10,83 @@ import os
 import shutil
 import tempfile
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 import psutil
 
 
-@contextlib.contextmanager
-def shadow_tree(texts: Mapping[Path, str | None]) -> Generator[Path]:
-    """Give a folder that stands for ``/``, where these files have these texts (None: deleted).
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """A folder that stands for ``/``. Blocking; errors: ``OSError``.
 
-    Only folders on the way to a changed file are real; what else is in them is a link, so that
-    relative names lead where they always do. It is gone afterwards. Errors: ``OSError``.
+    Only folders on the way to what is not as on the disk are real; what else is in them is a link,
+    so that relative names lead where they always do.
     """
-    shadow = new_place()
+
+    place: Path
+
+    def inside(self, path: Path) -> Path:
+        """Return where an absolute path is in the copy."""
+        return self.place.joinpath(*path.parts[1:])
+
+    def outside(self, path: Path) -> Path:
+        """Return what a path in the copy stands for; itself when it is none."""
+        inside = path.is_relative_to(self.place)
+        return Path("/", path.relative_to(self.place)) if inside else path
+
+    def put(self, path: Path, text: str | None) -> None:
+        """Let a file have this text; None: it is deleted."""
+        file = self._freed(path)
+        if text is not None:
+            # As they are: no translation of line ends.
+            file.write_bytes(text.encode(errors="replace"))
+
+    def lead(self, link: Path, target: Path) -> None:
+        """Let a link of the tree lead to the copy of its target instead of the target."""
+        self._freed(link).symlink_to(self.inside(target))
+
+    def _freed(self, path: Path) -> Path:
+        """Return where something else can be than on the disk."""
+        inside = self._real(path.parent) / path.name
+        inside.unlink(missing_ok=True)
+        return inside
+
+    def _real(self, folder: Path) -> Path:
+        """Return a folder of the copy after all on the way to it were made real."""
+        inside, outside = self.place, Path("/")
+        for name in folder.parts[1:]:
+            inside, outside = inside / name, outside / name
+            if inside.is_symlink() or not inside.is_dir():
+                inside.unlink(missing_ok=True)
+                _link_all(outside, inside)
+        return inside
+
+
+@contextlib.contextmanager
+def shadow_tree(texts: Mapping[Path, str | None]) -> Generator[Shadow]:
+    """Give a copy where these files have these texts (None: deleted); it is gone afterwards.
+
+    Errors: ``OSError``.
+    """
+    shadow = Shadow(new_place() / "root")
     try:
-        _fill(shadow, Path("/"), {path.parts[1:]: text for path, text in texts.items()})
+        _link_all(Path("/"), shadow.place)
+        for path, text in texts.items():
+            shadow.put(path, text)
         yield shadow
     finally:
-        shutil.rmtree(shadow, ignore_errors=True)
+        shutil.rmtree(shadow.place.parent, ignore_errors=True)
+
+
+def _link_all(real: Path, folder: Path) -> None:
+    """Make a folder of links to all that is in another one."""
+    folder.mkdir()
+    # A folder that is new, or above the workspace and not ours to list, has nothing to link.
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(real):
+            (folder / entry.name).symlink_to(entry.path)
 
 
 def new_place() -> Path:
@@ -46,21 +104,3 @@ def _sweep(place: Path) -> None:
         owner = left.name.partition("-")[0]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):
             shutil.rmtree(left, ignore_errors=True)
-
-
-def _fill(shadow: Path, real: Path, texts: Mapping[tuple[str, ...], str | None]) -> None:
-    below: dict[str, dict[tuple[str, ...], str | None]] = {}
-    for (name, *rest), text in texts.items():
-        below.setdefault(name, {})[tuple(rest)] = text
-    # A folder that is new, or above the workspace and not ours to list, has nothing to link.
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(real):
-            if entry.name not in below:
-                (shadow / entry.name).symlink_to(entry.path)
-    for name, inner in below.items():
-        if () not in inner:
-            (shadow / name).mkdir()
-            _fill(shadow / name, real / name, inner)
-        elif (text := inner[()]) is not None:
-            # As they are: no translation of line ends.
-            (shadow / name).write_bytes(text.encode(errors="replace"))

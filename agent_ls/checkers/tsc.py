@@ -7,7 +7,6 @@ Owns which files, which TypeScript and what is told when there is none; running 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,14 +24,19 @@ from agent_ls.checkers.tool_paths import (
     safe_path,
     untrusted,
 )
-from agent_ls.checkers.tsc_job import CONFIGURATIONS, TscAnswer, TscFailedError, TscJob
+from agent_ls.checkers.tsc_job import (
+    CONFIGURATION,
+    CONFIGURATIONS,
+    TscAnswer,
+    TscFailedError,
+    TscJob,
+)
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root, Workspace
 
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts")
 _JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs")
-_CONFIGURATION = re.compile(r"(^|/)[jt]sconfig[^/]*\.json$")
 _FIRST_NATIVE = 7
 _NOT_BUILT = frozenset({"TS6305"})
 """Says that another project was not built, which nobody can mend in a text."""
@@ -79,7 +83,7 @@ class Tsc:
     def handles(self, path: str) -> bool:
         """Say whether a change of this file can matter to TypeScript."""
         is_code = path.endswith((*_TYPESCRIPT, *_JAVASCRIPT))
-        return self.options.enabled and (is_code or _CONFIGURATION.search(path) is not None)
+        return self.options.enabled and (is_code or CONFIGURATION.search(path) is not None)
 
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
@@ -89,12 +93,14 @@ class Tsc:
         parts, problems = await overlays(self.workspace, texts, self.name)
         reports = await asyncio.gather(*map(self._check_in_turn, parts))
         found = dict.fromkeys(finding for report in reports for finding in report.findings)
+        doubts = [one for one in found if _is_doubt(one) and one.path not in texts]
         problems += [text for report in reports for text in report.problems]
         ran = any(report.checkers for report in reports)
         return CheckReport(
             findings=tuple(found),
             checkers=(self.name,) if ran else (),
             problems=tuple(dict.fromkeys(problems)),
+            cautions=tuple({one.path: _caution(one) for one in reversed(doubts)}.values()),
         )
 
     async def _check_in_turn(self, part: Overlay) -> CheckReport:
@@ -172,9 +178,23 @@ def _finding(raw: Mapping[str, Any], shown: str, *, is_in_project: bool) -> Find
     return Finding.model_validate({**raw, "path": shown, "checker": "tsc", "severity": severity})
 
 
+def _is_doubt(finding: Finding) -> bool:
+    """Say whether it is about a configuration, so that others may follow from it, or not come."""
+    is_error = finding.severity is Severity.ERROR
+    return is_error and CONFIGURATION.search(finding.path) is not None
+
+
+def _caution(finding: Finding) -> str:
+    message = finding.message.partition("\n")[0]
+    return (
+        f"tsc may find too much or too little until {finding.path} is corrected, "
+        f"line {finding.start_line + 1}: {message} ({finding.code})"
+    )
+
+
 def _is_concerned(file: Path, root: Root, texts: Mapping[Path, str | None]) -> bool:
-    """Say whether TypeScript has anything to do with a file: JavaScript only in a project."""
-    if file.name.endswith(_TYPESCRIPT):
+    """Say whether TypeScript has to do with a file: with JavaScript only in a project."""
+    if file.name.endswith(_TYPESCRIPT) or CONFIGURATION.search(file.name):
         return True
     return any(
         texts.get(folder / name) is not None or (folder / name).is_file()

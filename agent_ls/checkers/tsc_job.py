@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from agent_ls.checkers.tool_paths import TypeScript
 from agent_ls.loop.ports.workspace import Root
 
 CONFIGURATIONS = ("tsconfig.json", "jsconfig.json")
+CONFIGURATION = re.compile(r"(^|/)[jt]sconfig[^/]*\.json$")
+"""Also what such a project extends or refers to."""
 
 
 class TscFailedError(Exception):

@@ -31,6 +31,7 @@ class TodoChecker:
     """What the files say that nobody asks about; it is looked at as well."""
     ended: dict[str | None, str] = field(default_factory=dict)
     """How checks ended, by the text of ``a.txt``."""
+    caution: str = ""
     go_on: asyncio.Event | None = None
     """Checks wait for this."""
 
@@ -55,6 +56,7 @@ class TodoChecker:
                 for finding in self._of(path, text or "")
             ),
             checkers=(self.name,),
+            cautions=(self.caution,) if self.caution else (),
         )
 
     def _of(self, path: str, text: str) -> list[Finding]:
@@ -276,6 +278,15 @@ async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as
     report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
     assert [finding.path for finding in report.findings] == ["a.txt"]
     assert report.problems == ()
+
+
+async def test_what_makes_an_answer_doubtful_is_told_and_hides_nothing(tmp_path: Path) -> None:
+    checks = IntroducedChecks((TodoChecker(caution="a broken file"),), workspace(tmp_path))
+    for report in (
+        await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}),
+        await checks.found({"a.txt": "TODO"}),
+    ):
+        assert (len(report.findings), report.problems) == (1, ("a broken file",))
 
 
 async def test_nothing_counts_as_new_where_different_things_went_wrong(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def check(root: Path, texts: dict[str, str | None], expected: dict[str, str | No
     """Assert what some paths hold in the shadow (None: not there), and that all is undone."""
     before, others = listing(root), shadows()
     with shadow_tree({root / name: text for name, text in texts.items()}) as shadow:
-        inside = shadow.joinpath(*root.parts[1:])
+        inside = shadow.inside(root)
         for name, text in expected.items():
             path = inside / name
             assert (path.read_bytes().decode() if path.exists() else None) == text

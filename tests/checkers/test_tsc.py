@@ -256,25 +256,104 @@ async def test_packages_and_configurations_above_are_found(project: Path) -> Non
     ]
 
 
-async def test_a_project_that_builds_on_the_changed_one_is_checked_too(
-    tmp_path: Path, typescript_5: Path
+BUILT = {"composite": True, "strict": True, "rootDir": ".", "outDir": "dist"}
+
+
+async def test_projects_that_refer_to_each_other_count_as_they_stand_in_their_sources(
+    project: Path,
 ) -> None:
-    composite: dict[str, object] = {"compilerOptions": {"composite": True, "strict": True}}
-    user = {**composite, "references": [{"path": "../lib"}]}
+    """Whatever was built last, who builds on a changed project is checked too."""
+    lib, user = "export const n: number = 1;\n", 'import { n } from "../lib/index";\n'
     write(
-        tmp_path,
+        project,
         {
             "tsconfig.json": {"files": [], "references": [{"path": "user"}, {"path": "lib"}]},
-            "lib/tsconfig.json": composite,
-            "lib/index.ts": "export const n: number = 1;\n",
-            "user/tsconfig.json": user,
-            "user/index.ts": 'import { n } from "../lib/index";\nexport const m: number = n;\n',
+            "lib/tsconfig.json": {"compilerOptions": BUILT},
+            "lib/index.ts": lib,
+            "lib/dist/index.d.ts": "export declare const n: number;\n",
+            "user/tsconfig.json": {"compilerOptions": BUILT, "references": [{"path": "../lib"}]},
+            "user/index.ts": f"{user}export const m: number = n;\n",
         },
     )
-    options = TscOptions(typescript=str(typescript_5))
-    texts = {"lib/index.ts": 'export const n: string = "";\n'}
-    report = await check(tmp_path, texts, options=options)
+    report = await check(project, {"lib/index.ts": 'export const n: string = "";\n'})
     assert told(report) == [("user/index.ts", 1, 13, "TS2322")]
+    both = {
+        "lib/index.ts": f'{lib}export const z: number = "";\n',
+        "user/index.ts": 'import { n, z } from "../lib/index";\nexport const m: number = n + z;\n',
+    }
+    assert told(await check(project, both)) == [("lib/index.ts", 1, 13, "TS2322")]
+    gone = await check(project, {"lib/tsconfig.json": None})
+    assert "." not in {one.path for one in gone.findings}
+
+
+async def test_a_package_that_is_linked_from_the_workspace_is_seen_with_its_unsaved_text(
+    project: Path,
+) -> None:
+    options = {"strict": True, "module": "nodenext"}
+    write(
+        project,
+        {
+            "tsconfig.json": {"compilerOptions": options, "include": ["app"]},
+            "package.json": {"name": "root", "type": "module"},
+            "packages/dep/package.json": {
+                "name": "dep", "type": "module", "exports": "./index.ts",
+            },
+            "packages/dep/index.ts": "export const d = 1;\n",
+        },
+    )  # fmt: skip
+    for name in ("dep", "@scope/dep"):
+        link = project / "node_modules" / name
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(project / "packages" / "dep")
+    texts = {
+        "packages/dep/index.ts": "export const e = 2;\n",
+        "app/a.ts": 'import { e } from "dep";\nimport { e as f } from "@scope/dep";\n'
+        "export const n: string = e + f;\n",
+    }
+    assert told(await check(project, texts)) == [("app/a.ts", 2, 13, "TS2322")]
+
+
+async def test_who_extends_a_changed_configuration_is_checked_and_it_is_no_project_itself(
+    project: Path,
+) -> None:
+    write(
+        project,
+        {
+            "tsconfig.base.json": {"compilerOptions": {"strict": False}},
+            "packages/one/tsconfig.json": {
+                "extends": "../../tsconfig.base",
+                "compilerOptions": {"paths": {"@x/*": ["./x/*"]}},
+            },
+            "packages/one/a.ts": 'import { y } from "@x/y";\nexport function f(x) { return y; }\n',
+            "packages/one/x/y.ts": "export const y = 1;\n",
+        },
+    )
+    strict = '{"compilerOptions": {"strict": true}}'
+    report = await check(project, {"tsconfig.base.json": strict})
+    assert told(report) == [("packages/one/a.ts", 1, 18, "TS7006")]
+    assert told(await check(project, {"tsconfig.lint.json": strict})) == []
+
+
+@pytest.mark.parametrize(
+    ("configuration", "words"),
+    [
+        ('{"extends": "./nope.json"}', "line 1: Cannot read file '.*nope.json'. (TS5083)"),
+        ('{\n"compilerOptions": {"strct": true}}', "line 2: Unknown compiler option 'strct'"),
+        ("{{{ not", "line 1: Property assignment expected"),
+    ],
+    ids=["extends-nothing", "unknown-option", "no-json"],
+)
+async def test_a_configuration_that_was_broken_before_is_told_with_what_to_do(
+    project: Path, configuration: str, words: str
+) -> None:
+    write(project, {"tsconfig.json": configuration, "a.ts": "export {};\n"})
+    report = await check(project, {"a.ts": "export const a = 1;\n"})
+    (caution,) = report.cautions
+    assert caution.startswith(
+        "tsc may find too much or too little until tsconfig.json is corrected"
+    )
+    assert re.search(words.replace("(", r"\(").replace(")", r"\)"), caution), caution
+    assert (report.checkers, report.problems) == (("tsc",), ())
 
 
 async def test_findings_outside_of_the_workspace_are_nobodys_business(
