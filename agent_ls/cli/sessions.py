@@ -164,7 +164,8 @@ def _line(one: SessionSummary) -> str:
             f"  └ {one.session_id}  {visible_line(one.agent)}  {one.status}  "
             f"${one.cost_usd:.4f}  {visible_line(one.title)}"
         )
+    kind = f"({one.kind}) " if one.kind else ""
     return (
         f"{one.session_id}  {_when(one.updated_ms)}  {one.status:<9}  {one.turns} {turns}  "
-        f"${one.cost_usd:.4f}  {visible_line(one.title)}"
+        f"${one.cost_usd:.4f}  {kind}{visible_line(one.title)}"
     )

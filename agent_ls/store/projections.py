@@ -121,6 +121,8 @@ def _session_created(event: ev.SessionCreated, at_ms: int) -> Change:
             "model": event.model,
             "parent_id": event.parent_id,
             "agent": event.agent,
+            "forked_from": event.forked_from,
+            "is_dry_run": event.dry_run,
             "created_ms": at_ms,
         },
     )

@@ -41,6 +41,8 @@ def sessions(
         table.cost_usd,
         table.parent_id,
         table.agent,
+        table.forked_from,
+        table.is_dry_run,
     ).order_by(table.updated_ms.desc(), table.session_id.desc())
     if roots is not None:
         query = query.where(table.roots == roots_key(list(roots)))
@@ -127,4 +129,6 @@ def _summary(row: Any) -> SessionSummary:
         cost_usd=row.cost_usd,
         parent_id=row.parent_id,
         agent=row.agent,
+        forked_from=row.forked_from,
+        is_dry_run=row.is_dry_run,
     )

@@ -61,6 +61,9 @@ sessions = sa.Table(
     # Of a sub-agent's session: the one that started it, and its kind.
     _text("parent_id"),
     _text("agent"),
+    # The session it branched off from; empty for one that began by itself.
+    _text("forked_from"),
+    sa.Column("is_dry_run", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("ix_sessions_roots", "roots", "updated_ms"),
     sa.Index("ix_sessions_updated", "updated_ms"),
     sa.Index("ix_sessions_parent", "parent_id"),

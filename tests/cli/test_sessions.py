@@ -77,6 +77,19 @@ def test_a_folders_sessions_are_listed_newest_first(check: Command) -> None:
     assert [one["session_id"] for one in json.loads(check("list", "--json")[1])] == [OTHER, ONE]
 
 
+def test_a_dry_run_says_so_in_the_list(check: Command, place: Path, tmp_path: Path) -> None:
+    begun = created(RUNNING, ((tmp_path / "shop").as_uri(),)).model_copy(update={"dry_run": True})
+    journal = Journal(RUNNING).all(begun, ev.TurnStarted(turn_id="trn_9", prompt="Try it"))
+    asyncio.run(_with(place, lambda store: store.append(journal, durable=True)))
+    (line,) = [one for one in check()[1].splitlines() if one.startswith(RUNNING)]
+    assert line.endswith("  (dry run) Try it")
+    kinds = {
+        one["session_id"]: (one["is_dry_run"], one["forked_from"])
+        for one in json.loads(check("list", "--json")[1])
+    }
+    assert kinds == {ONE: (False, ""), OTHER: (False, ""), RUNNING: (True, "")}
+
+
 def test_words_are_found_in_prompts_and_answers_in_any_case(check: Command) -> None:
     code, out, _ = check("search", "greeting")
     assert code == 0
@@ -100,7 +113,8 @@ def test_a_branch_is_a_session_of_its_own(check: Command, place: Path) -> None:
     assert code == 0
     state = fold_all(_loaded(place, out.strip()))
     assert (state.turns, state.title) == (1, "Add a greeting")
-    assert out.strip() in check()[1]
+    (line,) = [one for one in check()[1].splitlines() if one.startswith(out.strip())]
+    assert line.endswith("  (fork of …00000A) Add a greeting to the app")
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,24 @@ async def test_sessions_are_listed_newest_first_with_what_a_list_needs(store: Sq
     assert (second.turns, second.status, second.title) == (0, "new", "")
 
 
+async def test_forks_and_dry_runs_are_told_apart_in_a_list(store: SqlStore) -> None:
+    for name, what in {
+        "ses_plain": {},
+        "ses_fork": {"forked_from": "ses_plain"},
+        "ses_dry": {"dry_run": True},
+        "ses_both": {"forked_from": "ses_dry", "dry_run": True},
+    }.items():
+        begun = created(name).model_copy(update=what)
+        await store.append(Journal(name).all(begun), durable=True)
+    kinds = {one.session_id: one.kind for one in await store.sessions()}
+    assert kinds == {
+        "ses_plain": "",
+        "ses_fork": "fork of …_plain",
+        "ses_dry": "dry run",
+        "ses_both": "dry run, fork of …es_dry",
+    }
+
+
 async def test_sessions_of_other_folders_are_left_out(store: SqlStore) -> None:
     for name, roots in {"ses_a": ROOTS, "ses_b": ROOTS[:1], "ses_c": (*ROOTS, "file:///c")}.items():
         await store.append(Journal(name).all(created(name, roots)), durable=True)

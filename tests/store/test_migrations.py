@@ -21,7 +21,7 @@ from agent_ls.store import migrations, schema, upcasts
 from agent_ls.store.database import Database
 from agent_ls.store.location import locate
 from agent_ls.store.sql_store import open_store
-from tests.store.stories import TURN, noise
+from tests.store.stories import TURN, created, noise
 
 
 def check(body: dict[str, Any], expected: dict[str, Any] | None) -> None:
@@ -88,9 +88,7 @@ async def test_migrations_make_exactly_the_tables_that_the_code_uses(place: str)
     store = open_store(place)
     await store.ready()
     await store.close()
-    location = locate(place)
-    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
-    with engine.connect() as connection:
+    with _engine(place).connect() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, schema.metadata) == []
 
@@ -122,11 +120,34 @@ def test_a_commit_reaches_the_disk_before_it_is_acknowledged(tmp_path: Path) -> 
     assert told == ["wal", 2, 1, 10_000]
 
 
+async def test_older_forks_and_dry_runs_are_known_by_their_first_events(place: str) -> None:
+    engine = _engine(place)
+    journals = {
+        "ses_1": created("ses_1"),
+        "ses_2": created("ses_2").model_copy(update={"forked_from": "ses_1", "dry_run": True}),
+    }
+    with engine.begin() as connection:
+        _upgrade_to(connection, "0004")
+        for name, event in journals.items():
+            connection.execute(sa.text(f"INSERT INTO sessions (session_id) VALUES ('{name}')"))
+            connection.execute(
+                sa.insert(schema.events).values(
+                    session_id=name,
+                    seq=1,
+                    at_ms=1,
+                    type=event.type,
+                    v=event.v,
+                    body=event.model_dump_json(),
+                )
+            )
+    store = open_store(place)
+    found = {one.session_id: (one.forked_from, one.is_dry_run) for one in await store.sessions()}
+    await store.close()
+    assert found == {"ses_1": ("", False), "ses_2": ("ses_1", True)}
+
+
 async def test_rows_of_an_older_store_get_what_is_new(place: str) -> None:
-    location = locate(place)
-    if location.path is not None:
-        location.path.parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
+    engine = _engine(place)
     with engine.begin() as connection:
         _upgrade_to(connection, "0002")
         for words in (
@@ -149,6 +170,14 @@ async def test_rows_of_an_older_store_get_what_is_new(place: str) -> None:
         ("trn_2", "test", '["x"]'),
     }
     assert {row.total_tokens for row in found} == {42, 0}
+
+
+def _engine(place: str) -> sa.Engine:
+    """Return the way to a database that the store has not seen yet."""
+    location = locate(place)
+    if location.path is not None:
+        location.path.parent.mkdir(parents=True, exist_ok=True)
+    return sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
 
 
 def _upgrade_to(connection: sa.Connection, revision: str) -> None:

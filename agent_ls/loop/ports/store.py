@@ -11,6 +11,9 @@ from typing import Literal, Protocol
 
 from agent_ls.domain.events import StoredEvent
 
+_SHORT = 6
+"""Characters of an id's end that tell one session from the others of a list."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
@@ -28,6 +31,17 @@ class SessionSummary:
     """The session whose agent started this one; empty for a session of a person's."""
     agent: str = ""
     """The kind of sub-agent; empty for a session of a person's."""
+    forked_from: str = ""
+    """The session it branched off from; empty for one that began by itself."""
+    is_dry_run: bool = False
+    """Nothing of it was really done."""
+
+    @property
+    def kind(self) -> str:
+        """Return what sets it apart from an ordinary session, in words; empty for one of those."""
+        kinds = ["dry run"] if self.is_dry_run else []
+        kinds += [f"fork of …{self.forked_from[-_SHORT:]}"] if self.forked_from else []
+        return ", ".join(kinds)
 
 
 @dataclass(frozen=True, slots=True)
