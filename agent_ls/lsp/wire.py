@@ -574,6 +574,10 @@ class SessionRow(Wire):
     """Its last turn was cut off and can be resumed."""
     is_open: bool
     """This server has it open."""
+    forked_from: str
+    """The session it branched off from; empty for one that began by itself."""
+    is_dry_run: bool
+    """Nothing of it was really done."""
     cost: Cost
 
 

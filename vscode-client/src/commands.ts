@@ -110,10 +110,11 @@ function icon(row: SessionRow, current: string | null): string {
 }
 
 function detail(row: SessionRow): string {
+  const kind = `${row.isDryRun ? "dry run · " : ""}${row.forkedFrom ? "fork · " : ""}`;
   const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
   const cost = row.cost.amount ? ` · $${row.cost.amount.toFixed(2)}` : "";
   const state = row.isInterrupted ? " · was cut off and will go on" : "";
-  return `${turns}${cost}${state}`;
+  return `${kind}${turns}${cost}${state}`;
 }
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [

@@ -544,6 +544,10 @@ export interface SessionRow {
   isInterrupted: boolean;
   /** This server has it open. */
   isOpen: boolean;
+  /** The session it branched off from; empty for one that began by itself. */
+  forkedFrom: string;
+  /** Nothing of it was really done. */
+  isDryRun: boolean;
   cost: Cost;
 }
 

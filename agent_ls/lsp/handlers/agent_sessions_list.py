@@ -21,6 +21,8 @@ async def handle(edge: Edge, params: wire.SessionsListParams) -> wire.SessionsLi
                 status=one.status,
                 is_interrupted=one.session_id in cut_off,
                 is_open=is_open,
+                forked_from=one.forked_from,
+                is_dry_run=one.is_dry_run,
                 cost=wire.Cost(amount=one.cost_usd),
             )
         )

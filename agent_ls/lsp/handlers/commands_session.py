@@ -88,8 +88,13 @@ async def trust(edge: Edge, folder: Any = None) -> list[str]:
     return names
 
 
+def _title(one: SessionSummary) -> str:
+    title = one.title or "untitled"
+    return f"{title} ({one.kind})" if one.kind else title
+
+
 async def _offer(edge: Edge, found: list[SessionSummary]) -> None:
-    titles = {f"{number}. {one.title or 'untitled'}": one for number, one in enumerate(found, 1)}
+    titles = {f"{number}. {_title(one)}": one for number, one in enumerate(found, 1)}
     chosen = await edge.editor.choose("Open a session:", list(titles), timeout_s=_CHOOSING_S)
     if chosen is not None:
         await edge.resume(titles[chosen].session_id)
