@@ -45,8 +45,11 @@ _TELLING = (
     e.EditIntended,
     e.EditApplied,
     e.ApprovalResolved,
+    e.PlanResolved,
     e.QuestionAsked,
+    e.AdvisoryRaised,
     e.Answered,
+    e.Compacted,
 )
 """After these something may be half done."""
 
