@@ -84,19 +84,18 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         view=turn.view,
         report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
     )
-    replans = turn.kit.options.max_replans
-    for attempts_left in range(replans, -1, -1):
-        if attempts_left < replans and not await is_as_allowed(planned, turn.view):
-            return ToolOutput(_NOT_AS_ALLOWED, ErrorKind.RUNTIME)
+    replans_left = turn.kit.options.max_replans
+    while True:
         output = await planned.tool.run(planned.arguments, context)
         failed = await apply_all(planned.call.id, output.edits, turn)
         if failed is None:
             return output
         is_stale = failed.outcome.status == "stale" and not failed.left
-        if is_stale and attempts_left and output.may_plan_again:
-            continue
-        return ToolOutput(_refusal(output.edits, failed), ErrorKind.RUNTIME)
-    return output  # pyright: ignore[reportPossiblyUnboundVariable] - the range is never empty
+        if not (is_stale and replans_left and output.may_plan_again):
+            return ToolOutput(_refusal(output.edits, failed), ErrorKind.RUNTIME)
+        if not await is_as_allowed(planned, turn.view):
+            return ToolOutput(_NOT_AS_ALLOWED, ErrorKind.RUNTIME)
+        replans_left -= 1
 
 
 def _refusal(edits: Sequence[FileEdit], failed: Unapplied) -> str:
