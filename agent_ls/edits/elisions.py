@@ -20,8 +20,14 @@ _WORDS = (
     r"stays?|implementation|truncated|skipped|snip\w*|more|lines?|content\w*|body|as before)"
 )
 _DOTS = re.compile(
-    rf"^{_OPEN}(?:\.{{3,}}|…|\[\.{{3}}\])[ \t]*(?P<words>.*?)[ \t]*(?:\.{{3,}}|…)?{_CLOSE}$", re.I
+    rf"^{_OPEN}(?:\.{{3,}}|…|\[\.{{3}}\])(?P<gap>[ \t]*)(?P<words>.*?)[ \t]*(?P<end>\.{{3,}}|…)?"
+    rf"{_CLOSE}$",
+    re.I,
 )
+_TELLING = re.compile(
+    rf"(?:(?:the|of|is|are|and) )*{_WORDS}(?: (?:the|of|is|are|and|{_WORDS}))+", re.I
+)
+_PROSE = re.compile(r"\(?[\w'`./-]+\)?(?:,? \(?[\w'`./-]+\)?)*")
 _PLAIN = re.compile(
     rf"^{_OPEN}\(?(?:the )?(?:rest of (?:the |this )?(?:existing )?(?:code|file|function|method|"
     rf"class|implementation|body)|existing (?:code|implementation|content)|remaining code|"
@@ -67,7 +73,11 @@ def is_sure_marker(line: str) -> bool:
         return match["comment"] not in (None, "*", "%")
     # A sentence that only begins with dots is a comment like any other.
     is_short = len(words) <= 80 and (len(words.split()) <= 8 or body.rstrip("*/->) ").endswith("."))
-    return is_short and bool(re.search(rf"\b{_WORDS}\b", words, re.I))
+    if not is_short or not re.search(rf"\b{_WORDS}\b", words, re.I):
+        return False
+    # Without a comment's sign dots are code as well: they spread, collect or continue something.
+    likeness = _PROSE if match["gap"] else _TELLING
+    return bool(match["comment"] or match["end"] or likeness.fullmatch(words))
 
 
 def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int]:
@@ -79,7 +89,7 @@ def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int
     known = {stripped(line) for line in old}
     found: list[int] = []
     for number, line in enumerate(new):
-        if not is_marker(line) or stripped(line) in known:
+        if not is_marker(line) or stripped(line) in known or _is_doctest(new, number):
             continue
         if is_sure_marker(line):
             if line not in flat:
@@ -87,6 +97,12 @@ def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int
         elif not _is_statement(new, number, lost=len(old) - len(new)):
             found.append(number)
     return found
+
+
+def _is_doctest(new: Sequence[str], number: int) -> bool:
+    """Tell whether the dots continue an example that Python's prompt begins above them."""
+    above = (stripped(line) for line in reversed(new[:number]))
+    return next((line for line in above if not line.startswith("...")), "").startswith(">>>")
 
 
 def _is_statement(new: Sequence[str], number: int, lost: int) -> bool:
