@@ -47,6 +47,23 @@ class Hunk:
         """Return the line behind it in the ledger's text."""
         return self.first + len(self.held)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return how many lines it added and removed; a last empty one stands for a line end."""
+        if self.kind == "moved":
+            return 0, 0
+        if self.kind == "text":
+            return len(self.new), len(self.old)
+        sides = ("\n".join(lines).removesuffix("\n") for lines in (self.new, self.old))
+        added, removed = (len(text.split("\n")) if text else 0 for text in sides)
+        return added, removed
+
+    @property
+    def title(self) -> str:
+        """Return the first line that says something, for a list; of a move the name before."""
+        lines = self.old if self.kind == "moved" else (*self.new, *self.old)
+        return next((one for one in lines if one.strip()), "").strip()
+
     def meets(self, change: Change, after: Sequence[str]) -> bool:
         """Say whether a change, whose other side is ``after``, is about the same lines."""
         own = Change(self.first, self.past, 0, 0)

@@ -44,7 +44,7 @@ def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLen
         return
     for one in changes:
         hunk = one.placed.hunk
-        size = f"+{len(hunk.new)} -{len(hunk.old)}" if hunk.kind == "text" else hunk.kind
+        size = "+{} -{}".format(*hunk.size) if hunk.kind == "text" else hunk.kind
         asked = _meaning([one])
         yield _lens(one.first_line, f"Keep {size}", "agent-ls.review.keep", asked)
         yield _lens(one.first_line, "Undo", "agent-ls.review.undo", asked)

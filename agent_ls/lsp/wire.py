@@ -670,6 +670,8 @@ class ReviewHunk(Wire):
     removed_lines: int
     is_changed_since: bool
     """Somebody changed these very lines since: an undo would find a conflict."""
+    title: str
+    """One line of it, new rather than old; the name before for a file that was moved."""
     old: str | None
     new: str | None
 

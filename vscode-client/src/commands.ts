@@ -34,6 +34,7 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     undoChange: () => review.here("undo"),
     nextChange: () => review.here("next"),
     previousChange: () => review.here("previous"),
+    redoChanges: () => vscode.commands.executeCommand("agent-ls.review.redo"),
     undoTurn: () => vscode.commands.executeCommand("agent-ls.review.undo"),
     showChanges: () => vscode.commands.executeCommand("agent-ls.review.diff"),
     newSession: () => newSession(parts),

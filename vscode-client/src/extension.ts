@@ -22,7 +22,7 @@ export function activate(context: vscode.ExtensionContext): void {
     conversation,
     review,
     panel,
-    new Status(server, conversation),
+    new Status(server, conversation, review),
     new DiagnosticsForwarder(server),
     vscode.workspace.onDidChangeConfiguration((event) =>
       onConfigurationChange(event, conversation),

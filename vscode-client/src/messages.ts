@@ -29,6 +29,8 @@ export type ToPanel =
   | { type: "config"; config: ConfigResult }
   /** What the agent changed, oldest turn first. */
   | { type: "review"; turns: ReviewTurn[] }
+  /** What became of the files that were last decided about. */
+  | { type: "decided"; files: readonly ReviewFileResult[] }
   /** What a restore to a moment came to, or would; the moment is named by `momentId`. */
   | { type: "restore"; momentId: string; restore: Restore }
   /** A prompt did not reach the server; its words go back where they were typed. */

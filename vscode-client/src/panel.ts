@@ -131,7 +131,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
         }
         return;
       case "decide":
-        return this.#review.decide(said.asked);
+        this.#post({ type: "decided", files: await this.#review.decide(said.asked) });
+        return;
       case "diff":
         return this.#review.diff(said.sessionId, said.turnId, said.path);
       case "restore":

@@ -15,8 +15,6 @@ const CHANGING: ReadonlySet<Update["sessionUpdate"]> = new Set<Update["sessionUp
   "review_update",
   "turn_ended",
 ]);
-const UNDONE = new Set(["conflict", "refused"]);
-const SHOW_BOTH = "Show Both Versions";
 
 export class Review implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #agent: Agent;
@@ -39,6 +37,9 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
       conversation.onUpdates(({ updates }) => {
         if (updates.some((one) => CHANGING.has(one.sessionUpdate))) this.#soon();
       }),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        if (this.#concerns(document.uri.toString())) this.#soon();
+      }),
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     ];
   }
@@ -52,14 +53,11 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     return this.#texts.get(uri.toString()) ?? "";
   }
 
-  /** Decide about changes, and say which files had to be left as they are. */
-  async decide(asked: Decide): Promise<void> {
+  /** Decide about changes; what became of each file. */
+  async decide(asked: Decide): Promise<ReviewFileResult[]> {
     const { files } = await this.#agent.request("agent/review/decide", asked);
-    for (const one of files) {
-      if (!UNDONE.has(one.status)) continue;
-      void this.#warn(one);
-    }
     await this.#refresh();
+    return files;
   }
 
   /** Bring files back to a moment, or only say what that would come to. */
@@ -111,20 +109,19 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
     this.#text.dispose();
   }
 
-  async #warn({ location: { path, uri }, reason, conflict }: ReviewFileResult): Promise<void> {
-    const words = `${path} was left as it is: ${reason}.`;
-    const buttons = conflict ? [SHOW_BOTH] : [];
-    const picked = await vscode.window.showWarningMessage(words, ...buttons);
-    if (picked && conflict)
-      await this.compare(path, conflict.now === null ? null : uri, conflict.wanted);
-  }
-
   #document(name: string, text: string | null): vscode.Uri {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}` });
     this.#texts.set(uri.toString(), text ?? "");
     // The editor may still show what it was at another time.
     this.#text.fire(uri);
     return uri;
+  }
+
+  /** Says whether typing in a document may move changes that are listed. */
+  #concerns(uri: string): boolean {
+    return this.#turns.some((turn) =>
+      turn.files.some(({ location, hunks }) => location.uri === uri && hunks.length > 0),
+    );
   }
 
   #soon(): void {

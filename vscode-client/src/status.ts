@@ -3,7 +3,9 @@ import * as vscode from "vscode";
 import type { Conversation } from "./conversation";
 import type { State } from "./fold/state";
 import type { ServerState } from "./messages";
+import type { Review } from "./review";
 import type { Agent } from "./server";
+import type { ReviewTurn } from "./wire";
 
 export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem(
@@ -15,11 +17,15 @@ export class Status implements vscode.Disposable {
   /** The keys as they were set last. */
   readonly #context = new Map<string, boolean>();
 
-  constructor(agent: Agent, conversation: Conversation) {
+  constructor(agent: Agent, conversation: Conversation, review: Review) {
     this.#item.name = "Agent";
     this.#item.command = "agent-ls.openPanel";
     const show = () => this.#show(agent.state, conversation.state);
-    this.#listeners = [agent.onState(show), conversation.onChange(show)];
+    this.#listeners = [
+      agent.onState(show),
+      conversation.onChange(show),
+      review.onChange((turns) => this.#setContext("agent-ls.reviewing", hasOpen(turns))),
+    ];
     show();
     this.#item.show();
   }
@@ -46,6 +52,11 @@ export class Status implements vscode.Disposable {
     this.#context.set(key, value);
     void vscode.commands.executeCommand("setContext", key, value);
   }
+}
+
+function hasOpen(turns: readonly ReviewTurn[]): boolean {
+  const hunks = turns.flatMap((turn) => turn.files.flatMap((one) => one.hunks));
+  return hunks.some((one) => one.state === "open");
 }
 
 interface Shown {

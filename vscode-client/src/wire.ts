@@ -441,6 +441,8 @@ export interface ReviewHunk {
   removedLines: number;
   /** Somebody changed these very lines since: an undo would find a conflict. */
   isChangedSince: boolean;
+  /** One line of it, new rather than old; the name before for a file that was moved. */
+  title: string;
   old: string | null;
   new: string | null;
 }

@@ -6,7 +6,14 @@ import { beforeEach, expect, test } from "vitest";
 import type { FromPanel, ToPanel } from "../src/messages";
 import { App } from "../src/view/app";
 import { type Known, learn, UNKNOWN } from "../src/view/store";
-import type { ConfigResult, ReviewFileResult, ReviewTurn, UpdateParams } from "../src/wire";
+import type {
+  ConfigResult,
+  ReviewFile,
+  ReviewFileResult,
+  ReviewHunk,
+  ReviewTurn,
+  UpdateParams,
+} from "../src/wire";
 import { snapshot, story, until } from "./golden";
 
 let root: HTMLElement;
@@ -370,52 +377,90 @@ test("everything that can be clicked is a button or a link with a name", async (
   }
 });
 
-test("changes are listed and decided about", async () => {
-  const hunk = (hunkId: string, line: number, state: "open" | "kept") => ({
-    hunkId,
-    kind: "text" as const,
-    state,
-    line,
-    endLine: line + 1,
-    addedLines: 2,
-    removedLines: 1,
-    isChangedSince: false,
-    old: null,
-    new: null,
-  });
-  const turn = {
-    sessionId: "ses_1",
-    turnId: "trn_1",
-    prompt: "Change them",
-    toolCallIds: ["cal_1"],
-    files: [
-      {
-        location: { path: "a.py", uri: "file:///w/a.py", line: null },
-        turnId: "trn_1",
-        movedFrom: null,
-        hunks: [hunk("7.0", 2, "open"), hunk("7.1", 8, "kept"), hunk("9.0", 12, "open")],
-      },
-    ],
-  };
-  await check(running, { type: "review", turns: [turn] });
-  const line = root.querySelector<HTMLButtonElement>(".changes .line");
-  expect(line?.textContent).toContain("2 changes");
-  await act(() => line?.click());
-  const press = (name: string) =>
-    act(() => root.querySelector<HTMLButtonElement>(`[aria-label="${name}"]`)?.click());
-  await press("Undo line 3 of a.py");
-  await press("Keep a.py");
-  await press("Undo the turn");
-  const of = { sessionId: "ses_1", turnId: "trn_1" };
+// Reviewing.
+
+function hunk(hunkId: string, line: number, more: Partial<ReviewHunk> = {}): ReviewHunk {
+  const size = { endLine: line + 1, addedLines: 2, removedLines: 1 };
+  const rest = { isChangedSince: false, title: `x = ${hunkId}`, old: null, new: null };
+  return { hunkId, kind: "text", state: "open", line, ...size, ...rest, ...more };
+}
+
+function file(path: string, hunks: ReviewHunk[]): ReviewFile {
+  const location = { path, uri: `file:///w/${path}`, line: null };
+  return { location, turnId: "trn_01", movedFrom: null, hunks };
+}
+
+async function reviewed(...files: ReviewFile[]): Promise<void> {
+  await check(...told(story("fix_prices")), { type: "review", turns: [{ ...changed, files }] });
+  await act(() => root.querySelector<HTMLButtonElement>(".changes .line")?.click());
+}
+
+const OF = { sessionId: "ses_01", turnId: "trn_01" };
+const rows = () => texts(".changes li .change").map((one) => one.trim());
+
+test("changes are listed by file with a line of each, and decided about", async () => {
+  await reviewed(
+    file("a.py", [hunk("7.0", 2), hunk("7.1", 8, { state: "kept" }), hunk("9.0", 12)]),
+    file("src/new.py", [hunk("10", 0, { kind: "created", title: "n = 1" })]),
+    file("b.py", [hunk("11", 0, { kind: "moved", title: "old.py" }), hunk("12", 4)]),
+  );
+  expect(texts(".changes .line")[0]).toContain("5 changes");
+  expect(rows()).toEqual([
+    "a.py",
+    "3x = 7.0",
+    "13x = 9.0",
+    "new.pysrcnew",
+    "b.py",
+    "moved from old.py",
+    "5x = 12",
+  ]);
+  await click("Undo line 3 of a.py");
+  await click("Keep a.py");
+  await click("Undo moved of b.py");
+  await click("Undo the turn");
   expect(said).toEqual(
     [
-      { ...of, decision: "undo", path: "a.py", hunkIds: ["7.0"] },
-      { ...of, decision: "keep", path: "a.py" },
-      { ...of, decision: "undo" },
+      { ...OF, decision: "undo", path: "a.py", hunkIds: ["7.0"] },
+      { ...OF, decision: "keep", path: "a.py" },
+      { ...OF, decision: "undo", path: "b.py", hunkIds: ["11"] },
+      { ...OF, decision: "undo" },
     ].map((asked) => ({ type: "decide", asked })),
   );
-  await check({ type: "review", turns: [{ ...turn, files: [] }] });
-  expect(root.querySelector(".changes")).toBeNull();
+  await check({ type: "review", turns: [{ ...changed, files: [] }] });
+  expect(all(".changes")).toEqual([]);
+});
+
+test("a change leads to its place, and a file to both its sides", async () => {
+  await reviewed(file("a.py", [hunk("7.0", 2)]));
+  await click("Go to line 3 of a.py: x = 7.0");
+  await click("Show the changes of a.py side by side");
+  expect(said).toEqual([
+    { type: "open", uri: "file:///w/a.py", line: 2 },
+    { type: "diff", ...OF, path: "a.py" },
+  ]);
+});
+
+test("a file that had to be left as it is says why, where it was decided", async () => {
+  await reviewed(file("b.py", [hunk("7.0", 2, { isChangedSince: true })]));
+  expect(texts(".since")).toEqual(["changed since"]);
+  await check({ type: "decided", files: [STAYS] });
+  expect(texts(".left")).toEqual([
+    "Left as it is: these lines were changed since. Show both versions",
+  ]);
+  await click("Show both versions");
+  expect(said).toMatchObject([{ type: "compare", path: "b.py", wanted: "theirs" }]);
+  await check({ type: "decided", files: [] });
+  expect(texts(".left")).toEqual([]);
+});
+
+test("what was undone of the last turn can be done again", async () => {
+  await reviewed(file("a.py", [hunk("7.0", 2, { state: "undone" })]));
+  expect(all(".changes")).toEqual([]);
+  expect(texts(".undone .words")).toEqual(["1 change undone"]);
+  await click("Redo what was undone");
+  expect(said).toEqual([{ type: "decide", asked: { ...OF, decision: "redo" } }]);
+  await check({ type: "review", turns: [{ ...changed, turnId: "trn_00" }] });
+  expect(texts(".undone")).toEqual([]);
 });
 
 // Restoring.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from agent_ls.edits.review import FileLedger, Placed
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
+from agent_ls.safety.text import visible_line
+
+_TITLE_CHARACTERS = 120
 
 
 async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListResult:
@@ -16,7 +19,7 @@ async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListRe
             continue
         files = [
             await _file(edge, turn.turn_id, one, with_text=params.with_text)
-            for one in turn.files.values()
+            for _, one in sorted(turn.files.items())
             if one.hunks
         ]
         found.append(
@@ -49,9 +52,10 @@ def _hunk(place: Placed, *, with_text: bool) -> wire.ReviewHunk:
         state=hunk.state,
         line=place.first,
         end_line=place.past,
-        added_lines=0 if hunk.kind == "moved" else len(hunk.new),
-        removed_lines=0 if hunk.kind == "moved" else len(hunk.old),
+        added_lines=hunk.size[0],
+        removed_lines=hunk.size[1],
         is_changed_since=place.is_changed,
+        title=visible_line(hunk.title[:_TITLE_CHARACTERS]),
         old="\n".join(hunk.old) if with_text else None,
         new="\n".join(hunk.new) if with_text else None,
     )

@@ -60,13 +60,28 @@ exports.run = async ({ step, until, screen }) => {
     await panel('click', { selector: '.changes .line' });
     await panel('click', { selector: '[aria-label="Undo prices.py"]' });
     await until(() => !document.getText().includes('whole'), 'the undone change');
+    await panel('wait', { selector: '.undone', text: '1 change undone' });
   });
-  await step('the next change is gone to with a command', async () => {
-    await vscode.commands.executeCommand('agent-ls.review.redo');
+  await step('the next change is gone to by key', async () => {
+    await panel('click', { selector: '[aria-label="Redo what was undone"]' });
     await until(() => document.getText().includes('whole ='), 'the change again');
     await goTo('# mine');
-    await vscode.commands.executeCommand('agent-ls.nextChange');
+    await screen.press({ keys: 'Control+k' });
+    await screen.press({ keys: '.' });
     await until(() => vscode.window.activeTextEditor.selection.active.line === 5, 'the cursor at the change');
+  });
+  await step('the list in the panel follows what is typed, and keys undo the change at the cursor', async () => {
+    await panel('click', { selector: '.changes .line' });
+    await panel('wait', { selector: '.changes .line-number', text: '6' });
+    await (await vscode.window.showTextDocument(document)).edit((one) => one.insert(new vscode.Position(0, 0), '# more\n'));
+    await panel('wait', { selector: '.changes .line-number', text: '7' });
+    await vscode.window.activeTextEditor.edit((one) => one.delete(new vscode.Range(0, 0, 1, 0)));
+    await goTo('whole =');
+    await screen.press({ keys: 'Control+k' });
+    await screen.press({ keys: 'Backspace' });
+    await until(() => !document.getText().includes('whole'), 'the undone change');
+    await panel('click', { selector: '[aria-label="Redo what was undone"]' });
+    await until(() => document.getText().includes('whole ='), 'the change again');
   });
   const notes = vscode.Uri.file(path.join(folder, 'notes.md'));
   const isThere = async (file) => vscode.workspace.fs.stat(file).then(() => true, () => false);

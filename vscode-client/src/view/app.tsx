@@ -54,7 +54,7 @@ export function App({ known, post, draft, onDraft }: Props) {
         )}
         <div class="dock">
           <Plan entries={session.plan} />
-          <Changes turns={known.review} />
+          <Changes turns={known.review} decided={known.decided} lastTurn={lastTurn(session)} />
           {approval && (
             <Approval
               key={approval.approvalId}
@@ -83,6 +83,11 @@ export function App({ known, post, draft, onDraft }: Props) {
       </main>
     </PostContext.Provider>
   );
+}
+
+function lastTurn({ items }: State): string | null {
+  const begun = items.findLast((one) => one.kind === "user" && one.turnId !== null);
+  return begun?.kind === "user" ? begun.turnId : null;
 }
 
 function Banner({ server, config }: { server: ServerState; config: ConfigResult | null }) {

@@ -1,75 +1,118 @@
-// What the agent changed and nobody has decided about: one line, and the files on demand.
-import type { ReviewFile, ReviewHunk, ReviewTurn } from "../wire";
+// What the agent changed and nobody has decided about: one line, and the changes on demand.
+import type { ReviewFile, ReviewFileResult, ReviewHunk, ReviewTurn } from "../wire";
+import { Stat } from "./call";
 import { usePost } from "./context";
 import { Disclosure } from "./disclosure";
 import { plural } from "./format";
 import { Icon } from "./icons";
+import { FileName } from "./notes";
+import { BothVersions } from "./restore";
 
-const KINDS: Record<ReviewHunk["kind"], string> = {
-  text: "changed",
-  created: "new",
-  deleted: "deleted",
-  moved: "moved",
-  opaque: "no text",
-};
+interface Props {
+  turns: readonly ReviewTurn[];
+  /** What became of the files that were last decided about. */
+  decided: readonly ReviewFileResult[];
+  /** The turn that began last: what was undone of it can be done again. */
+  lastTurn: string | null;
+}
 
-export function Changes({ turns }: { turns: readonly ReviewTurn[] }) {
-  const post = usePost();
+export function Changes({ turns, decided, lastTurn }: Props) {
   const open = turns
-    .map((turn) => ({ turn, files: turn.files.filter((one) => openHunks(one).length > 0) }))
+    .map((turn) => ({ turn, files: turn.files.filter((one) => those(one, "open").length > 0) }))
     .filter(({ files }) => files.length > 0)
     .reverse();
-  if (!open.length) return null;
-  const hunks = open.flatMap(({ files }) => files.flatMap(openHunks));
+  const last = turns.find((one) => one.turnId === lastTurn);
+  if (!open.length) return last ? <Undone turn={last} /> : null;
+  const hunks = open.flatMap(({ files }) => files.flatMap((one) => those(one, "open")));
   const files = new Set(open.flatMap((one) => one.files.map((file) => file.location.path)));
+  const left = decided.filter((one) => one.status === "conflict" || one.status === "refused");
   return (
-    <Disclosure
-      class="changes"
-      summary={
-        <>
-          <Icon name="checklist" />
-          <span class="verb">{plural(hunks.length, "change")}</span>
-          <span class="what">to review in {plural(files.size, "file")}</span>
-        </>
-      }
-    >
-      {() =>
-        open.map(({ turn, files: changed }) => {
-          const { sessionId, turnId } = turn;
-          return (
-            <section key={turnId} aria-label={turn.prompt}>
-              <div class="head">
-                <span class="what">{turn.prompt}</span>
-                <Buttons
-                  of="the turn"
-                  onKeep={() =>
-                    post({ type: "decide", asked: { decision: "keep", sessionId, turnId } })
-                  }
-                  onUndo={() =>
-                    post({ type: "decide", asked: { decision: "undo", sessionId, turnId } })
-                  }
-                />
-              </div>
-              <ul>
-                {changed.map((file) => (
-                  <File key={file.location.path} file={file} turn={turn} />
-                ))}
-              </ul>
-            </section>
-          );
-        })
-      }
-    </Disclosure>
+    <>
+      <Disclosure
+        class="changes"
+        summary={
+          <>
+            <Icon name="checklist" />
+            <span class="verb">{plural(hunks.length, "change")}</span>
+            <span class="what">to review in {plural(files.size, "file")}</span>
+          </>
+        }
+      >
+        {() =>
+          open.map(({ turn, files: changed }) => (
+            <Turn key={turn.turnId} turn={turn} files={changed} left={left} />
+          ))
+        }
+      </Disclosure>
+      {last && <Undone turn={last} />}
+    </>
   );
 }
 
-function File({ file, turn }: { file: ReviewFile; turn: ReviewTurn }) {
+interface TurnProps {
+  turn: ReviewTurn;
+  files: readonly ReviewFile[];
+  /** The files that had to be left as they are. */
+  left: readonly ReviewFileResult[];
+}
+
+function Turn({ turn, files, left }: TurnProps) {
+  const post = usePost();
+  const { sessionId, turnId } = turn;
+  const decide = (decision: "keep" | "undo") =>
+    post({ type: "decide", asked: { decision, sessionId, turnId } });
+  return (
+    <section aria-label={turn.prompt}>
+      <div class="head turn">
+        <span class="what" title={turn.prompt}>
+          {turn.prompt}
+        </span>
+        <button
+          type="button"
+          class="secondary"
+          aria-label="Keep the turn"
+          onClick={() => decide("keep")}
+        >
+          Keep All
+        </button>
+        <button
+          type="button"
+          class="secondary"
+          aria-label="Undo the turn"
+          onClick={() => decide("undo")}
+        >
+          Undo All
+        </button>
+      </div>
+      <ul>
+        {files.map((file) => (
+          <File
+            key={file.location.path}
+            file={file}
+            turn={turn}
+            left={left.find(
+              (one) => one.turnId === turnId && one.location.path === file.location.path,
+            )}
+          />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface FileProps {
+  file: ReviewFile;
+  turn: ReviewTurn;
+  left: ReviewFileResult | undefined;
+}
+
+function File({ file, turn, left }: FileProps) {
   const post = usePost();
   const { sessionId, turnId } = turn;
   const { path, uri } = file.location;
-  const hunks = openHunks(file);
-  const added = hunks.reduce((sum, one) => sum + one.addedLines, 0);
-  const removed = hunks.reduce((sum, one) => sum + one.removedLines, 0);
+  const hunks = those(file, "open");
+  // A file that was made or taken away is one change, which its own line says all about.
+  const isOne = hunks.length === 1 && hunks[0]?.kind !== "text";
   const decide = (decision: "keep" | "undo", hunkIds?: string[]) =>
     post({
       type: "decide",
@@ -80,56 +123,109 @@ function File({ file, turn }: { file: ReviewFile; turn: ReviewTurn }) {
       <div class="head">
         <button
           type="button"
-          class="link"
-          title="Show the changes side by side"
+          class="change"
+          aria-label={`Show the changes of ${path} side by side`}
           onClick={() => post({ type: "diff", sessionId, turnId, path })}
         >
-          {path}
+          <FileName path={path} />
+          {isOne && <span class="kind">{hunks.map(kindWords)}</span>}
         </button>
-        <span class="added">+{added}</span>
-        <span class="removed">-{removed}</span>
+        <Stat edits={hunks} />
         <Buttons of={path} onKeep={() => decide("keep")} onUndo={() => decide("undo")} />
       </div>
-      <ul>
-        {hunks.map((one) => {
-          const name = one.kind === "text" ? `line ${one.line + 1}` : KINDS[one.kind];
-          return (
+      {left && (
+        <p class="left" role="alert">
+          <Icon name="warning" class="warning" />
+          <span>
+            Left as it is: {left.reason}. <BothVersions file={left} />
+          </span>
+        </p>
+      )}
+      {!isOne && (
+        <ul>
+          {hunks.map((one) => (
             <li key={one.hunkId} class="head">
               <button
                 type="button"
-                class="link"
+                class="change"
                 disabled={!uri}
+                aria-label={`Go to ${hunkName(one)} of ${path}: ${one.title}`}
                 onClick={() => uri && post({ type: "open", uri, line: one.line })}
               >
-                {name}
+                <span class="line-number">{one.kind === "text" && one.line + 1}</span>
+                <span class={one.kind === "text" ? "sample" : "kind"}>
+                  {one.kind === "text" ? one.title : kindWords(one)}
+                </span>
               </button>
-              {one.isChangedSince && <span class="dim">changed since</span>}
+              {one.isChangedSince && (
+                <span class="since" title="You changed these lines since: an undo is a conflict">
+                  <Icon name="warning" class="warning" />
+                  <span class="sr">changed since</span>
+                </span>
+              )}
               <Buttons
-                of={`${name} of ${path}`}
+                of={`${hunkName(one)} of ${path}`}
                 onKeep={() => decide("keep", [one.hunkId])}
                 onUndo={() => decide("undo", [one.hunkId])}
               />
             </li>
-          );
-        })}
-      </ul>
+          ))}
+        </ul>
+      )}
     </li>
   );
 }
 
+function hunkName({ kind, line }: ReviewHunk): string {
+  return kind === "text" ? `line ${line + 1}` : KINDS[kind];
+}
+
+function kindWords({ kind, title }: ReviewHunk): string {
+  return kind === "moved" ? `moved from ${title}` : KINDS[kind];
+}
+
+const KINDS: Record<ReviewHunk["kind"], string> = {
+  text: "changed",
+  created: "new",
+  deleted: "deleted",
+  moved: "moved",
+  opaque: "no text",
+};
+
 function Buttons({ of, onKeep, onUndo }: { of: string; onKeep: () => void; onUndo: () => void }) {
   return (
-    <span class="buttons">
-      <button type="button" class="secondary" aria-label={`Keep ${of}`} onClick={onKeep}>
-        Keep
+    <>
+      <button type="button" class="tool" title="Keep" aria-label={`Keep ${of}`} onClick={onKeep}>
+        <Icon name="check" />
       </button>
-      <button type="button" class="secondary" aria-label={`Undo ${of}`} onClick={onUndo}>
-        Undo
+      <button type="button" class="tool" title="Undo" aria-label={`Undo ${of}`} onClick={onUndo}>
+        <Icon name="discard" />
       </button>
-    </span>
+    </>
   );
 }
 
-function openHunks(file: ReviewFile): ReviewHunk[] {
-  return file.hunks.filter((one) => one.state === "open");
+/** What was undone of the last turn, and the way to have it again. */
+function Undone({ turn: { sessionId, turnId, files } }: { turn: ReviewTurn }) {
+  const post = usePost();
+  const count = files.flatMap((one) => those(one, "undone")).length;
+  if (!count) return null;
+  return (
+    <div class="line note undone">
+      <Icon name="discard" />
+      <span class="words">{plural(count, "change")} undone</span>
+      <button
+        type="button"
+        class="place"
+        aria-label="Redo what was undone"
+        onClick={() => post({ type: "decide", asked: { decision: "redo", sessionId, turnId } })}
+      >
+        Redo
+      </button>
+    </div>
+  );
+}
+
+function those(file: ReviewFile, state: ReviewHunk["state"]): ReviewHunk[] {
+  return file.hunks.filter((one) => one.state === state);
 }

@@ -236,7 +236,8 @@ function Files({ files }: { files: readonly ChangedFile[] }) {
   );
 }
 
-function FileName({ path }: { path: string }) {
+/** A file by its name first, because a narrow panel cuts what comes last. */
+export function FileName({ path }: { path: string }) {
   const cut = path.lastIndexOf("/") + 1;
   return (
     <span class="name" title={path}>

@@ -151,9 +151,8 @@ function Answer({ restoring, restore }: { restoring: Restoring; restore: Restore
 }
 
 function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean }) {
-  const post = usePost();
-  const { location, status, edit, reason, conflict } = file;
-  const { path, uri } = location;
+  const { location, status, edit, reason } = file;
+  const { path } = location;
   const isLeft = status !== "done";
   const icon = isLeft ? "warning" : isDone ? "check" : "discard";
   const fate = edit ? FATES[edit][isDone ? 1 : 0] : "";
@@ -165,24 +164,26 @@ function Fate({ file, isDone }: { file: ReviewFileResult; isDone: boolean }) {
         <span class="dim">
           {isLeft ? `${isDone ? "was left" : "stays"} as it is: ${reason}` : fate}
         </span>
-        {conflict && (
-          <button
-            type="button"
-            class="place"
-            onClick={() =>
-              post({
-                type: "compare",
-                path,
-                uri: conflict.now === null ? null : uri,
-                wanted: conflict.wanted,
-              })
-            }
-          >
-            Show both versions
-          </button>
-        )}
+        <BothVersions file={file} />
       </span>
     </li>
+  );
+}
+
+/** The way to see what a file is beside what a decision would have made of it. */
+export function BothVersions({ file: { location, conflict } }: { file: ReviewFileResult }) {
+  const post = usePost();
+  if (!conflict) return null;
+  const { path } = location;
+  const uri = conflict.now === null ? null : location.uri;
+  return (
+    <button
+      type="button"
+      class="place"
+      onClick={() => post({ type: "compare", path, uri, wanted: conflict.wanted })}
+    >
+      Show both versions
+    </button>
   );
 }
 

@@ -4,7 +4,7 @@
 import { follow, fromSnapshot } from "../fold/reduce";
 import { EMPTY, type State } from "../fold/state";
 import type { FromPanel, Restore, ServerState, ToPanel } from "../messages";
-import type { ConfigResult, ReviewTurn } from "../wire";
+import type { ConfigResult, ReviewFileResult, ReviewTurn } from "../wire";
 
 export interface Known {
   server: ServerState;
@@ -16,6 +16,8 @@ export interface Known {
   config: ConfigResult | null;
   /** What the agent changed, oldest turn first. */
   review: readonly ReviewTurn[];
+  /** What became of the files that were last decided about. */
+  decided: readonly ReviewFileResult[];
   /** What restores came to, or would, by the moment's id. */
   restores: Readonly<Record<string, Restore>>;
   /** A prompt that was not taken. */
@@ -38,6 +40,7 @@ export const UNKNOWN: Known = {
   refused: null,
   config: null,
   review: [],
+  decided: [],
   restores: {},
   unsent: null,
   unsettled: {},
@@ -56,6 +59,7 @@ export function learn(known: Known, said: ToPanel): Known {
         refused: null,
         session: fromSnapshot(said.snapshot),
         unsettled: {},
+        decided: [],
         restores: {},
       };
     case "refused":
@@ -66,6 +70,8 @@ export function learn(known: Known, said: ToPanel): Known {
       return { ...known, config: said.config };
     case "review":
       return { ...known, review: said.turns };
+    case "decided":
+      return { ...known, decided: said.files };
     case "restore":
       return { ...known, restores: { ...known.restores, [said.momentId]: said.restore } };
     case "unsent":
