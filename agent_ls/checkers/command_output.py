@@ -19,7 +19,7 @@ _LINE = re.compile(
     r"(?:(?P<severity>(?i:fatal error|error|warning|note|info(?:rmation)?|hint|help|style))"
     r"(?:\[(?P<code>[^\]]+)\])?:\s*)?(?P<message>\S.*)$"
 )
-_CODE_AT_END = re.compile(r"\s+[\[(](?P<code>[A-Za-z][\w./-]*)[\])]$")
+_CODE_AT_END = re.compile(r"(?<!\s)\s+[\[(](?P<code>[A-Za-z][\w./-]*)[\])]$")
 _SEVERITIES = {
     "error": Severity.ERROR,
     "fatal error": Severity.ERROR,
@@ -33,6 +33,8 @@ _SEVERITIES = {
     "style": Severity.HINT,
     "none": Severity.HINT,
 }
+_MAX_LINE = 4_096
+"""Of longer ones, such as minified code that is quoted, the beginning is read."""
 _UNPARSABLE = "invalid-syntax"
 """The code that tells that the rest of the file was not looked at."""
 
@@ -58,7 +60,7 @@ def read_lines(output: str, pattern: str) -> list[Said]:
     form = re.compile(pattern) if pattern else _LINE
     found: list[Said] = []
     for raw in output.splitlines():
-        match = form.search(_ESCAPE.sub("", raw))
+        match = form.search(_ESCAPE.sub("", raw[:_MAX_LINE]))
         if match is not None:
             found.append(_of_groups(match.groupdict()))
     return found

@@ -12,8 +12,10 @@ from agent_ls.checkers.command_output import Said, column_of, read_json, read_li
 from agent_ls.checkers.lines import line_text, lines_of
 from agent_ls.checkers.process import ProgramOutcome
 from agent_ls.domain.findings import CheckReport, Finding
+from agent_ls.safety.text import visible
 
 _MAX_REASON = 500
+_MAX_SAID = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def report_of(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckRepo
     except ValueError as error:
         return _problem(run, str(error))
     if outcome.exit_code and not findings:
-        said = (outcome.stderr.strip() or outcome.stdout.strip())[-_MAX_REASON:]
+        said = visible((outcome.stderr.strip() or outcome.stdout.strip())[-_MAX_REASON:])
         return _problem(run, f"it ended with code {outcome.exit_code}. {_plain(run, said)}".strip())
     return CheckReport(findings=findings, checkers=(options.name,))
 
@@ -63,6 +65,9 @@ def _findings(run: CommandRun, shown: Callable[[Path], str | None]) -> tuple[Fin
         said = read_lines(f"{outcome.stdout}\n{outcome.stderr}", options.pattern)
     else:
         said = read_json(options.output, outcome.stdout) if outcome.stdout.strip() else []
+    if len(said) > _MAX_SAID:
+        # With a part of them, what comes to stand beyond it or before would seem mended or new.
+        raise ValueError(f"it found {len(said):,} problems, too many to tell which are new.")
     texts: dict[Path, list[str] | None] = {}
     found: list[Finding] = []
     for one in said:

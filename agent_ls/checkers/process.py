@@ -10,14 +10,16 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from agent_ls.processes.launching import start_piped
+from agent_ls.processes.launching import Program, start_piped
 
 _KEPT_VARIABLES = ("HOME", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT", "USERPROFILE")
 _KEPT_PREFIXES = ("LC_", "XDG_")
 _MAX_OUTPUT_BYTES = 64 * 2**20
 _READ_BYTES = 2**16
+_DRAIN_S = 1.0
+"""What has ended said nothing more; what it said is read long before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +53,38 @@ async def run_program(
         )
     except OSError as error:
         return ProgramOutcome("not_started", None, "", str(error))
+    stdout, stderr = bytearray(), bytearray()
+    # Lone surrogates cannot be written; a character in their place keeps the columns.
+    data = stdin.encode(errors="replace")
+    reading = asyncio.gather(
+        piped.feed(data), _read(piped.stdout, stdout), _read(piped.stderr, stderr)
+    )
     try:
         async with asyncio.timeout(timeout_s):
-            # Lone surrogates cannot be written; a character in their place keeps the columns.
-            data = stdin.encode(errors="replace")
-            _, stdout, stderr = await asyncio.gather(
-                piped.feed(data), _read(piped.stdout), _read(piped.stderr)
-            )
-            await piped.program.wait()
+            await _ended(piped.program, reading)
     except TimeoutError:
         return ProgramOutcome("timed_out", None, "", "")
     except _TooMuchError:
         return ProgramOutcome("too_much", None, "", "")
     finally:
+        reading.cancel()
         # Kills what is left of the group, also after an orderly end.
         await asyncio.shield(asyncio.ensure_future(piped.end()))
-    return ProgramOutcome("exited", piped.program.returncode, stdout, stderr)
+    texts = (taken.decode(errors="replace") for taken in (stdout, stderr))
+    return ProgramOutcome("exited", piped.program.returncode, *texts)
+
+
+async def _ended(program: Program, reading: asyncio.Future[Any]) -> None:
+    """Wait until a program has ended and what it said was read. Errors: ``_TooMuchError``."""
+    ending = asyncio.ensure_future(program.wait())
+    await asyncio.wait([ending, reading], return_when=asyncio.FIRST_COMPLETED)
+    if not reading.done():
+        # What it has started and left, such as a daemon, may hold its pipes open for ever.
+        await program.end()
+        await asyncio.wait([reading], timeout=_DRAIN_S)
+    if reading.done():
+        reading.result()
+    await ending
 
 
 class _TooMuchError(Exception):
@@ -84,10 +102,8 @@ def _environment(path: str, variables: Iterable[str]) -> dict[str, str]:
     return kept | {"PATH": path, "NO_COLOR": "1"}
 
 
-async def _read(stream: asyncio.StreamReader) -> str:
-    taken = bytearray()
+async def _read(stream: asyncio.StreamReader, taken: bytearray) -> None:
     while data := await stream.read(_READ_BYTES):
         taken += data
         if len(taken) > _MAX_OUTPUT_BYTES:
             raise _TooMuchError
-    return taken.decode(errors="replace")

@@ -90,6 +90,12 @@ def test_lines_are_read_by_a_pattern_of_the_persons_own() -> None:
     )
 
 
+def test_of_long_lines_the_beginning_is_read() -> None:
+    """With quoted text that holds many blanks it took seconds, in which nothing else went on."""
+    line = "a.min.js:1:7: error: x" + " " * 1_000_000 + "y"
+    check(line, [("a.min.js", 1, 7, "", E, "x")])
+
+
 ESLINT = [
     {
         "filePath": "/ws/a.js",

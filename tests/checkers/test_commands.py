@@ -175,6 +175,14 @@ async def test_of_two_folders_only_the_trusted_one_is_checked(folder: Path) -> N
             {"command": f"{sys.executable} -c 'print(1)'", "output": "eslint"},
             "todo gave no answer: it is no output of that kind", id="it-talks-nonsense",
         ),
+        pytest.param(
+            {"command": f"{sys.executable} -c \"print('a.txt:1: x\\n' * 20_000)\""},
+            "todo gave no answer: it found 20,000 problems, too many", id="it-finds-too-much",
+        ),
+        pytest.param(
+            {"command": f"{sys.executable} -c \"raise SystemExit('\\x1b[2J\\x00')\""},
+            r"todo gave no answer: it ended with code 1. \x1b[2J\x00", id="it-breaks-oddly",
+        ),
     ],
 )  # fmt: skip
 async def test_why_it_cannot_run_is_said_once(

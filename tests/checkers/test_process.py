@@ -107,6 +107,22 @@ async def test_what_it_leaves_behind_is_ended(tmp_path: Path) -> None:
     await gone(await child_of(told))
 
 
+@pytest.mark.parametrize("is_daemon", [False, True], ids=["left-behind", "daemon"])
+async def test_what_it_leaves_behind_does_not_keep_its_answer(
+    tmp_path: Path, is_daemon: bool
+) -> None:
+    """Although it holds the pipes open, in a session of its own or not."""
+    told = tmp_path / "child"
+    script = FAMILY.replace("child.wait()", "print('done')")
+    script = script.replace("Popen(", f"Popen(start_new_session={is_daemon}, args=")
+    done = await check(tmp_path, script, str(told), timeout_s=600)
+    assert (done.end, done.exit_code, done.stdout) == ("exited", 0, "done\n")
+    child = await child_of(told)
+    if is_daemon:
+        child.kill()
+    await gone(child)
+
+
 async def test_output_without_end_is_not_collected(tmp_path: Path) -> None:
     script = "import sys\nwhile True: sys.stdout.write('x' * 1_000_000)"
     assert (await check(tmp_path, script)).end == "too_much"
