@@ -15,7 +15,7 @@ from agent_ls import __version__
 from agent_ls.cli.stored import open_stored
 from agent_ls.domain.errors import AgentLsError, SettingsError
 from agent_ls.domain.stops import EXIT_CONFIGURATION
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.observers.report.page import page
 from agent_ls.observers.trace import SessionTrace
 from agent_ls.observers.tracing import trace_of
@@ -45,11 +45,11 @@ async def _page(arguments: argparse.Namespace) -> tuple[str, str]:
         return session.session_id, page(session, await _blobs(session, store), __version__)
 
 
-async def _blobs(session: SessionTrace, store: Store) -> dict[str, bytes]:
+async def _blobs(session: SessionTrace, blobs: Blobs) -> dict[str, bytes]:
     """Return the files before and after every edit."""
     edits = [one for turn in session.turns for call in turn.calls for one in call.edits]
     wanted = {digest for one in edits for digest in (one.before_blob, one.after_blob) if digest}
-    found = {digest: await store.get_blob(digest) for digest in sorted(wanted)}
+    found = {digest: await blobs.get_blob(digest) for digest in sorted(wanted)}
     return {digest: data for digest, data in found.items() if data is not None}
 
 

@@ -20,7 +20,7 @@ from agent_ls.cli.stored import find_session, open_named_store
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import EXIT_CONFIGURATION, TurnStatus
-from agent_ls.loop.ports.store import SearchHit, SessionSummary, Store
+from agent_ls.loop.ports.store import Leases, SearchHit, SessionSummary, Store
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.sessions import is_dead
@@ -68,9 +68,9 @@ async def _list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-async def _is_held(store: Store, session_id: str) -> bool:
+async def _is_held(leases: Leases, session_id: str) -> bool:
     """Say whether a process that may be alive has the session open."""
-    holder = await store.lease_owner(session_id)
+    holder = await leases.lease_owner(session_id)
     return holder is not None and not is_dead(holder)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from agent_ls.cli.options import command_line_settings, tell_problems
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import StoredEvent
-from agent_ls.loop.ports.store import Store
+from agent_ls.loop.ports.store import SessionIndex, Store
 from agent_ls.settings import load_settings, store_place
 from agent_ls.store.sql_store import open_store
 
@@ -47,13 +47,13 @@ def open_named_store(arguments: argparse.Namespace) -> Store:
     return open_store(store_place(loaded.settings))
 
 
-async def find_session(store: Store, named: str | None, folder_uri: str) -> str:
+async def find_session(index: SessionIndex, named: str | None, folder_uri: str) -> str:
     """Return the id that is meant; the end of one is enough when it is the only one.
 
     None: the folder's newest. Errors: ``StoreError`` when none or several are meant.
     """
     if named is None:
-        found = await store.sessions([folder_uri])
+        found = await index.sessions([folder_uri])
         if not found:
             raise StoreError(
                 f"no session of {folder_uri} is stored; name one, or give --workspace its folder"
@@ -61,7 +61,7 @@ async def find_session(store: Store, named: str | None, folder_uri: str) -> str:
         return found[0].session_id
     if len(named) < _MIN_NAMED_CHARS:
         raise StoreError(f"{named!r} is too short: give at least {_MIN_NAMED_CHARS} characters")
-    found = [one for one in await store.sessions(parent_id=None) if one.session_id.endswith(named)]
+    found = [one for one in await index.sessions(parent_id=None) if one.session_id.endswith(named)]
     if len(found) != 1:
         raise StoreError(
             f"{len(found) or 'no'} sessions end in {named}; `agent-ls sessions` lists them"
