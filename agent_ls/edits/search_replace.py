@@ -24,12 +24,12 @@ from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.stale import stale_place
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
+from agent_ls.edits.torn import is_torn
 from agent_ls.edits.weave import Block
 from agent_ls.edits.whole_lines import (
     has_trailing_blanks,
     is_glued,
     is_there,
-    is_torn,
     past_whole_lines,
     restyle,
 )
@@ -113,19 +113,28 @@ def _exactly(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused |
         return _exactly(ground, wish, number)
     if not found:
         return None
-    if wish.replace_all:
+    whole = [at for at in found if not is_torn(flat, wish, at, at + len(old))]
+    if wish.replace_all and whole:
         return [
             Span(at, past_whole_lines(flat, wish, at, at + len(old)), wish.new, number)
-            for at in found
+            for at in whole
         ]
-    if len(found) > 1:
-        lines = [ground.file.number_at(at) for at in found]
-        is_all = len(found) < MAX_PLACES
-        chosen = nearest_to([line + 1 for line in lines], wish.line) if is_all else None
-        if chosen is None:
-            return ambiguous(ground, old.split("\n"), lines, wish.line)
-        found = [found[chosen]]
-    return _at(ground, wish, found[0], number)
+    at = found[0] if wish.replace_all else _one_of(ground, wish, found, whole)
+    return at if isinstance(at, Refused) else _at(ground, wish, at, number)
+
+
+def _one_of(ground: Ground, wish: Texts, found: list[int], whole: list[int]) -> int | Refused:
+    """Return the one exact place that is meant; a torn one is only where the line says so."""
+    told = [at for at in found if ground.file.number_at(at) + 1 == wish.line]
+    is_all = len(found) < MAX_PLACES
+    rivals = (told if len(told) == 1 else whole or found) if is_all else found
+    if len(rivals) == 1:
+        return rivals[0]
+    lines = [ground.file.number_at(at) for at in rivals]
+    chosen = nearest_to([line + 1 for line in lines], wish.line) if is_all else None
+    if chosen is None:
+        return ambiguous(ground, wish.old.split("\n"), lines, wish.line)
+    return rivals[chosen]
 
 
 def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
@@ -135,7 +144,8 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
     at = text.find(old)
     while at >= 0 and (apart or len(found) < MAX_PLACES):
         # A letter whose accent follows it is another letter.
-        if not combining(text[at + len(old) : at + len(old) + 1] or " "):
+        ends = (old[0] if at > 0 else " ", text[at + len(old) : at + len(old) + 1] or " ")
+        if not any(combining(one) for one in ends):
             found.append(at)
         at = text.find(old, at + step)
     return found
@@ -188,7 +198,7 @@ def _torn(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Ref
         if not isinstance(found, Refused) or found.why == "applied":
             return found
     return Refused(
-        f"The old text ends or begins inside a longer word in line "
+        f"The old text ends or begins inside a longer word or expression in line "
         f"{ground.file.number_at(at) + 1}: the line differs from it. Someone changed it, or "
         "it is another one. Give the whole line as it is in the file.",
         "conflict",

@@ -1,4 +1,4 @@
-"""What an exact place says about whole lines: torn words, lost line ends, new indentation."""
+"""What an exact place says about whole lines: lost line ends, new indentation."""
 
 from __future__ import annotations
 
@@ -59,19 +59,6 @@ def is_there(flat: str, wish: Texts, at: int) -> bool:
             return True
         start = wish.new.find(wish.old, start + 1)
     return False
-
-
-def is_torn(flat: str, wish: Texts, at: int, end: int) -> bool:
-    """Tell whether whole lines or expressions were meant, and a word goes on beyond them."""
-    if wish.old.replace("_", "").isalnum():
-        return False
-    left = at > 0 and _in_word(flat[at - 1]) and _in_word(flat[at])
-    right = end < len(flat) and _in_word(flat[end - 1]) and _in_word(flat[end])
-    return left or right
-
-
-def _in_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
 
 
 def is_glued(flat: str, wish: Texts, end: int) -> bool:

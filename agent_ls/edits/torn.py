@@ -1,0 +1,57 @@
+"""Whether an exact place is only a part of what stands there: of a word, a number, an expression.
+
+Such a line is another one than the model saw. Owns what goes on beyond the ends of an old text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_ls.edits.texts import Texts
+
+_PART = re.compile(r"\.\w|[\[(]")
+"""What is a part of the name before it."""
+_MORE = re.compile(r"\.\w|[\[(]|[ \t]+(?:\w|(?!//|/\*|--|[-=]>)[-+*/%&|^<>=?!]+[ \t])")
+"""What goes on with an expression, and is no bracket that shuts and no remark."""
+
+
+def is_torn(flat: str, wish: Texts, at: int, end: int) -> bool:
+    """Tell whether whole words, numbers or lines were meant, and one goes on beyond them."""
+    if wish.old.replace("_", "").isalnum():
+        return False
+    return _is_inside(flat, at) or _is_inside(flat, end) or _is_cut(flat, wish, at, end)
+
+
+def _is_inside(flat: str, at: int) -> bool:
+    """Tell whether a place lies inside a word or a number."""
+    if not 0 < at < len(flat):
+        return False
+    if _in_word(flat[at - 1]) and _in_word(flat[at]):
+        return True
+    below, above = flat[max(0, at - 2) : at + 1], flat[at - 1 : at + 2]
+    return any(len(one) == 3 and one[1] == "." and (one[0] + one[2]).isdigit()
+               for one in (below, above))  # fmt: skip
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _is_cut(flat: str, wish: Texts, at: int, end: int) -> bool:
+    """Tell whether the old text reads like whole lines, the last of which goes on."""
+    last = flat[end - 1]
+    if not (_in_word(last) or last in "\"')]}") or not _begins_line(flat, at):
+        return False
+    if not wish.new.strip():
+        return bool(_MORE.match(flat, end))
+    if "\n" in wish.old or "\n" in wish.new:
+        was, now = (text.rpartition("\n")[2].strip() for text in (wish.old, wish.new))
+        return now not in ("", was) and bool(_MORE.match(flat, end))
+    added = wish.new.removeprefix(wish.old)
+    return added != wish.new and added[0] in " ,;" and bool(_PART.match(flat, end))
+
+
+def _begins_line(flat: str, at: int) -> bool:
+    while at > 0 and flat[at - 1] in " \t\ufeff":
+        at -= 1
+    return at == 0 or flat[at - 1] == "\n"
