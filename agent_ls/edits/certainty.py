@@ -63,13 +63,19 @@ class Evidence:
 
     def bears(self, drifts: Mapping[int, Drift]) -> bool:
         """Tell whether that is enough for what became of the lines that differ."""
+        if any(one.fate == "another" for one in drifts.values()):
+            return False
         if self.is_told:
             return self.context >= 1
-        if not self.is_diff and any(self._is_outside(number) for number in drifts):
+        outside = {number: one for number, one in drifts.items() if self._is_outside(number)}
+        if any(one.is_renamed for one in outside.values()):
+            return False
+        if outside and not self.is_diff:
             # A quote is as long as it takes to be the only one, so its first or last line may be
-            # all that told the place from its copies.
+            # all that told the place from its copies; and its first one tells what it is about.
             return self.is_sure and all(
-                one.fate in _SLIGHT and not one.is_renamed for one in drifts.values()
+                one.fate == "grown" or (one.fate in _SLIGHT and number > max(self.lines))
+                for number, one in outside.items()
             )
         needed = [self._needed(number, one) for number, one in drifts.items()]
         if self.is_cut:

@@ -13,11 +13,12 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
+from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 
-Fate = Literal["grown", "reworded", "rewritten", "gone", "replaced"]
+Fate = Literal["grown", "reworded", "rewritten", "gone", "replaced", "another"]
 """Something was added to the line; one word of it, or a piece, is another; most of it is the same;
-nothing is in its place; or another line is."""
+nothing is in its place; another line is; or it told which block this is, and now tells another."""
 
 _MIN_LETTERS = 4
 _MIN_ALIKE = 60.0
@@ -30,6 +31,15 @@ _HEADER = re.compile(
     r"describe|it|test|section|case)\b"
 )
 _SECTION = re.compile(r"^\[.*\]$")
+_IDENTITY = re.compile(r"^(?:WHERE\b|(?:- )?[\"']?(?:id|name|key)[\"']?[ \t]*[:=])")
+"""A line by which one record is told from others like it."""
+_HEAD = re.compile(
+    r"^<\w|^- [\"']?[\w-]+[\"']?:|\bfunction\b|\)$|\b(?:do|then|begin|of|is|as)$|^[A-Z]+ \w+$"
+)
+_GOES_ON = re.compile(r"[.+&|?=*/]")
+"""How a line begins that goes on with an expression, and opens no block."""
+_HEADING = re.compile(r"^#{1,6} ")
+_UNDERLINE = re.compile(r"^([=\-~^*#+])\1{2,}$")
 _SETS = re.compile(
     r"([^=:(,\"'`]*[\w\])]|[\"'][^\"']*[\"'])[ \t]*(?:[:+*/|&-]?=(?![=>])|:(?![:=]))"
 )
@@ -49,17 +59,21 @@ class Drift:
     """What it sets has another name."""
 
 
-def fate_of(line: str, there: Sequence[str]) -> Fate:
-    """Return what became of a line, ``there`` being what the file has in its place."""
+def fate_of(line: str, there: Sequence[str], below: Sequence[str] = ()) -> Fate:
+    """Return what became of a line, ``there`` being what the file has in its place.
+
+    ``below`` are the lines that follow it in the old text, or in the file behind its end.
+    """
+    is_name = _names_a_place(stripped(line)) or _heads_a_block(line, below)
     line = stripped(line)
     if not there:
-        return "replaced" if _names_a_place(line) else "gone"
+        return "another" if is_name else "gone"
     now = max((stripped(one) for one in there), key=lambda one: fuzz.ratio(line, one))
-    if _names_a_place(line):
-        return "grown" if len(there) == 1 and _goes_on(line, now) else "replaced"
+    if is_name:
+        return "grown" if len(there) == 1 and _goes_on(line, now) else "another"
     if len(there) == 1:
         if _has_more(line, now):
-            return "grown"
+            return "grown" if _has_all_words(line, now) else "reworded"
         if _has_more(now, line) or _differs_in_a_word(line, now):
             return "reworded"
     return "rewritten" if fuzz.ratio(line, now) >= _MIN_ALIKE else "replaced"
@@ -67,7 +81,18 @@ def fate_of(line: str, there: Sequence[str]) -> Fate:
 
 def _names_a_place(line: str) -> bool:
     """Tell whether a block begins here: with another name it is another block."""
-    return line.endswith(_OPENERS) or bool(_HEADER.match(line) or _SECTION.match(line))
+    return line.endswith(_OPENERS) or any(one.match(line) for one in (_HEADER, _SECTION, _IDENTITY))
+
+
+def _heads_a_block(line: str, below: Sequence[str]) -> bool:
+    """Tell whether what follows belongs to the line: deeper, in braces, or under a heading."""
+    after = next((one for one in below if stripped(one)), "")
+    if stripped(after) == "{" or _UNDERLINE.match(after):
+        return True
+    if _HEADING.match(line):
+        return not below or not stripped(below[0])
+    is_deeper = bool(after) and width(indent_of(after)) > width(indent_of(line))
+    return is_deeper and bool(_HEAD.search(stripped(line))) and not _GOES_ON.match(stripped(after))
 
 
 def sets_another(line: str, now: str) -> bool:
@@ -88,6 +113,12 @@ def _has_more(line: str, now: str) -> bool:
         return False
     head = _common(line, now)
     return head + _common(line[head:][::-1], now[head:][::-1]) == len(line)
+
+
+def _has_all_words(line: str, now: str) -> bool:
+    """Tell whether each word of the line is one of the other's, in order."""
+    theirs = iter(_WORD.findall(now))
+    return all(word in theirs for word in _WORD.findall(line))
 
 
 def _common(one: str, other: str) -> int:

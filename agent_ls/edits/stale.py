@@ -47,7 +47,8 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
     whole = _with_drifts(best, drifts)
     if not _is_held(ground, hunk, whole) or not evidence.bears(drifts):
         return None
-    if any(_comes_near(one, best, core, evidence) for one in others):
+    middle = core | _beside_changes(hunk, solid)
+    if any(_comes_near(one, best, core, middle, evidence) for one in others):
         return None
     return aligned(ground, old, _in_one_dress(ground, old, core, whole.lines))
 
@@ -58,7 +59,7 @@ def _evidence(
     keyed, core = ground.keyed(folded), _core(hunk)
     alone = (
         number
-        for number in best.lines
+        for number in _connected(ground, hunk, solid, best)
         if number not in core
         and weight(hunk.old[number]) == 1
         and keyed.text.count(keyed.number_of(folded(hunk.old[number])) or "") == 1
@@ -104,6 +105,32 @@ def _skips(ground: Ground, old: list[str], best: Alignment) -> bool:
     )
 
 
+def _connected(ground: Ground, hunk: Hunk, solid: list[int], best: Alignment) -> list[int]:
+    """Return the old lines that are there with nothing new between them and what changes.
+
+    What stands beyond new lines does not say which place it is that comes behind them.
+    """
+    runs: list[list[int]] = [[]]
+    for row, below in pairwise([*solid, -1]):
+        if row in best.lines:
+            runs[-1].append(row)
+        if row in best.lines and below in best.lines:
+            between = range(best.lines[row] + 1, best.lines[below])
+            if any(line not in ground.blanks for line in between):
+                runs.append([])
+    middle = _core(hunk) | _beside_changes(hunk, solid)
+    return [row for run in runs if middle & set(run) for row in run]
+
+
+def _beside_changes(hunk: Hunk, solid: list[int]) -> set[int]:
+    """Return the numbers of the old lines right above and below what changes."""
+    found: set[int] = set()
+    for change in changes_of(hunk):
+        found |= {max((n for n in solid if n < change.low), default=change.low)}
+        found |= {min((n for n in solid if n >= change.high), default=change.low)}
+    return found
+
+
 def _is_told(ground: Ground, hunk: Hunk, best: Alignment) -> bool:
     """Tell whether the hunk's line number says the same, of lines that are as they were written."""
     number, there = next(iter(sorted(best.lines.items())))
@@ -135,8 +162,9 @@ def _drifts(ground: Ground, old: list[str], solid: list[int], best: Alignment) -
         if number in best.lines:
             continue
         there = _in_place_of(ground, solid, best, row)
-        fate = fate_of(old[number], [ground.file.lines[line] for line in there])
-        is_one = len(there) == 1 and fate != "replaced"
+        below = old[number + 1 :] if number < solid[-1] else _below(ground, best, there)
+        fate = fate_of(old[number], [ground.file.lines[line] for line in there], below)
+        is_one = len(there) == 1 and fate not in ("replaced", "another")
         is_renamed = is_one and sets_another(old[number], ground.file.lines[there[0]])
         found[number] = Drift(fate, there[0] if is_one else None, is_renamed)
     return found
@@ -164,15 +192,23 @@ def _solid(ground: Ground, lines: range) -> Iterator[int]:
     return (line for line in lines if line not in ground.blanks)
 
 
+def _below(ground: Ground, best: Alignment, there: list[int]) -> list[str]:
+    """Return the file's lines behind the last old line."""
+    past = (there[-1] if there else max(best.lines.values())) + 1
+    return ground.file.lines[past : past + 2]
+
+
 def _with_drifts(best: Alignment, drifts: dict[int, Drift]) -> Alignment:
     """Return the alignment with the lines that changed laid over what they became."""
     more = {number: one.line for number, one in drifts.items() if one.line is not None}
     return replace(best, lines=dict(sorted((best.lines | more).items())))
 
 
-def _comes_near(one: Alignment, best: Alignment, core: set[int], evidence: Evidence) -> bool:
+def _comes_near(
+    one: Alignment, best: Alignment, core: set[int], middle: set[int], evidence: Evidence
+) -> bool:
     """Tell whether another place could be meant as well."""
-    if set(one.lines.values()) & set(best.lines.values()):
+    if any(one.lines.get(row) == best.lines.get(row, -1) for row in middle):
         return one.score >= best.score
     behind = one.apart - best.apart
     if core <= one.lines.keys() or evidence.is_told or evidence.is_sure:

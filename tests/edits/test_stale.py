@@ -8,6 +8,7 @@ from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.drifted import Fate, fate_of
 from agent_ls.edits.envelope import place_envelope
 from agent_ls.edits.requests import Refused
+from agent_ls.edits.unified import place_unified
 
 _LOAD = (
     "def load(path):\n    text = path.read_text()\n    data = parse(text)\n    return data\n\n\n"
@@ -136,17 +137,63 @@ def test_changed_context_stays_where_the_place_is_certain(
         ("size = 4", ["print(everything)"], "replaced"),
         ("load(path)", [], "gone"),
         ("def load(path):", ["def load(path, mode):"], "grown"),
-        ("def load(path):", ["def load_all(path):"], "replaced"),
-        ("def load(path):", [], "replaced"),
-        ("class A:", ["class AB:"], "replaced"),
-        ("[dependencies]", ["[build-dependencies]"], "replaced"),
-        ("if ready {", ["if steady {"], "replaced"),
+        ("def load(path):", ["def load_all(path):"], "another"),
+        ("def load(path):", [], "another"),
+        ("class A:", ["class AB:"], "another"),
+        ("[dependencies]", ["[build-dependencies]"], "another"),
+        ("if ready {", ["if steady {"], "another"),
         ("});", ["});  // end"], "replaced"),
         ("def load():", ["def load(path):"], "grown"),
-        ("class A:", ["class A_B:"], "replaced"),
+        ("send(old)", ["send(older)"], "reworded"),
+        ("  WHERE id = 5", ["  WHERE id = 7"], "another"),
+        ("- id: 5", ["- id: 7"], "another"),
+        ("class A:", ["class A_B:"], "another"),
     ],
 )
 def test_a_line_is_the_same_one_only_when_it_says_so(
     line: str, there: list[str], fate: Fate
 ) -> None:
     assert fate_of(line, there) == fate
+
+
+@pytest.mark.parametrize(
+    "line, now, below",
+    [
+        ("int load(x)", "int save(x)", "{"),
+        ("foo.bar = function(a)", "foo.baz = function(a)", "  one(a)"),
+        ('<a id="12">', '<a id="17">', "  <host>a</host>"),
+        ("- host: a", "- host: b", "  port: 1"),
+        ("## On Windows", "## On Linux", ""),
+        ("On Windows", "On Linux", "----------"),
+    ],
+)
+def test_a_line_that_heads_a_block_tells_which_one_it_is(line: str, now: str, below: str) -> None:
+    assert fate_of(line, [now], [below]) == "another"
+
+
+@pytest.mark.parametrize(
+    "text, hunks",
+    [
+        pytest.param("class A\n{\n  void Save(Item item)\n  {\n    Check(item);\n    Log(item);\n"
+                     "    db.Run(item);\n  }\n}\n",
+                     "   void Load(Item item)\n   {\n     Check(item);\n     Log(item);\n"
+                     "-    db.Run(item);\n+    db.Run(item, 1);\n   }\n", id="another-method"),
+        pytest.param("STAGING_HOST=a\nPORT=1\nUSER=u\nMODE=x\n",
+                     " PROD_HOST=a\n-PORT=1\n+PORT=2\n USER=u\n MODE=x\n", id="another-setting"),
+        pytest.param("name: prod\nhost: a\nport: 1\nuser: u\n",
+                     " name: dev\n host: a\n-port: 1\n+port: 2\n user: u\n", id="another-record"),
+        pytest.param("say('you')\nmore()\nwait()\nrun(it)\n\nsay('now')\nmore()\nstart()\n",
+                     " say('you')\n more()\n-start()\n+stop()\n", id="beyond-lines-that-came"),
+    ],
+)  # fmt: skip
+def test_a_line_that_tells_the_place_from_its_likes_may_not_differ(text: str, hunks: str) -> None:
+    check(text, hunks, None)
+
+
+def test_a_line_number_that_is_right_does_not_make_one_function_of_another() -> None:
+    text = "import os\n\n\ndef get_b(self):\n    check(self)\n    x = self.load()\n    return x\n"
+    diff = (
+        "@@ -4,4 +4,5 @@\n def get_a(self):\n     check(self)\n     x = self.load()\n"
+        "+    log(x)\n     return x\n"
+    )
+    assert isinstance(place_unified(text, "--- a/f\n+++ b/f\n" + diff), Refused)
