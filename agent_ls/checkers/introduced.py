@@ -39,19 +39,29 @@ class IntroducedChecks:
     """What checkers that look at one file at a time said of a file with a text."""
     _newest: NewestCheck = field(default_factory=NewestCheck, init=False, repr=False)
 
-    async def introduced(self, before: _Texts, now: _Texts, *, anew: bool = False) -> CheckReport:
+    async def introduced(
+        self, before: _Texts, now: _Texts, *, anew: bool = False, within_s: float | None = None
+    ) -> CheckReport:
         """Return the findings of ``now`` that ``before`` did not have; same keys in both.
 
         ``anew``: nothing that was said of ``now`` earlier counts, for what a checker says may also
-        depend on its configuration and on which files there are.
+        depend on its configuration and on which files there are. ``within_s``: checkers that take
+        longer are broken off, and are none of those that ran.
         Never raises: what cannot run is a problem in the report.
         """
         asked = [checker for checker in self.checkers if any(map(checker.handles, now))]
         others = await self._unsaved_elsewhere(now) if asked else ""
-        reports = await asyncio.gather(
-            *(self._of_one(checker, before, now, others, anew) for checker in asked)
-        )
-        return _joined(reports)
+        looks = [
+            asyncio.ensure_future(self._of_one(checker, before, now, others, anew))
+            for checker in asked
+        ]
+        try:
+            if looks:
+                await asyncio.wait(looks, timeout=within_s)
+            return _joined([look.result() for look in looks if look.done()])
+        finally:
+            for look in looks:
+                look.cancel()
 
     async def found(self, texts: _Texts) -> CheckReport:
         """Return all findings in these files, asking anew; never raises, as ``introduced``."""

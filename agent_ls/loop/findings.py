@@ -31,6 +31,14 @@ class Looked:
     """New findings only, in any file."""
     paths: tuple[str, ...]
     """Every file whose shown findings this replaces, sorted."""
+    kept: tuple[Finding, ...] = ()
+    """What is shown in these by checkers that gave no answer this time: nobody knows better."""
+
+    @property
+    def shown(self) -> CheckReport:
+        """Return what a person is to see of the files."""
+        findings = (*self.report.findings, *self.kept)
+        return self.report.model_copy(update={"findings": findings})
 
 
 async def check_changes(
@@ -40,11 +48,13 @@ async def check_changes(
     blobs: Blobs,
     *,
     anew: bool = False,
+    within_s: float | None = None,
 ) -> Looked | None:
     """Return what the turn's changes introduced; None when it changed no file.
 
     Compares the texts from before the turn's first touch with the newest ones, saved or not;
-    ``anew`` whatever was said of the same texts earlier.
+    ``anew`` whatever was said of the same texts earlier, ``within_s`` without checkers that take
+    longer.
     """
     if not view.turn.touched:
         return None
@@ -64,14 +74,21 @@ async def check_changes(
             problems.append(found)
         else:
             before[name], now[name] = found
-    report = await checks.introduced(before, now, anew=anew)
+    report = await checks.introduced(before, now, anew=anew, within_s=within_s)
     if problems:
         report = report.model_copy(update={"problems": (*problems, *report.problems)})
     shown = {path for event in view.each(FindingsReported) for path in event.paths}
     # What an earlier turn broke elsewhere, this one may have mended.
     shown |= view.session.findings.keys() & set(report.mended)
     found = {finding.path for finding in report.findings}
-    return Looked(report, tuple(sorted(now.keys() | shown | found)))
+    paths = tuple(sorted(now.keys() | shown | found))
+    kept = (
+        one
+        for path in paths
+        for one in view.session.findings.get(path, ())
+        if one.checker not in report.checkers
+    )
+    return Looked(report, paths, tuple(kept))
 
 
 def counting(findings: Iterable[Finding]) -> list[Finding]:

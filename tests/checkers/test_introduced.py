@@ -219,6 +219,18 @@ async def until(what: Callable[[], object]) -> None:
             await asyncio.sleep(0)
 
 
+async def test_a_checker_that_takes_too_long_keeps_nobody_from_the_others_answers(
+    tmp_path: Path,
+) -> None:
+    quick, slow = TodoChecker(name="quick"), TodoChecker(name="slow", go_on=asyncio.Event())
+    checks = IntroducedChecks((quick, slow), workspace(tmp_path))
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, within_s=0.5)
+    assert [one.checker for one in report.findings] == ["quick"]
+    assert (report.checkers, report.problems) == (("quick",), ())
+    await until(lambda: slow.ended.get("TODO"))
+    assert slow.ended["TODO"] == "cancelled"
+
+
 async def test_what_others_broke_meanwhile_in_other_files_is_not_new(tmp_path: Path) -> None:
     checker = TodoChecker(disk={"b.txt": ""})
     checks = IntroducedChecks((checker,), workspace(tmp_path))

@@ -337,6 +337,26 @@ async def test_a_checker_that_takes_its_time_holds_nobody_up_after_an_edit(happe
     assert not any(isinstance(event, FindingsReported) for event in happened.events)
 
 
+async def test_what_a_checker_found_stays_shown_while_it_gives_no_answer(
+    happened, checkers
+) -> None:
+    await happened.write("a.py", BROKEN)
+    await followed(happened, checkers())
+    assert shown(happened) == {"a.py": ["F401"]}
+    await happened.write("a.py", WORSE)
+    broken = checkers(command="/no/such/ruff")
+    assert await followed(happened, broken) == "Edited."
+    assert shown(happened) == {"a.py": ["F401"]}
+    # Nobody is sent back for what may be mended by now.
+    verdict = await judged(happened, broken)
+    assert isinstance(verdict, Pass)
+    assert verdict.report is not None
+    assert [one.code for one in verdict.report.findings] == ["F401"]
+    await happened.write("a.py", CLEAN)
+    await followed(happened, checkers())
+    assert shown(happened) == {}
+
+
 USES = """\
 if ! grep -q "def x" a.txt; then
   grep -nH "use x" b.txt

@@ -42,10 +42,12 @@ class CompileChecks(Protocol):
         now: Mapping[str, str | None],
         *,
         anew: bool = False,
+        within_s: float | None = None,
     ) -> CheckReport:
         """Return the findings of ``now`` that ``before`` did not have; same keys in both.
 
-        ``anew``: what was said of the same texts earlier does not count.
+        ``anew``: what was said of the same texts earlier does not count. ``within_s``: checkers
+        that take longer are broken off, and are none of those that ran.
         """
         ...
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +9,7 @@ from pydantic import Field
 
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import CommandChanged, FindingsReported
-from agent_ls.domain.findings import Finding
+from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.domain.record import Record
 from agent_ls.loop.findings import Looked, check_changes, counting, listed
 from agent_ls.loop.ports.checks import CompileChecks
@@ -50,11 +49,9 @@ class PostEdit:
         """Answer from what the checkers say now of all files the turn changed."""
         if not self.options.enabled or not _has_changed_files(planned, result, view):
             return FollowUpOutcome(result)
-        try:
-            async with asyncio.timeout(self.options.wait_s):
-                looked = await check_changes(view, self.checks, self.workspace, self.blobs)
-        except TimeoutError:
-            return FollowUpOutcome(result)
+        looked = await check_changes(
+            view, self.checks, self.workspace, self.blobs, within_s=self.options.wait_s
+        )
         if looked is None:
             return FollowUpOutcome(result)
         what = "edit" if planned.effect is Effect.WRITE else "command"
@@ -85,15 +82,14 @@ def _reported(looked: Looked, view: TurnView) -> tuple[FindingsReported, ...]:
     """Return the event that shows the findings, unless everybody knows all of it."""
     told = {problem for event in view.each(FindingsReported) for problem in event.problems}
     shown = view.session.findings
-    is_known = all(_of(path, looked) == shown.get(path, ()) for path in looked.paths)
-    if is_known and told.issuperset(looked.report.problems):
+    report = looked.shown
+    is_known = all(_of(path, report) == shown.get(path, ()) for path in looked.paths)
+    if is_known and told.issuperset(report.problems):
         return ()
     return (
-        FindingsReported(
-            paths=looked.paths, findings=looked.report.findings, problems=looked.report.problems
-        ),
+        FindingsReported(paths=looked.paths, findings=report.findings, problems=report.problems),
     )
 
 
-def _of(path: str, looked: Looked) -> tuple[Finding, ...]:
-    return tuple(one for one in looked.report.findings if one.path == path)
+def _of(path: str, report: CheckReport) -> tuple[Finding, ...]:
+    return tuple(one for one in report.findings if one.path == path)

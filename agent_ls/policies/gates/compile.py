@@ -54,12 +54,12 @@ class Compile:
             return Pass()
         failing = counting(looked.report.findings)
         if not failing or view.is_silenced(self.name):
-            return Pass(looked.report, looked.paths)
+            return Pass(looked.shown, looked.paths)
         problem = "problem" if len(failing) == 1 else "problems"
         return Nudge(
             f"Your changes introduced {len(failing)} {problem}:\n"
             f"{listed(failing, self.options.max_listed)}\n"
             "Fix all of them, then finish. If one cannot be fixed, say why.",
-            report=looked.report,
+            report=looked.shown,
             paths=looked.paths,
         )
