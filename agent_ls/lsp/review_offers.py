@@ -33,6 +33,24 @@ def review_offers(
     yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
     if len(changes) == 1:
         yield action("Agent: restore files to before this change", "agent-ls.restore", asked)
+    yield from _deleted_offers(changes[-1])
+
+
+def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:
+    """Yield what can be done about undone changes on these lines: those of the last turn again."""
+    last = [one for one in changes if one.is_of_last_turn]
+    if last:
+        these = "this change" if len(last) == 1 else f"these {len(last)} changes"
+        yield action(f"Agent: redo {these}", "agent-ls.review.redo", _meaning(last))
+
+
+def _deleted_offers(change: Change) -> Iterator[types.CodeAction]:
+    """Yield the way back for what the turn deleted, which has no lines to stand at."""
+    for file in list(change.turn.files.values()):
+        ids = [one.id for one in file.open() if one.kind == "deleted"]
+        if ids:
+            asked = {"sessionId": change.session.id, "hunkIds": ids}
+            yield action(f"Agent: bring {file.path} back", "agent-ls.review.undo", asked)
 
 
 def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLens]:

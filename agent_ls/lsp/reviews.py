@@ -49,6 +49,12 @@ class Change:
         """Return its last line."""
         return max(self.first_line, min(self.placed.past - 1, self.bottom))
 
+    @property
+    def is_of_last_turn(self) -> bool:
+        """Say whether no other turn of the session has begun since."""
+        last = self.session.state.turn
+        return last is not None and last.turn_id == self.turn.turn_id
+
     def touches(self, first_line: int, last_line: int) -> bool:
         """Say whether it has a line in common with these."""
         return self.first_line <= last_line and first_line <= self.last_line
@@ -120,9 +126,11 @@ class Reviews:
         self._kept[document.uri, state] = now, found
         return found
 
-    async def at(self, uri: str, first_line: int, last_line: int) -> list[Change]:
-        """Return the open changes on these lines."""
-        return [one for one in await self.of(uri) if one.touches(first_line, last_line)]
+    async def at(
+        self, uri: str, first_line: int, last_line: int, state: HunkState = "open"
+    ) -> list[Change]:
+        """Return the changes on these lines that stand so."""
+        return [one for one in await self.of(uri, state) if one.touches(first_line, last_line)]
 
     async def turns(
         self, sessions: Iterable[Session] | None = None

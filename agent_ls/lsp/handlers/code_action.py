@@ -14,7 +14,7 @@ from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.lsp import offers
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.mark import SOURCE, Mark
-from agent_ls.lsp.review_offers import review_offers
+from agent_ls.lsp.review_offers import redo_offers, review_offers
 from agent_ls.lsp.shapes import diagnostic_of
 from agent_ls.syntax.comments import InstructionComment
 
@@ -23,10 +23,12 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
     """Return the actions: what waits for the person first, what can be asked for last."""
     uri, where = params.text_document.uri, params.range
     edge.attention.touch(uri)
+    lines = where.start.line, where.end.line
     found = [
         *_marked(edge, uri, where),
         *_waiting_elsewhere(edge, uri, where),
-        *review_offers(uri, where, await edge.reviews.at(uri, where.start.line, where.end.line)),
+        *review_offers(uri, where, await edge.reviews.at(uri, *lines)),
+        *redo_offers(await edge.reviews.at(uri, *lines, state="undone")),
         *await _comments(edge, uri, where),
         *_problems(edge, uri, params.context.diagnostics),
         *offers.selection_offers(uri, where),

@@ -28,7 +28,7 @@ async def _go(edge: Edge, argument: Any, step: int) -> dict[str, Any] | None:
     here = (asked.uri or edge.attention.active() or "", -1 if asked.line is None else asked.line)
     places = await _places(edge, here[0])
     if not places:
-        edge.editor.say("info", "The agent has no open changes.")
+        edge.editor.say("info", await _why_nowhere(edge))
         return None
     if step > 0:
         behind = [one for one in places if one[0] == here[0] and one[1] > here[1]]
@@ -41,6 +41,19 @@ async def _go(edge: Edge, argument: Any, step: int) -> dict[str, Any] | None:
     at = types.Position(line, 0)
     edge.spawn(edge.review_documents.go_to(uri, types.Range(at, at)))
     return {"uri": uri, "line": line}
+
+
+async def _why_nowhere(edge: Edge) -> str:
+    """Say why there is nothing to go to: what was deleted is a change without a place."""
+    gone = [
+        file.path
+        async for _, turn in edge.reviews.turns()
+        for file in turn.files.values()
+        if file.text is None and file.open()
+    ]
+    if not gone:
+        return "The agent has no open changes."
+    return f"The agent deleted {', '.join(gone)}; agent-ls.review.undo brings it back."
 
 
 async def _places(edge: Edge, first_uri: str) -> list[tuple[str, int]]:
