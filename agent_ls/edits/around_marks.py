@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.edits import elisions
-from agent_ls.edits.indents import indent_of
+from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, places
 from agent_ls.edits.placing import find, put
@@ -20,43 +20,65 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
     if len(olds) != len(news):
         return elisions.unclear_marker()
     spans: list[Span] = []
-    low = 0
+    lows: list[int] = []
     for at, (one, other) in enumerate(zip(olds, news, strict=True)):
         if not any(stripped(line) for line in one):
             if one != other:
                 return elisions.unclear_marker()
             continue
-        known = [place for place in places(ground, one) if place.first >= low]
+        known = places(ground, one)
         if not known:
             return not_found(ground, "\n".join(one))
-        hunk = hunk_of(one, other, wish.line if at == 0 else None)
+        inside = [place for place in known if not lows or _is_inside(ground, lows, place.first)]
+        if not inside:
+            return _elsewhere(one, known[0], lows[0])
         if one == other:
-            low = known[0].past if len(known) == 1 or low else low
+            lows = [place.past for place in inside]
             continue
-        spot = _spot(ground, hunk, known, low)
+        hunk = hunk_of(one, other, wish.line if at == 0 else None)
+        spot = _spot(ground, hunk, inside, lows)
         if isinstance(spot, Refused):
             return spot
         found = put(ground, hunk, spot)
         if isinstance(found, Refused):
             return found
         spans += of_blocks(ground, found, number)
-        low = spot.past
+        lows = [spot.past]
     return spans or Refused("Old and new text are equal, so there is nothing to change.", "equal")
 
 
-def _spot(ground: Ground, hunk: Hunk, known: list[Place], low: int) -> Place | Refused:
-    """Return the place of a part, in the block that was begun above if it is in several places."""
-    if not low or len(known) == 1:
-        return find(ground, hunk, known)
-    if all(number in ground.blanks for number in range(low, known[0].first)):
+def _is_inside(ground: Ground, lows: list[int], first: int) -> bool:
+    """Tell whether a line is in the block that one of the parts above opened or stands in."""
+    lines = ground.file.lines
+    inner = width(indent_of(lines[first]))
+    for low in lows:
+        top = width(indent_of(lines[low - 1]))
+        between = [lines[n] for n in range(low, first) if n not in ground.blanks]
+        least = top + 1 if inner > top else inner
+        if low <= first and all(width(indent_of(line)) >= least for line in between):
+            return True
+    return False
+
+
+def _spot(ground: Ground, hunk: Hunk, inside: list[Place], lows: list[int]) -> Place | Refused:
+    """Return the place of a part that changes, ``inside`` being those in the block begun above."""
+    first = inside[0].first
+    if len(inside) > 1 and any(
+        all(line in ground.blanks for line in range(low, first)) for low in lows
+    ):
         # The mark would stand for nothing before the first, and for lines before the others.
         return elisions.unclear_marker()
-    lines = ground.file.lines
-    top = len(indent_of(lines[low - 1]))
-    end = low
-    while end < len(lines) and (end in ground.blanks or len(indent_of(lines[end])) > top):
-        end += 1
-    return find(ground, hunk, [one for one in known if one.first <= end] or known)
+    return find(ground, hunk, inside)
+
+
+def _elsewhere(old: list[str], place: Place, low: int) -> Refused:
+    return Refused(
+        f"What comes behind the mark for left-out code stands at line {place.first + 1}, but not "
+        f"in the block of what comes before the mark, at line {low}. Someone changed it, or it is "
+        "another block. Give the lines as they are in the file.",
+        "conflict",
+        "\n".join(old),
+    )
 
 
 def _parts(ground: Ground, lines: list[str]) -> list[list[str]]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
+from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import FlatText
 from agent_ls.edits.locate import Ground, Place, most_places, places
@@ -19,6 +19,7 @@ from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous
 from agent_ls.edits.requests import Hunk, HunkLine, Refused
 from agent_ls.edits.spans import Span, joined, of_blocks
+from agent_ls.edits.texts import Texts
 from agent_ls.edits.weave import Block
 
 _REACH = 3
@@ -40,11 +41,16 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
     ground = Ground(flat.text)
     spans: list[Span] = []
     searches: list[_Search] = []
-    for number, hunk in enumerate(_split(ground, hunks), 1):
+    for number, hunk in enumerate(hunks, 1):
+        bare = None
         if not any(stripped(line) for line in hunk.old):
             bare = _without_old(ground, hunk, number)
-            if isinstance(bare, Refused):
-                return _numbered(bare, number, len(hunks))
+        elif _leaves_out(ground, hunk):
+            old, new = "\n".join(hunk.old), "\n".join(hunk.new)
+            bare = around_marks(ground, Texts(old, new, hunk.line, replace_all=False), number)
+        if isinstance(bare, Refused):
+            return _numbered(bare, number, len(hunks))
+        if bare is not None:
             spans += bare
             continue
         found = _searched(ground, hunk, number)
@@ -63,26 +69,12 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
     return joined(flat, spans)
 
 
-def _split(ground: Ground, hunks: Sequence[Hunk]) -> list[Hunk]:
-    """Return the hunks, those cut in two whose context says that lines are left out."""
-    result: list[Hunk] = []
-    for hunk in hunks:
-        cuts = [
-            number
-            for number, line in enumerate(hunk.lines)
-            if line.sign == " " and elisions.stands_for_others(line.text, ground.file.flat)
-        ]
-        if not cuts or places(ground, hunk.old):
-            result.append(hunk)
-            continue
-        bounds = [-1, *cuts, len(hunk.lines)]
-        parts = [hunk.lines[low + 1 : high] for low, high in pairwise(bounds)]
-        result += [
-            replace(hunk, lines=part, line=hunk.line if number == 0 else None)
-            for number, part in enumerate(parts)
-            if any(line.sign != " " for line in part)
-        ]
-    return result
+def _leaves_out(ground: Ground, hunk: Hunk) -> bool:
+    """Tell whether the context says that lines are left out of it."""
+    return any(
+        line.sign == " " and elisions.stands_for_others(line.text, ground.file.flat)
+        for line in hunk.lines
+    ) and not places(ground, hunk.old)
 
 
 def _numbered(refused: Refused, number: int, count: int) -> Refused:
