@@ -36,6 +36,43 @@ const review = [
     files: [],
   },
 ];
+const hunk = (line, title, more = {}) => ({
+  hunkId: `${line}`,
+  kind: "text",
+  state: "open",
+  line,
+  endLine: line + 1,
+  addedLines: 2,
+  removedLines: 1,
+  isChangedSince: false,
+  title,
+  old: null,
+  new: null,
+  ...more,
+});
+const changedFile = (path, ...hunks) => ({
+  location: { path, uri: `file:///${path}`, line: null },
+  turnId: "trn_01",
+  movedFrom: null,
+  hunks,
+});
+const many = Array.from({ length: 9 }, (_, n) => hunk(20 * n + 40, `price_${n} = Decimal(${n})`));
+const listed = [
+  {
+    ...review[0],
+    files: [
+      changedFile("CHANGELOG.md", hunk(0, "", { kind: "created" })),
+      changedFile(
+        "shop/prices.py",
+        hunk(2, "from decimal import ROUND_HALF_UP, Decimal, localcontext"),
+        hunk(11, "return exact.quantize(CENT)", { isChangedSince: true }),
+        ...many,
+      ),
+      changedFile("tests/test_prices.py", hunk(0, "tests/prices_test.py", { kind: "moved" })),
+      changedFile("tests/old.py", hunk(3, "", { state: "undone" })),
+    ],
+  },
+];
 const fate = (path, more) => ({
   location: { path, uri: `file:///${path}`, line: null },
   turnId: "trn_01",
@@ -79,7 +116,14 @@ const scenes = [
     click: [".call .line", ".note .line", ".thought .line"],
     tall: true,
   },
-  { name: "restorable", params: fix, server: running, review },
+  {
+    name: "reviewing",
+    params: fix,
+    server: running,
+    review: listed,
+    click: [".changes .line"],
+    decided: true,
+  },
   {
     name: "restore asks",
     params: fix,
@@ -111,7 +155,7 @@ const session = (params) => ({
   turns: 0,
 });
 
-function frame({ params, server, click = [], draft = "", review = [], restore }, theme) {
+function frame({ params, server, click = [], draft = "", review = [], restore, decided }, theme) {
   const { body, variables } = themes[theme];
   const style = Object.entries(variables)
     .map(([name, value]) => `${name}: ${value}`)
@@ -124,6 +168,10 @@ function frame({ params, server, click = [], draft = "", review = [], restore },
     },
     ...params.map((one) => ({ type: "updates", params: one })),
     { type: "review", turns: review },
+    {
+      type: "decided",
+      files: decided ? [{ ...fates[2], location: { path: "shop/prices.py" } }] : [],
+    },
   ];
   // The first moment's button is the one that is clicked last.
   const late = restore ? [{ type: "restore", momentId: "cal_04", restore }] : [];
