@@ -15,10 +15,12 @@ from agent_ls.domain.edits import (
     ChangeText,
     CreateFile,
     DeleteFile,
+    EditOutcome,
     FileEdit,
     MoveFile,
     Replacement,
 )
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.edit_recorder import EditRecorder, Intent
 from agent_ls.loop.ports.commands import CommandChange
 from agent_ls.loop.ports.workspace import Root
@@ -62,12 +64,25 @@ class Told:
         self.paths.append(path)
 
 
+class Worn(DiskWorkspace):
+    """A disk that takes no edit any more."""
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        raise WorkspaceError(f"{edit.path}: the disk is worn out")
+
+
 async def check(
-    folder: Path, edit: FileEdit, intent: Intent, *, told: Told | None, dies: bool = False
+    folder: Path,
+    edit: FileEdit,
+    intent: Intent,
+    *,
+    told: Told | None,
+    dies: bool = False,
+    disk: type[DiskWorkspace] = DiskWorkspace,
 ) -> tuple[e.Event, e.Event]:
     """Apply an edit, or settle one whose process died; return its intent and its outcome."""
     store = open_store(folder.parent / "store.db")
-    workspace = DiskWorkspace([Root("project", folder.resolve(), False)])
+    workspace = disk([Root("project", folder.resolve(), False)])
     recorder = Recorder("ses_1", store, SystemClock())
     editing = EditRecorder(recorder, workspace, store, told)
     if isinstance(edit, ChangeText | DeleteFile | MoveFile) and not dies:
@@ -130,13 +145,20 @@ async def test_a_watch_is_told_of_both_names_of_a_moved_file(folder: Path) -> No
     assert sorted(told.paths) == ["a.txt", "a.txt", "b.txt", "b.txt"]
 
 
-async def test_an_edit_that_the_workspace_refuses_has_its_outcome(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("disk", "new_path", "says"),
+    [(DiskWorkspace, "../b.txt", "../b.txt"), (Worn, "b.txt", "a.txt: the disk is worn out")],
+    ids=["it-says-so", "it-fails"],
+)
+async def test_an_edit_that_the_workspace_refuses_has_its_outcome(
+    folder: Path, disk: type[DiskWorkspace], new_path: str, says: str
+) -> None:
     (folder / "a.txt").write_bytes(b"one\n")
-    outwards = _MOVE.model_copy(update={"new_path": "../b.txt"})
-    _, after = await check(folder, outwards, _BY_CALL, told=None)
+    edit = _MOVE.model_copy(update={"new_path": new_path})
+    _, after = await check(folder, edit, _BY_CALL, told=None, disk=disk)
     assert isinstance(after, e.EditApplied)
     assert after.status == "refused"
-    assert "../b.txt" in after.reason
+    assert says in after.reason
     assert (after.added_lines, after.removed_lines) == (0, 0)
 
 
