@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass, field
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_PLAIN = re.compile(r"^(?P<file>\S.*?)\((?P<line>\d+),(?P<column>\d+)\): (?P<rest>.*)$")
-_PRETTY = re.compile(r"^(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+) - (?P<rest>.*)$")
-_SAID = re.compile(
-    r"^(?P<severity>error|warning|message|suggestion) (?P<code>TS\d+): ?(?P<text>.*)$"
-)
+_WHAT = r"(?P<severity>error|warning|message|suggestion) (?P<code>TS\d+): ?(?P<text>.*)$"
+_PLAIN = re.compile(r"^(?P<file>\S.*?)\((?P<line>\d+),(?P<column>\d+)\): " + _WHAT)
+_PRETTY = re.compile(r"^(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+) - " + _WHAT)
+_SAID = re.compile("^" + _WHAT)
 _LINE_END = re.compile(r"\r\n|[\r\n\u2028\u2029]")
 _WORD = re.compile(r"\w+")
 
@@ -39,8 +38,8 @@ def parse_output(output: str) -> list[Printed]:
     """Return the diagnostics in the order in which they were printed."""
     found: list[Printed] = []
     is_open = False
-    for raw in output.splitlines():
-        line = _ESCAPE.sub("", raw)
+    for raw in output.split("\n"):
+        line = _ESCAPE.sub("", raw.removesuffix("\r"))
         printed = _start_of(line)
         if printed is not None:
             found.append(printed)
@@ -71,14 +70,15 @@ def place_of(printed: Printed, text: str) -> tuple[int, int, int]:
 
 
 def _start_of(line: str) -> Printed | None:
-    for form in (_PLAIN, _PRETTY):
-        placed = form.match(line)
-        said = _SAID.match(placed["rest"]) if placed else None
-        if placed and said:
-            return _printed(said, placed["file"], int(placed["line"]), int(placed["column"]))
-    said = _SAID.match(line)
-    return _printed(said, "", 1, 1) if said else None
-
-
-def _printed(said: re.Match[str], file: str, line: int, column: int) -> Printed:
-    return Printed(file, line, column, said["severity"], said["code"], [said["text"]])
+    for form in (_PLAIN, _PRETTY, _SAID):
+        if told := form.match(line):
+            place = {"file": "", "line": "1", "column": "1"} | told.groupdict()
+            return Printed(
+                place["file"],
+                int(place["line"]),
+                int(place["column"]),
+                place["severity"],
+                place["code"],
+                [place["text"]],
+            )
+    return None

@@ -28,6 +28,13 @@ PRETTY = (
 )
 
 
+def test_odd_names_and_texts_are_read_whole() -> None:
+    check(
+        "a (1,2): b.ts(3,4): error TS1: Type '\"x\u2028y\x0c\"' is odd.\r\n",
+        ("a (1,2): b.ts", 3, 4, "TS1", "Type '\"x\u2028y\x0c\"' is odd."),
+    )
+
+
 def test_the_plain_form_is_read() -> None:
     check(
         "src/a (1).ts(2,7): error TS2322: Type 'A' is not assignable to type 'B'.\n"
