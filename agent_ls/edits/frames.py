@@ -35,7 +35,7 @@ def old_as_spoken(
     if [stripped(line) for line in ours] == [stripped(line) for line in news]:
         # Indentation is all that changes, so both texts have to be read the same way.
         return old
-    if not all(_is_whole(line, ground.style.unit) for line in news):
+    if not all(_is_whole(line, ground.style.unit) or line in others for line in news):
         # The new text has steps that the file has not, so it speaks of its own.
         return old
     edges = [_edge(ours[at], others[at], news[at]) for at in (0, -1)]

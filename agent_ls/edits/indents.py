@@ -44,7 +44,8 @@ class Style:
 
     unit: str
     """One level: a tab or some spaces; empty when nothing is indented."""
-    is_mixed: bool = False
+    is_certain: bool = False
+    """Several lines show it, and none another."""
 
 
 def style_of(lines: Sequence[str]) -> Style:
@@ -63,12 +64,12 @@ def style_of(lines: Sequence[str]) -> Style:
                 steps[len(lead) - before] += 1
         before = len(lead) if "\t" not in lead else 0
     if tabs and tabs >= spaces:
-        return Style("\t", is_mixed=spaces > 0)
+        return Style("\t", is_certain=tabs > 1 and not spaces)
     if not spaces:
         return Style("")
     steps.pop(1, None)
     size = min(steps, key=lambda one: (-steps[one], one)) if steps else 4
-    return Style(" " * size, is_mixed=tabs > 0)
+    return Style(" " * size, is_certain=spaces > 1 and not tabs)
 
 
 def learned(
@@ -172,12 +173,26 @@ def _built(total: int, odd: int, *, to_tabs: bool) -> str:
     return "\t" * tabs + " " * (spaces + odd)
 
 
+_BLOCKS = (":", "{", "(", "[", "=>", "->", "then", "do", "else")
+_QUOTES = ("`", "~~~", '"""', "'''")
+
+
 def restyled(new: Sequence[str], style: Style) -> Indent | None:
-    """Return the map into the file's style for lines without evidence; None when none is due."""
-    if style.is_mixed or not style.unit:
+    """Return the map into the file's style for lines without evidence; None when none is due.
+
+    Shape: only for lines that are code for sure: deeper below what opens a block, in no text over
+    several lines, which may be another language.
+    """
+    solid = ["", *(line for line in new if line.strip())]
+    leads = [lead for line in solid if (lead := indent_of(line))]
+    if not leads or not style.is_certain:
         return None
-    leads = [lead for line in new if line.strip() and (lead := indent_of(line))]
-    if not leads:
+    if any(line.count(mark) % 2 for line in solid for mark in _QUOTES):
+        return None
+    if any(
+        width(indent_of(other)) > width(indent_of(one)) and not stripped(one).endswith(_BLOCKS)
+        for one, other in pairwise(solid)
+    ):
         return None
     wants_tabs = style.unit == "\t"
     if wants_tabs and all("\t" not in lead for lead in leads):

@@ -17,11 +17,11 @@ _QUOTES = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
 }
 _DASHES = dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
-_BLANKS = dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f", " ")
-_GROUPS = (_QUOTES, _DASHES, _BLANKS)
+BLANKS = dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f", " ")
+_GROUPS = (_QUOTES, _DASHES, BLANKS)
 """Who writes one of a group so writes all of them so."""
 _PLAIN = {
-    **_QUOTES, **_DASHES, **_BLANKS, "\u2026": "...", **dict.fromkeys("\ufeff\u200b", ""),
+    **_QUOTES, **_DASHES, **BLANKS, "\u2026": "...", **dict.fromkeys("\ufeff\u200b", ""),
 }  # fmt: skip
 _TABLE = str.maketrans(_PLAIN)
 

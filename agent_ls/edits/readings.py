@@ -13,15 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from agent_ls.edits.keys import stripped
+from agent_ls.edits.keys import BLANKS, stripped
 
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{2,6}|#x[0-9a-fA-F]{2,5});")
 _ESCAPE = re.compile(r'\\[\\"\'ntr/`$]')
 _PAIR = re.compile(r"\\.")
 _NO_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\[^\\\"/bfnrtu]")
-_NUMBERED = re.compile(r"^[ \t]{0,8}(\d{1,7})(?:\t| ?[|│→:]|[)\]] )")
-_SPACED = re.compile(r"^[ \t]{0,8}\d{1,7} ?[|│→:](?: |$)")
-_BARE_NUMBER = re.compile(r"^[ \t]{0,8}(\d{1,7})([|│→:]?)[ \t]*$")
+_NUMBERED = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})(?:\t| ?[|│→:]|[)\]] | {2})")
+_SPACED = re.compile(r"^[ \t]{0,8}L?\d{1,7} ?[|│→:](?: |$)")
+_BARE_NUMBER = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})([|│→:\]]?)[ \t]*$")
+_WIDE = "".join(BLANKS)
+_WIDE_INDENT = re.compile(rf"^[ \t]*[{_WIDE}][ \t{_WIDE}]*", re.M)
+_NARROW = str.maketrans(BLANKS)
 _FENCE = re.compile(r"^(```|~~~)[\w.+-]*$")
 _LITERALS = {"\\": "\\", '"': '"', "'": "'", "/": "/", "`": "`", "$": "$"}
 _CONTROLS = {**_LITERALS, "n": "\n", "t": "\t", "r": ""}
@@ -51,8 +54,24 @@ def readings(flat: str, old: str, new: str) -> Iterator[Reading]:
         yield fenced
     entities = set(_ENTITY.findall(old))
     if entities and not any(one in flat for one in entities | set(_ENTITY.findall(new))):
-        yield Reading(html.unescape(old), html.unescape(new), group=2)
+        yield Reading(_without_entities(old), _without_entities(new), group=2)
     yield from _without_escapes(flat, old, new)
+
+
+def plainly_indented(flat: str, old: str, new: str) -> tuple[str, str]:
+    """Return the texts with plain blanks for others that indent them, if the file has no such."""
+    wide = set("".join(_WIDE_INDENT.findall(old))) - set(" \t")
+    if not wide or any(char in flat for char in wide):
+        return old, new
+    return (
+        _WIDE_INDENT.sub(lambda match: match.group().translate(_NARROW), old),
+        _WIDE_INDENT.sub(lambda match: match.group().translate(_NARROW), new),
+    )
+
+
+def _without_entities(text: str) -> str:
+    # HTML also knows entities without an end, which plain text is full of.
+    return _ENTITY.sub(lambda match: html.unescape(match.group()), text)
 
 
 def _without_escapes(flat: str, old: str, new: str) -> Iterator[Reading]:
@@ -93,11 +112,19 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
         return None
     if _has_numbers(flat, solid[0]) or any(line in flat for line in solid[:3]):
         return None
-    bare = [_unnumbered(old), _unnumbered(new)]
-    if all(_SPACED.match(line) for text in (old, new) for line in text.split("\n") if line):
-        # The separator has a blank of its own where no line at all goes without it.
-        bare = ["\n".join(line.removeprefix(" ") for line in one.split("\n")) for one in bare]
+    kept = _unnumbered(old)
+    is_spaced = all(_SPACED.match(line) for line in solid)
+    if is_spaced and (_stands(flat, _unnumbered(old, is_spaced=True)) or not _stands(flat, kept)):
+        # The separator has a blank of its own where no line goes without it.
+        bare = [_unnumbered(text, is_spaced=True) for text in (old, new)]
+    else:
+        bare = [kept, _unnumbered(new)]
     return Reading(*bare, line=numbers[0], group=1)
+
+
+def _stands(flat: str, text: str) -> bool:
+    """Tell whether the file has these whole lines."""
+    return f"\n{text}\n" in f"\n{flat}\n"
 
 
 def _has_numbers(flat: str, line: str) -> bool:
@@ -105,8 +132,8 @@ def _has_numbers(flat: str, line: str) -> bool:
     match = _NUMBERED.match(line)
     if match is None:
         return False
-    mark = re.escape(match.group()[match.end(1) - match.start() :].strip(" ") or "|")
-    return bool(re.search(rf"^[ \t]{{0,8}}\d{{1,7}} ?{mark}", flat, re.M))
+    mark = re.escape(line[match.end(1) : match.end()].strip(" ") or " ")
+    return bool(re.search(rf"^[ \t]{{0,8}}[L\[]?\d{{1,7}} ?{mark}", flat, re.M))
 
 
 def _number_of(line: str) -> tuple[int, int] | None:
@@ -114,13 +141,17 @@ def _number_of(line: str) -> tuple[int, int] | None:
     return (int(match.group(1)), match.end()) if match else None
 
 
-def _unnumbered(text: str) -> str:
+def _unnumbered(text: str, *, is_spaced: bool = False) -> str:
+    """Return the text without its numbers, and without the blank that parts them from the rest."""
     lines = text.split("\n")
-    solid = [line for line in lines if stripped(line)]
-    if not all(_NUMBERED.match(line) or _BARE_NUMBER.match(line) for line in solid):
-        # New text is often half copied: a number only goes where a separator proves it.
-        return "\n".join(_NUMBERED.sub("", line) for line in lines)
-    return "\n".join(line[one[1] :] if (one := _number_of(line)) else line for line in lines)
+    # New text is often half copied: a number only goes where a separator proves it.
+    is_all = all(_number_of(line) for line in lines if stripped(line))
+    found: list[str] = []
+    for line in lines:
+        match = _NUMBERED.match(line) or (_BARE_NUMBER.match(line) if is_all else None)
+        bare = line[match.end() :] if match else line
+        found.append(bare.removeprefix(" ") if match and is_spaced else bare)
+    return "\n".join(found)
 
 
 def _without_fences(flat: str, old: str, new: str) -> Reading | None:

@@ -18,7 +18,7 @@ from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_PLACES, Ground, Place, places
 from agent_ls.edits.placing import applied_at, find, is_applied_there, nearest_to, nowhere, put
-from agent_ls.edits.readings import readings
+from agent_ls.edits.readings import plainly_indented, readings
 from agent_ls.edits.refusing import ambiguous, applied
 from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
@@ -72,7 +72,8 @@ def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
         if ground.file.flat.strip(BOM + " \t\n\x0c"):
             return _BLANK
         return [Span(ground.file.first, len(ground.file.flat), wish.new, number)]
-    whole = _with_middle(ground, wish)
+    old, new = plainly_indented(ground.file.flat, wish.old, wish.new)
+    whole = _with_middle(ground, replace(wish, old=old, new=new))
     if isinstance(whole, Refused):
         return whole
     found = _exactly(ground, whole, number)

@@ -20,13 +20,17 @@ class Texts:
 
 
 def lines_of(wish: Texts) -> tuple[list[str], list[str]]:
-    """Return the lines of both texts; a last line end counts only when nothing else differs."""
+    """Return the lines of both texts.
+
+    A last line end that only one has counts when nothing else differs, or as a blank line that
+    the other has too.
+    """
     old, new = wish.old.split("\n"), wish.new.split("\n")
     if old[-1] == "" and new[-1] == "":
         return old[:-1], new[:-1]
     if old[-1] == "" and old[:-1] != new:
         return old[:-1], new
-    if new[-1] == "" and new[:-1] != old:
+    if new[-1] == "" and new[:-1] != old and new.count("") > old.count(""):
         return old, new[:-1] if wish.new.strip() else []
     return old, new if wish.new else []
 

@@ -31,7 +31,7 @@ def ways(
     news = [line for body in bodies for line in body]
     if all(ours == theirs for ours, theirs in leads):
         is_open = all(not ours for ours, _ in leads) and ground.style.unit
-        into = restyled(news, ground.style) if is_open else None
+        into = restyled(hunk.new, ground.style) if is_open else None
         yield Way(into or kept)
         return
     if hunk.is_diff and all(

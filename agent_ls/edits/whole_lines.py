@@ -65,4 +65,5 @@ def is_glued(flat: str, wish: Texts, end: int) -> bool:
     """Tell whether the new text lacks only the line end that the old one has."""
     if not wish.old.endswith("\n") or wish.new.endswith("\n") or not wish.new.strip():
         return False
+    # Before a blank line the old text may as well name that one, without its end.
     return end >= len(flat) or flat[end] != "\n"
