@@ -6,7 +6,7 @@ Lines side by side may change on both sides; the same lines may not, unless both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_ls.domain.edits import Replacement, apply_replacements
@@ -15,14 +15,12 @@ from agent_ls.edits.locate import Ground
 from agent_ls.edits.minimal import blocks
 from agent_ls.edits.reach import Change, joined, reach_of
 from agent_ls.edits.refusing import cut
-from agent_ls.edits.requests import Candidate, Placed, Refused, Why
+from agent_ls.edits.requests import Candidate, Refused
 from agent_ls.edits.spans import Span, of_blocks, replacements_of
 from agent_ls.edits.weave import Block
 
 _MAX_LINES = 6_000
 """A stretch of more changed lines than this is one change."""
-_MAY_HAVE_CHANGED: frozenset[Why] = frozenset({"not-found", "conflict", "indentation", "marker"})
-"""Refusals of an edit that may be certain in the text before somebody changed it."""
 _SHOWN_BESIDE = 2
 _MAX_SHOWN = 12
 """Lines of a conflict that a refusal shows, and of what is around it."""
@@ -105,19 +103,6 @@ def rebase(
     return _conflicting(conflicts, now) if conflicts else merged.replacements
 
 
-def placed_on(
-    base: str | None, now: str, refused: Refused, place: Callable[[str], Placed]
-) -> Placed:
-    """Return what ``place`` finds in the older text as an edit of the newer one, if it is certain.
-
-    ``refused`` is its answer to the newer text, and stays where the older one says no more.
-    """
-    if base is None or base == now or refused.why not in _MAY_HAVE_CHANGED:
-        return refused
-    placed = place(base)
-    return refused if isinstance(placed, Refused) else rebase(base, placed, now)
-
-
 def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
     """Return the refusal that shows the newer text around the first conflict."""
     one = conflicts[0]
@@ -144,10 +129,10 @@ def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
         Ground(flattened(text)).file.lines for text in (base, ours, theirs)
     )
     found: dict[int, Conflict] = {}
-    for others in _readings(base_lines, their_lines):
+    for others in readings_of(base_lines, their_lines):
         reaches = [reach_of(base_lines, each, their_lines) for each in others]
         places = joined(base_lines, reaches)
-        for one in (each for mine in _readings(base_lines, our_lines) for each in mine):
+        for one in (each for mine in readings_of(base_lines, our_lines) for each in mine):
             mine = reach_of(base_lines, one, our_lines)
             if any(map(mine.meets, places)) or mine.may_swap_with(reaches):
                 old, new = base_lines[one.low : one.high], our_lines[one.first : one.past]
@@ -155,7 +140,7 @@ def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
     return tuple(found.values())
 
 
-def _readings(base: list[str], side: list[str]) -> tuple[list[Change], list[Change]]:
+def readings_of(base: list[str], side: list[str]) -> tuple[list[Change], list[Change]]:
     """Return what a side changed, as it is told from the beginning and from the end."""
     mirrored = changes_between(base[::-1], side[::-1])
     size, goal = len(base), len(side)

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agent_ls.domain.edits import Replacement, apply_replacements
+from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.envelope import is_envelope, parse_envelope
 from agent_ls.edits.hunks import place_hunks
-from agent_ls.edits.merge import placed_on
 from agent_ls.edits.patches import FilePatch, PatchKind
 from agent_ls.edits.requests import Refused
 from agent_ls.edits.unified import parse_unified
@@ -27,7 +27,7 @@ class FilePlan:
     new_path: str | None = None
     text: str = ""
     is_merged: bool = False
-    """It was made for an older text."""
+    """It fits an older text only, and was merged with what others changed since."""
 
 
 def parse_patch(text: str) -> tuple[FilePatch, ...] | Refused:
@@ -43,7 +43,8 @@ def plan_patch(
     """Return the plan of every file of the patch, or why none is changed.
 
     Shape: ``texts`` holds the newest text of each path that the patch names; None, or no entry,
-    for a file that does not exist. ``bases`` holds older texts that the patch may be made for.
+    for a file that does not exist. ``bases`` holds the texts that its author goes by,
+    where they are known.
     """
     parsed = parse_patch(patch) if isinstance(patch, str) else patch
     if isinstance(parsed, Refused):
@@ -98,15 +99,13 @@ def _planned(
         return Refused(f"{patch.new_path} exists already, so it is no place to move to.", "exists")
     if not patch.hunks:
         return FilePlan(patch.kind, patch.path, new_path=patch.new_path)
-    placed = place_hunks(text, patch.hunks)
-    is_merged = isinstance(placed, Refused)
-    if isinstance(placed, Refused):
-        placed = placed_on(base, text, placed, lambda older: place_hunks(older, patch.hunks))
+    found = place_as_read(base, text, lambda either: place_hunks(either, patch.hunks))
+    placed = found.placed
     if isinstance(placed, Refused):
         return placed
     if patch.kind == "delete":
         return _deleted(patch.path, apply_replacements(text, placed))
-    return FilePlan(patch.kind, patch.path, placed, patch.new_path, is_merged=is_merged)
+    return FilePlan(patch.kind, patch.path, placed, patch.new_path, is_merged=found.is_merged)
 
 
 def _deleted(path: str, rest: str) -> FilePlan | Refused:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from dataclasses import replace
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.errors import StoreError
@@ -16,6 +17,7 @@ from agent_ls.edits.merge import merge
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.seen import SeenFile
 from agent_ls.safety.control_files import is_secret
 from agent_ls.safety.paths import locate
 
@@ -31,6 +33,8 @@ class SessionTexts:
         self._blobs = blobs
         self._workspace = workspace
         self._storing: set[asyncio.Task[None]] = set()
+        self._begun: tuple[SeenFile, str] | None = None
+        """The file asked for last, without its newest edit, and its text."""
 
     def keep(self, path: str, text: str) -> str | None:
         """Begin to store the text unless its file may hold secrets; one that is known is there.
@@ -55,11 +59,16 @@ class SessionTexts:
         known = self._recorder.state.seen.get(path)
         if known is None:
             return None
-        text = await self._stored(known.text)
-        for before_blob, after_blob in known.edits:
+        done, text = 0, None
+        if self._begun is not None and _begins_with(known, self._begun[0]):
+            done, text = len(self._begun[0].edits), self._begun[1]
+        else:
+            text = await self._stored(known.text)
+        for number, (before_blob, after_blob) in enumerate(known.edits[done:], done):
             before, after = await self._stored(before_blob), await self._stored(after_blob)
             if text is None or before is None or after is None:
                 return None
+            self._begun = replace(known, edits=known.edits[:number]), text
             merged = merge(before, text, after)
             is_told = not merged.conflicts
             text = apply_replacements(text, merged.replacements) if is_told else after
@@ -78,3 +87,7 @@ class SessionTexts:
             _log.warning("a text that was read is not at hand: %s", error)
             return None
         return None if data is None else data.decode("utf-8", "surrogatepass").removeprefix(BOM)
+
+
+def _begins_with(known: SeenFile, other: SeenFile) -> bool:
+    return known.text == other.text and known.edits[: len(other.edits)] == other.edits

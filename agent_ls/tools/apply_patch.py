@@ -80,7 +80,7 @@ class ApplyPatch:
 
     workspace: Workspace
     seen: SeenTexts | None = None
-    """None: a patch fits the newest texts, or it is refused."""
+    """None: every hunk is looked for in the newest texts alone."""
 
     def paths(self, arguments: ApplyPatchArguments) -> tuple[str, ...]:
         """Return every file that the patch names; none when it cannot be read."""
@@ -139,10 +139,9 @@ class ApplyPatch:
             is_there = await self.workspace.exists(path)
             found[path] = await self.workspace.read(path) if is_there else None
         texts = {path: None if file is None else file.text for path, file in found.items()}
-        plans = plan_patch(files, texts)
-        if isinstance(plans, Refused) and self.seen is not None:
-            bases = {one.path: await self.seen.text(one.path) for one in files if one.hunks}
-            plans = plan_patch(files, texts, bases)
+        seen = self.seen
+        bases = {one.path: await seen.text(one.path) for one in files if one.hunks and seen}
+        plans = plan_patch(files, texts, bases)
         if isinstance(plans, Refused):
             raise ToolError(plans.reason)
         return plans, found

@@ -12,7 +12,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
-from agent_ls.edits.merge import placed_on
+from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.loop.grants import grant_of
@@ -58,7 +58,7 @@ class EditFile:
 
     workspace: Workspace
     seen: SeenTexts | None = None
-    """None: an edit fits the newest text, or it is refused."""
+    """None: every edit is looked for in the newest text alone."""
 
     def paths(self, arguments: EditFileArguments) -> tuple[str, ...]:
         """Return the file."""
@@ -88,12 +88,17 @@ class EditFile:
             Wish(edit.old_string, edit.new_string, edit.line, edit.replace_all)
             for edit in arguments.edits
         ]
-        placed, note = place(file.text, wishes), ""
-        if isinstance(placed, Refused) and self.seen is not None:
-            base = await self.seen.text(arguments.path)
-            placed = placed_on(base, file.text, placed, lambda text: place(text, wishes))
-            note = MERGED.format(arguments.path)
+        read = None if self.seen is None else await self.seen.text(arguments.path)
+        # All places of a text are those of the newest one, whatever was read.
+        picking = [wish for wish in wishes if not wish.replace_all]
+        found = place_as_read(
+            read,
+            file.text,
+            lambda text: place(text, wishes),
+            lambda text: place(text, picking) if picking else (),
+        )
+        placed = found.placed
         if isinstance(placed, Refused):
             raise ToolError(f"{arguments.path} was not changed. {placed.reason}")
         change = ChangeText(path=file.path, base_version=file.version, replacements=placed)
-        return file, change, note
+        return file, change, MERGED.format(arguments.path) if found.is_merged else ""

@@ -65,8 +65,8 @@ class Session:
         result = ToolResult(call_id="cal_1", text=output.text, data=output.data)
         await self.recorder.emit(ToolCallFinished(result=result))
 
-    async def edit(self, old: str, new: str, path: str = "a.py") -> str:
-        edits = [{"old_string": old, "new_string": new}]
+    async def edit(self, old: str, new: str, path: str = "a.py", **hints: Any) -> str:
+        edits = [{"old_string": old, "new_string": new, **hints}]
         return await self.do(EditFile(self.place.workspace, self.seen), path=path, edits=edits)
 
     async def patch(self, patch: str) -> str:
@@ -275,6 +275,71 @@ async def test_files_of_secrets_are_not_kept(session: Session) -> None:
     session.place.write(".env", _BASE)
     await session.read(".env")
     assert await session.seen.text(".env") is None
+
+
+_TWINS = "".join(
+    f"def {name}():\n    check()\n    limit = 10\n    send()\n\n\n" for name in ("a", "b")
+)
+_LIMIT = ("    limit = 10", "    limit = 11")
+_TWIN_PATCH = (
+    "--- a/a.py\n+++ b/a.py\n@@ -2,3 +2,3 @@ def a():\n     check()\n-    limit = 10\n"
+    "+    limit = 11\n     send()\n"
+)
+
+
+@pytest.mark.parametrize("tool", ["edit_file", "apply_patch"])
+async def test_a_twin_does_not_take_the_edit_of_what_a_person_changed(
+    session: Session, tool: str
+) -> None:
+    session.place.write("a.py", _TWINS)
+    await session.read()
+    typed = _TWINS.replace("limit = 10", "limit = 12", 1)
+    session.place.write("a.py", typed)
+    is_patch = tool == "apply_patch"
+    with pytest.raises(ToolError, match="The file changed meanwhile") as caught:
+        await (session.patch(_TWIN_PATCH) if is_patch else session.edit(*_LIMIT, line=3))
+    assert "     3:     limit = 12" in caught.value.text
+    check(session, typed)
+    # Having read the text as it is now, the model may mean the other one.
+    await session.read()
+    await session.edit(*_LIMIT)
+    check(session, typed.replace("limit = 10", "limit = 11"))
+
+
+async def test_edits_in_a_row_go_by_each_other_and_not_by_the_read_text_alone(
+    session: Session,
+) -> None:
+    session.place.write("a.py", _TWINS)
+    await session.read()
+    await session.edit(*_LIMIT, line=3)
+    session.place.write("a.py", "# typed\n" + _TWINS.replace("limit = 10", "limit = 11", 1))
+    # Its first edit left one such line, so no number is needed any more.
+    await session.edit("    limit = 10", "    limit = 20")
+    await session.edit("    limit = 11", "    limit = 10")
+    # The twin that it made anew is the only one again.
+    await session.edit("    limit = 10", "    limit = 30")
+    check(session, "# typed\n" + _TWINS.replace("10", "30", 1).replace("10", "20"))
+
+
+async def test_an_edit_that_a_person_took_back_is_not_made_again_unseen(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    await session.edit("w * h\n", "abs(w * h)\n")
+    session.place.write("a.py", _BASE)
+    with pytest.raises(ToolError, match=r"the edit was made already.* at line 3, .* another place"):
+        await session.edit("    size = w * h\n", "    size = abs(w * h)\n")
+    await session.read()
+    await session.edit("w * h\n", "abs(w * h)\n")
+    check(session, _BASE.replace("w * h\n", "abs(w * h)\n"))
+
+
+async def test_all_places_are_those_of_the_newest_text(session: Session) -> None:
+    session.place.write("a.py", _TWINS)
+    await session.read()
+    typed = _TWINS.replace("limit = 10", "# none", 1) + "limit = 3\n"
+    session.place.write("a.py", typed)
+    await session.edit("limit", "most", replace_all=True)
+    check(session, typed.replace("limit", "most"))
 
 
 async def test_many_edits_beside_a_person_who_types_are_followed(session: Session) -> None:

@@ -1,0 +1,152 @@
+"""Where an edit goes whose author read an older text: to the place that was meant, or nowhere.
+
+Owns what holds when the text that was read and the newest one say different things. The older
+text says which place is meant, the newest one whether the edit fits there:
+
+- Placed in both, at one place: the newest text's answer counts.
+- Placed in both, at two places: refused. Somebody changed the place that was meant, so that
+  another one alone still looks like it; or the author knows the newest text from elsewhere.
+- Placed in the older one only: rebased, which refuses where both changed the same lines.
+- Placed in the newest one only: that counts, since its author knows lines that are not in the
+  text that was read, from a search or from a command's output. Unless the older text has several
+  such places, of which others may have left one, or has the edit already, which others may have
+  taken back: there the edit does not say what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from agent_ls.domain.edits import Replacement, apply_replacements
+from agent_ls.edits.keys import folded
+from agent_ls.edits.lines import FileLines, LineIndex, flattened
+from agent_ls.edits.merge import changes_between, readings_of, rebase
+from agent_ls.edits.reach import Change
+from agent_ls.edits.requests import Placed, Refused
+
+_READ_AGAIN = "Read the file again and give the edit for the text as it is now."
+_UNSURE = {
+    "ambiguous": "the old text stood in several places",
+    "applied": "the edit was made already",
+}
+"""Refusals by the older text that make an edit doubtful which fits the newest one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AsRead:
+    """What becomes of an edit in the newest text."""
+
+    placed: Placed
+    is_merged: bool = False
+    """It fits the older text only, and was merged with what others changed since."""
+
+
+def place_as_read(
+    read: str | None,
+    now: str,
+    place: Callable[[str], Placed],
+    place_picked: Callable[[str], Placed] | None = None,
+) -> AsRead:
+    """Return what ``place`` finds in the newest text, if that is what its author meant.
+
+    Shape: ``read`` is the text that the author goes by, None where nobody knows it.
+    ``place_picked`` places the parts that mean one place each, when ``place`` has others too.
+    """
+    found = place(now)
+    if read is None or read == now:
+        return AsRead(found)
+    if isinstance(found, Refused):
+        older = place(read)
+        if isinstance(older, Refused):
+            return AsRead(found)
+        rebased = rebase(read, older, now)
+        is_still_open = isinstance(rebased, Refused) and found.why == "ambiguous"
+        return AsRead(found if is_still_open else rebased, is_merged=True)
+    picked = place_picked or place
+    older, newer = picked(read), picked(now)
+    if isinstance(newer, Refused):
+        return AsRead(newer)
+    refused = _contradiction(read, older, now, newer)
+    return AsRead(refused or found)
+
+
+def _contradiction(
+    read: str, older: Placed, now: str, newer: Sequence[Replacement]
+) -> Refused | None:
+    """Return why the place in the newest text may not be the one that was meant."""
+    if not newer:
+        return None
+    line = LineIndex(now).line_of(newer[0].start)
+    if isinstance(older, Refused):
+        was = _UNSURE.get(older.why)
+        if was is None:
+            return None
+        reason = (
+            f"The file changed since you read it. In the text that you read {was}; in the newest "
+            f"one it fits at line {line}, which may be another place. {_READ_AGAIN}"
+        )
+        return Refused(reason, older.why)
+    rebased = rebase(read, older, now)
+    after = apply_replacements(now, tuple(newer))
+    if not isinstance(rebased, Refused):
+        if apply_replacements(now, rebased) == after or _is_one_place(read, older, now, after):
+            return None
+        meant = LineIndex(now).line_of(rebased[0].start)
+        reason = (
+            f"The file changed since you read it. The place that the edit has in the text that you "
+            f"read is at line {meant} now, but by its old text it belongs at line {line}. "
+        )
+        return Refused(reason + _READ_AGAIN, "ambiguous")
+    if _is_one_place(read, older, now, after):
+        return None
+    return replace(
+        rebased,
+        reason=f"{rebased.reason} (Line {line} fits the old text, but is another place.)",
+    )
+
+
+def _is_one_place(read: str, older: Sequence[Replacement], now: str, after: str) -> bool:
+    """Tell whether an edit of the older text and one of the newest are about the same lines.
+
+    Shape: whoever changed indentation, blanks or quotes alone changed no line. Where the change
+    since can be told in two ways, both have to say so.
+    """
+    was, will = _lines(read), _lines(apply_replacements(read, tuple(older)))
+    new = _lines(now)
+    meant = changes_between(was, will)
+    made = changes_between(new, _lines(after))
+    sides = [folded(line) for line in was], [folded(line) for line in new]
+    for since in readings_of(*sides):
+        image = _Image(since, len(was), len(new))
+        if not all(any(image.meets(one, other) for other in made) for one in meant):
+            return False
+        if not all(any(image.meets(one, other) for one in meant) for other in made):
+            return False
+    return True
+
+
+class _Image:
+    """Where lines of the older text that nobody changed are in the newest one."""
+
+    def __init__(self, since: Sequence[Change], before: int, after: int) -> None:
+        self._now: dict[int, int] = {-1: -1, before: after}
+        at = shift = 0
+        for one in (*since, Change(before, before, after, after)):
+            self._now.update((line, line + shift) for line in range(at, one.low))
+            at, shift = one.high, one.past - one.high
+
+    def meets(self, older: Change, newer: Change) -> bool:
+        """Tell whether two changes replace a line, or are beside one, that both texts have."""
+        if older.low < older.high:
+            lines = [self._now.get(line) for line in range(older.low, older.high)]
+            low, high = newer.low, max(newer.high, newer.low + 1)
+            return any(line is not None and low <= line < high for line in lines)
+        above, below = self._now.get(older.low - 1), self._now.get(older.low)
+        gaps = [above + 1] if above is not None else []
+        gaps += [below] if below is not None else []
+        return any(newer.low <= gap <= newer.high for gap in gaps)
+
+
+def _lines(text: str) -> list[str]:
+    return FileLines(flattened(text)).lines

@@ -1,0 +1,159 @@
+"""Edits of a model that read an older text: they go where they were meant, or nowhere."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.edits.as_read import place_as_read
+from agent_ls.edits.hunks import place_hunks
+from agent_ls.edits.requests import Placed, Refused, Why, Wish
+from agent_ls.edits.search_replace import place
+from agent_ls.edits.unified import parse_unified
+
+
+def _function(name: str, limit: object) -> str:
+    return (
+        f"def {name}():\n    load()\n    check()\n    limit = {limit}\n    send()\n    done()\n\n\n"
+    )
+
+
+_TWINS = _function("a", 10) + _function("b", 10)
+_A_CHANGED = _function("a", 12) + _function("b", 10)
+_LIMIT = Wish("    limit = 10", "    limit = 11")
+_LIMIT_IN_A = Wish("    limit = 10", "    limit = 11", 4)
+_LIMIT_IN_B = Wish("    limit = 10", "    limit = 11", 12)
+_DIFF = "@@ -3,3 +3,3 @@{}\n     check()\n-    limit = 10\n+    limit = 11\n     send()\n"
+_IMPORT = Wish("import a\n", "import a\nimport c\n")
+_CLASS = "class B:\n    limit = 10\n    x = 1\n"
+_ALL = Wish("limit", "most", replace_all=True)
+
+
+def _placed(edit: Wish | str, text: str) -> Placed:
+    if isinstance(edit, Wish):
+        return place(text, [edit])
+    patches = parse_unified(f"--- a/f\n+++ b/f\n{edit}")
+    assert not isinstance(patches, Refused)
+    return place_hunks(text, patches[0].hunks)
+
+
+def _nothing(text: str) -> Placed:
+    return ()
+
+
+def check(
+    read: str | None, now: str, edit: Wish | str, expected: str | Why, *, is_merged: bool = False
+) -> str:
+    """Assert what the newest text becomes, or why nothing does; return the reason."""
+    picked = _nothing if isinstance(edit, Wish) and edit.replace_all else None
+    found = place_as_read(read, now, partial(_placed, edit), picked)
+    if isinstance(found.placed, Refused):
+        assert found.placed.why == expected, found.placed.reason
+        return found.placed.reason
+    assert apply_replacements(now, found.placed) == expected
+    assert found.is_merged == is_merged
+    return ""
+
+
+@pytest.mark.parametrize(
+    "read, now, edit, why",
+    [
+        pytest.param(_TWINS, _A_CHANGED, _LIMIT_IN_A, "conflict", id="by-its-line"),
+        pytest.param(_TWINS, _A_CHANGED, _DIFF.format(""), "conflict", id="by-the-diffs-number"),
+        pytest.param(
+            _TWINS, _A_CHANGED, _DIFF.format(" def a():"), "conflict", id="by-number-and-section"
+        ),
+        pytest.param(
+            _function("a", 10) + _function("b", 20),
+            _A_CHANGED,
+            Wish("check()\n    limit = 10\n", "check()\n    limit = 11\n"),
+            "conflict",
+            id="unique-in-both",
+        ),
+        pytest.param(_TWINS, _A_CHANGED, _LIMIT, "ambiguous", id="by-nothing"),
+        pytest.param(_TWINS, "# typed\n" * 8 + _TWINS, _LIMIT_IN_B, "ambiguous",
+                     id="typing-moved-the-other-one-to-the-line"),
+        pytest.param(_function("a", 10), _function("x", 10) + _function("a", 10), _LIMIT_IN_A,
+                     "ambiguous", id="a-copy-pasted-above"),
+        pytest.param(_TWINS, _function("b", 10), _LIMIT_IN_A, "conflict", id="the-meant-is-gone"),
+        pytest.param(_function("a", 11), _function("a", 10), _LIMIT, "applied", id="taken-back"),
+        pytest.param("a = 1\nb = 2\n", "a = 2\nb = 1\n", Wish("= 1", "= 3"), "conflict",
+                     id="swapped"),
+        pytest.param("limit = 10\n", "limit = 10 + rest\n", Wish("limit = 10", "limit = 11"),
+                     "conflict", id="the-line-itself-was-changed"),
+    ],
+)  # fmt: skip
+def test_an_edit_is_refused_where_another_place_may_be_meant(
+    read: str, now: str, edit: Wish | str, why: Why
+) -> None:
+    reason = check(read, now, edit, why)
+    assert "Read the file again" in reason
+
+
+def test_the_refusal_shows_the_meant_place_and_names_the_other() -> None:
+    reason = check(_TWINS, _A_CHANGED, _LIMIT_IN_A, "conflict")
+    assert "     4:     limit = 12" in reason
+    assert "Line 12 fits the old text, but is another place." in reason
+
+
+@pytest.mark.parametrize(
+    "read, now, edit, expected",
+    [
+        pytest.param(_TWINS, "# typed\n" + _TWINS, _LIMIT_IN_A,
+                     "# typed\n" + _function("a", 11) + _function("b", 10), id="typed-above"),
+        pytest.param(_TWINS, _TWINS.replace("load()", "load(1)"), _LIMIT_IN_B,
+                     (_function("a", 10) + _function("b", 11)).replace("load()", "load(1)"),
+                     id="typed-in-both"),
+        pytest.param("import a\nimport z\n", "import a\nimport b\nimport z\n", _IMPORT,
+                     "import a\nimport c\nimport b\nimport z\n", id="typed-in-the-same-gap"),
+        pytest.param("f()\nlimit = 10\n", "if x:\n    f()\n    limit = 10\n",
+                     Wish("f()\nlimit = 10", "f()\nlimit = 11"),
+                     "if x:\n    f()\n    limit = 11\n", id="only-indented"),
+        pytest.param("f(1)\n", "f(2)\n", Wish("f(2)", "f(3)"), "f(3)\n", id="known-from-elsewhere"),
+        pytest.param(_function("a", 10), _TWINS, _ALL, _TWINS.replace("limit", "most"),
+                     id="all-places"),
+        pytest.param(_A_CHANGED, _TWINS, _ALL, _TWINS.replace("limit", "most"),
+                     id="all-places-one-changed"),
+        pytest.param(None, _A_CHANGED, _LIMIT_IN_A, _function("a", 12) + _function("b", 11),
+                     id="nothing-was-read"),
+    ],
+)  # fmt: skip
+def test_an_edit_that_means_its_place_is_carried_out_there(
+    read: str | None, now: str, edit: Wish | str, expected: str
+) -> None:
+    check(read, now, edit, expected)
+
+
+@pytest.mark.parametrize(
+    "read, now, edit, expected",
+    [
+        pytest.param(_function("a", 10), _function("a", 10).replace("check()", "verify(all, now)"),
+                     Wish("check()\n    limit = 10\n    send()",
+                          "check()\n    limit = 11\n    send()"),
+                     _function("a", 11).replace("check()", "verify(all, now)"),
+                     id="a-line-beside-it-changed"),
+        pytest.param(_function("a", 10), _function("a", 10) + _CLASS, _LIMIT,
+                     _function("a", 11) + _CLASS, id="a-twin-came-below"),
+    ],
+)  # fmt: skip
+def test_an_edit_that_fits_the_older_text_only_is_merged(
+    read: str, now: str, edit: Wish | str, expected: str
+) -> None:
+    check(read, now, edit, expected, is_merged=True)
+
+
+@pytest.mark.parametrize(
+    "now, why",
+    [
+        pytest.param(_TWINS.replace("10", "13"), "conflict", id="both-changed"),
+        pytest.param(_function("a", 10) * 3, "ambiguous", id="the-merge-is-unclear"),
+    ],
+)
+def test_what_neither_text_makes_certain_is_refused(now: str, why: Why) -> None:
+    check(_function("a", 10), now, _LIMIT, why)
+
+
+def test_what_fits_neither_text_is_refused_by_the_newest() -> None:
+    check(_TWINS, _A_CHANGED, Wish("nothing of it", "x"), "not-found")
