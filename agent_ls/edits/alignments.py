@@ -21,6 +21,9 @@ _MAX_SHIFT = 3
 """More lines than this come or gone between neighbours, and they are none any more."""
 _MAX_GAP = 12
 _SLACK = 8
+_MAX_WIDE = 40
+"""In an old text of more lines than this, common ones count only on the straight way: there are
+too many others for each."""
 _MIN_LETTERS = 4
 _UNKNOWN = "\U0010ffff"
 _TURN, _STEP = 0.3, 0.2
@@ -98,10 +101,13 @@ def _diagonals(keyed: Keyed, wanted: list[str]) -> list[int]:
 
 def _pairs(keyed: Keyed, wanted: list[str], diagonal: int) -> Iterator[tuple[int, int]]:
     """Yield which old line may be which one of the file, near a diagonal, in order."""
+    is_long = len(wanted) > _MAX_WIDE
+    common = {char for char in set(wanted) if is_long and keyed.text.count(char) > _MAX_COMMON}
     for row, char in enumerate(wanted):
         if char == _UNKNOWN:
             continue
-        low, high = max(0, diagonal + row - _SLACK), max(0, diagonal + row + _SLACK + 1)
+        slack = 0 if char in common else _SLACK
+        low, high = max(0, diagonal + row - slack), max(0, diagonal + row + slack + 1)
         at = keyed.text.find(char, low, high)
         while at >= 0:
             yield row, at

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.hunks import place_hunks
-from agent_ls.edits.lines import flattened
+from agent_ls.edits.patch_lines import NO_END, hunk_line, patch_lines
 from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.requests import Hunk, HunkLine, Refused
 
-_BEGIN = re.compile(r"^([ \t]*)\*\*\* Begin Patch")
-_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File:[ \t]*(.+?)[ \t]*$")
-_MOVE = re.compile(r"^\*\*\* Move to:[ \t]*(.+?)[ \t]*$")
+_BEGIN = re.compile(r"^[ \t]*\*\*\* Begin Patch")
+_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File:[ \t]*([`\"']?)(.+?)\2[ \t]*$", re.I)
+_MOVE = re.compile(r"^\*\*\* Move to:[ \t]*([`\"']?)(.+?)\1[ \t]*$", re.I)
+_HEAD = re.compile(r"^\*\*\* [A-Z][A-Za-z]+(?: [A-Za-z]+)?(?::| *$)")
+_DIFF = re.compile(r"^(?:--- \S|\+\+\+ \S|@@ |diff --git )")
 _NUMBERS = re.compile(r"^@@ *-(\d+)(?:,\d+)? *\+\d+(?:,\d+)? *@@ ?(.*)$")
 _END_OF_FILE = "*** End of File"
-_NO_END = "\\ No newline"
 
 
 def is_envelope(text: str) -> bool:
     """Tell whether a patch is written in this format."""
-    return any(_BEGIN.match(line) or _FILE.match(line) for line in text.splitlines())
+    return any(_BEGIN.match(line) or _FILE.match(line) for line in patch_lines(text))
 
 
 def place_envelope(text: str, patch: str) -> tuple[Replacement, ...] | Refused:
@@ -37,31 +38,54 @@ def place_envelope(text: str, patch: str) -> tuple[Replacement, ...] | Refused:
 
 def parse_envelope(patch: str) -> tuple[FilePatch, ...] | Refused:
     """Return what the patch says, file by file."""
-    lines = _outdented(flattened(patch, alone=False).split("\n"))
-    begin = next((n for n, line in enumerate(lines) if line.startswith("*** Begin Patch")), -1)
-    end = next((n for n, line in enumerate(lines) if line.startswith("*** End Patch")), len(lines))
-    while end == len(lines) and lines and lines[-1].strip() in ("", "```", "EOF"):
-        lines.pop()
-        end = len(lines)
-    heads = [n for n in range(begin + 1, end) if _FILE.match(lines[n])]
+    lines = patch_lines(patch)
     patches: list[FilePatch] = []
-    for at, past in pairwise([*heads, end]):
-        match = _FILE.match(lines[at])
-        if match is None:
-            continue
-        one = _file(match.group(1), match.group(2), lines[at + 1 : past])
-        if isinstance(one, Refused):
-            return one
-        patches.append(one)
+    for part in _parts(lines):
+        heads = [number for number, line in enumerate(part) if _FILE.match(line)]
+        odd = next((line for line in part[: heads[0] if heads else None] if line.strip()), None)
+        if odd is not None:
+            return _malformed(f"{odd.strip()[:80]!r} stands before the first file")
+        for at, past in pairwise([*heads, len(part)]):
+            match = _FILE.match(part[at])
+            if match is None:
+                continue
+            one = _file(match[1].capitalize(), match[3], part[at + 1 : past])
+            if isinstance(one, Refused):
+                return one
+            patches.append(one)
+    stray = next((line for line in _around(lines) if _FILE.match(line) or _DIFF.match(line)), None)
+    if stray is not None and patches:
+        return _malformed(f"{stray.strip()[:80]!r} stands outside of the patch")
     if not patches:
         return _malformed("it names no file with `*** Update File: path` or the like")
     return tuple(patches)
 
 
-def _outdented(lines: list[str]) -> list[str]:
-    """Return the lines without the indentation that the whole patch has."""
-    lead = next((match.group(1) for line in lines if (match := _BEGIN.match(line))), "")
-    return [line.removeprefix(lead) for line in lines] if lead else lines
+def _parts(lines: Sequence[str]) -> list[list[str]]:
+    """Return the lines of each envelope; all of them where none is marked."""
+    begins = [number for number, line in enumerate(lines) if _BEGIN.match(line)]
+    if not begins:
+        first = next((n for n, line in enumerate(lines) if _FILE.match(line)), 0)
+        begins = [first - 1]
+    parts: list[list[str]] = []
+    for begin, past in pairwise([*begins, len(lines)]):
+        part = list(lines[begin + 1 : past])
+        end = next((n for n, line in enumerate(part) if line.startswith("*** End Patch")), None)
+        if end is None:
+            while part and part[-1].strip() in ("", "```", "EOF"):
+                part.pop()
+        parts.append(part[:end])
+    return parts
+
+
+def _around(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that stand in no envelope."""
+    is_inside = not any(_BEGIN.match(line) for line in lines)
+    for line in lines:
+        is_inside = is_inside or bool(_BEGIN.match(line))
+        if not is_inside:
+            yield line
+        is_inside = is_inside and not line.startswith("*** End Patch")
 
 
 def _malformed(what: str) -> Refused:
@@ -75,8 +99,14 @@ def _file(verb: str, path: str, body: Sequence[str]) -> FilePatch | Refused:
         return _added(path, body)
     new_path = None
     if body and (match := _MOVE.match(body[0])):
-        new_path, body = match.group(1), body[1:]
+        new_path, body = match.group(2), body[1:]
         new_path = None if new_path == path else new_path
+    if len(body) > 1 and body[0].startswith("--- ") and body[1].startswith("+++ "):
+        # Some name the file once more, as unified diffs do.
+        body = body[2:]
+    odd = next((line for line in body if _HEAD.match(line) and _END_OF_FILE not in line), None)
+    if odd is not None:
+        return _malformed(f"{odd.strip()[:80]!r} in the update of {path} is no part of the format")
     hunks = _hunks(body)
     if not hunks and new_path is None:
         return _malformed(f"the update of {path} changes nothing; begin its lines with - and +")
@@ -84,7 +114,7 @@ def _file(verb: str, path: str, body: Sequence[str]) -> FilePatch | Refused:
 
 
 def _added(path: str, body: Sequence[str]) -> FilePatch | Refused:
-    lines = list(body)
+    lines = [line for line in body if not line.startswith(("@@", _END_OF_FILE, "--- /dev/null"))]
     while lines and not lines[-1].strip():
         lines.pop()
     if any(line.startswith("+") for line in lines):
@@ -107,7 +137,7 @@ def _hunks(body: Sequence[str]) -> list[Hunk]:
             found.append(
                 Hunk(
                     tuple(_without_end(lines)), line_hint, tuple(anchors),
-                    is_diff=True, is_anchor_sure=True, at_end=at_end,
+                    is_diff=True, is_anchor_sure=line_hint is None, at_end=at_end,
                 )
             )  # fmt: skip
         if lines:
@@ -124,10 +154,10 @@ def _hunks(body: Sequence[str]) -> list[Hunk]:
             anchors += [one for one in anchor.split(" @@ ") if one not in ("", "...", "…")]
         elif raw.startswith(_END_OF_FILE):
             at_end = True
-        elif raw.startswith(_NO_END):
+        elif raw.startswith(NO_END):
             continue
         else:
-            lines.append(_line(raw))
+            lines.append(hunk_line(raw))
     close()
     return found
 
@@ -138,15 +168,3 @@ def _without_end(lines: list[HunkLine]) -> list[HunkLine]:
     while kept and kept[-1].sign == " " and not kept[-1].text.strip():
         kept.pop()
     return kept
-
-
-def _line(raw: str) -> HunkLine:
-    match raw[:1]:
-        case "+":
-            return HunkLine("+", raw[1:])
-        case "-":
-            return HunkLine("-", raw[1:])
-        case " ":
-            return HunkLine(" ", raw[1:])
-        case _:
-            return HunkLine(" ", raw)

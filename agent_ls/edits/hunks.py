@@ -5,12 +5,14 @@ Owns what the format adds to a hunk's own lines: anchors, order, and line number
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
 from agent_ls.edits.around_marks import around_marks
+from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import FlatText
 from agent_ls.edits.locate import Ground, Place, most_places, places
@@ -127,13 +129,11 @@ def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | R
     if not hunk.anchors:
         return found
     tops = _anchor_lines(ground, hunk.anchors)
-    first: dict[int, Place] = {}
-    for top in tops:
-        one = next((place for place in found if place.past > top), None)
-        if one is not None:
-            first[one.first] = one
+    ends = [place.past for place in found]
+    after = (bisect_right(ends, top) for top in tops)
+    first = {found[at].first: found[at] for at in after if at < len(found)}
     if not hunk.is_anchor_sure:
-        return _by_section(ground, hunk, found, list(first.values()) if len(tops) == 1 else [])
+        return _by_section(ground, hunk, found, tops)
     if tops and not first:
         return Refused(
             f"The lines are in the file at line {found[0].first + 1}, but not after the anchor "
@@ -144,30 +144,44 @@ def _anchored(ground: Ground, hunk: Hunk, found: list[Place]) -> list[Place] | R
 
 
 def _by_section(
-    ground: Ground, hunk: Hunk, found: list[Place], after: list[Place]
+    ground: Ground, hunk: Hunk, found: list[Place], tops: list[int]
 ) -> list[Place] | Refused:
     """Return what the section of a diff leaves, unless its line number says something else."""
-    if len(after) != 1 or len(found) == 1:
+    after = next((one for one in found if tops and one.past > tops[0]), None)
+    if after is None or len(tops) > 1 or len(found) == 1:
         return found
     told = nearest_to([one.first + 1 for one in found], hunk.line, _REACH)
-    if told is not None and found[told] != after[0]:
-        return ambiguous(ground, hunk.old, [one.first for one in found], hunk.line)
-    return after
+    if told is None:
+        return [after]
+    if _is_in_section(ground, tops[0], found[told].first):
+        return [found[told]]
+    return ambiguous(ground, hunk.old, [one.first for one in found], hunk.line)
+
+
+def _is_in_section(ground: Ground, top: int, line: int) -> bool:
+    """Tell whether a line is behind a header, and no other header as far left is between."""
+    lines = ground.file.lines
+    edge = len(indent_of(lines[top]))
+    return top <= line and not any(
+        len(indent_of(one)) <= edge and stripped(one)[:1].isalpha() for one in lines[top + 1 : line]
+    )
 
 
 def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> list[int]:
     """Return the numbers of the lines that the last anchor may be."""
-    low = [-1]
+    keyed, low, hits = ground.keyed(stripped), -1, [-1]
     for anchor in anchors:
         want = stripped(anchor)
-        lines = [stripped(line) for line in ground.file.lines]
-        exact = [n for n, line in enumerate(lines) if line == want]
-        hits = exact or [n for n, line in enumerate(lines) if want and line.startswith(want)]
-        after = [n for n in hits if n > min(low)]
-        if not after:
+        hits = keyed.lines_of(want) or [
+            number
+            for number in keyed.numbers
+            if want and stripped(ground.file.lines[number]).startswith(want)
+        ]
+        hits = [number for number in hits if number > low]
+        if not hits:
             return []
-        low = after
-    return low
+        low = hits[0]
+    return hits
 
 
 def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Place | Refused:
@@ -175,6 +189,11 @@ def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Pla
     known = search.places
     if len(known) > 1:
         known = _in_order(search, searches)
+        told = nearest_to([one.first + 1 for one in search.places], search.hunk.line, _REACH)
+        if told is not None and search.places[told] not in known:
+            # The order of the hunks and the line number contradict each other.
+            firsts = [one.first for one in search.places]
+            return ambiguous(ground, search.hunk.old, firsts, search.hunk.line)
     if len(search.places) >= most_places(search.hunk.old):
         return ambiguous(ground, search.hunk.old, [one.first for one in known], None)
     if len(known) < 2 or search.hunk.at_end:

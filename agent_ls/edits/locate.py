@@ -55,6 +55,16 @@ class Keyed:
             None if None in ids else "".join(chr(one & 0x10FFFF) for one in ids if one is not None)
         )
 
+    def lines_of(self, name: str) -> list[int]:
+        """Return the numbers of the lines that are this one."""
+        char = self.number_of(name)
+        found: list[int] = []
+        at = -1 if char is None else self.text.find(char)
+        while char is not None and at >= 0:
+            found.append(self.numbers[at])
+            at = self.text.find(char, at + 1)
+        return found
+
     def number_of(self, name: str) -> str | None:
         """Return what stands for the line in ``text``."""
         one = self._ids.get(name)

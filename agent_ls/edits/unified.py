@@ -11,21 +11,27 @@ from dataclasses import dataclass, field
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.hunks import place_hunks
-from agent_ls.edits.lines import flattened
+from agent_ls.edits.patch_lines import NO_END, hunk_line, patch_lines
 from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.requests import Hunk, HunkLine, Refused
 
 _NUMBERS = re.compile(r"^@@+ *-(\d+)(?:,(\d+))? *\+(\d+)(?:,(\d+))? *@@+ ?(.*)$")
 _HEADER = re.compile(r"^@@")
-_NAME = re.compile(r"^(?:---|\+\+\+) +(.+?)(?:\t.*)?$")
+_NAME = re.compile(
+    r"^(?:---|\+\+\+) +(\"(?:[^\"\\]|\\.)*\"|.+?)"
+    r"(?:\t.*| +\d{4}-\d\d-\d\d[ T]\d.*| +\((?:original|modified|old|new|updated|before|after)\))?$"
+)
+_QUOTED = re.compile(r"\\(\d{3}|.)")
+_KEPT = (".orig", ".old", ".bak")
+"""What a name ends with that is told for the text before."""
 _GIT = re.compile(r'^diff --git "?a/(.+?)"? "?b/(.+?)"?$')
 _EXTENDED = re.compile(
     r"^(?:index [0-9a-f]+\.\.|new file mode|deleted file mode|old mode|new mode|similarity index|"
     r"dissimilarity index|rename from |rename to |copy from |copy to |Binary files |diff --git )"
 )
-_FENCE = re.compile(r"^(```|~~~)[\w.+-]*\s*$")
-_STARTS = re.compile(r"^(?:@@|--- |diff --git )")
-_NO_END = "\\ No newline"
+
+
+_NULL = "/dev/null"
 
 
 @dataclass(slots=True)
@@ -38,6 +44,14 @@ class _Draft:
     hunks: list[Hunk] = field(default_factory=list[Hunk])
     is_new: bool = False
     is_deleted: bool = False
+    is_copy: bool = False
+
+
+_NO_DIFF = Refused(
+    "This is no unified diff: there is no `@@` line with hunk lines after it. Each line of a hunk "
+    "begins with a space, `-` or `+`.",
+    "malformed",
+)
 
 
 def place_unified(text: str, diff: str) -> tuple[Replacement, ...] | Refused:
@@ -53,7 +67,7 @@ def place_unified(text: str, diff: str) -> tuple[Replacement, ...] | Refused:
 
 def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
     """Return what the diff says, file by file; a diff without names is of the file ''."""
-    lines = _unfenced(flattened(diff, alone=False).split("\n"))
+    lines = patch_lines(diff)
     drafts: list[_Draft] = []
     at = 0
     while at < len(lines):
@@ -66,43 +80,37 @@ def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
             # Some leave the header of the only hunk out.
             first = at + 1 if _HEADER.match(line) else at
             past = _end_of_hunk(lines, first - 1)
-            hunk = _hunk(lines[first - 1] if first > at else "@@", lines[first:past])
-            if isinstance(hunk, Refused):
-                return hunk
-            if hunk.lines:
+            hunk = _hunk(lines[at] if first > at else "@@", lines[first:past])
+            if hunk.lines and (drafts[-1].is_new or any(line.sign != " " for line in hunk.lines)):
                 drafts[-1].hunks.append(hunk)
             at = past
         else:
             at += 1
-    patches = [_patch(one) for one in drafts]
-    if not patches or any(one is None for one in patches):
-        return Refused(
-            "This is no unified diff: there is no `@@` line with hunk lines after it. Each line "
-            "of a hunk begins with a space, `-` or `+`.",
-            "malformed",
-        )
-    return tuple(one for one in patches if one is not None)
-
-
-def _unfenced(lines: list[str]) -> list[str]:
-    fences = [number for number, line in enumerate(lines) if _FENCE.match(line)]
-    if len(fences) >= 2 and not any(_STARTS.match(line) for line in lines[: fences[0]]):
-        return lines[fences[0] + 1 : fences[-1]]
-    return lines
+    patches: list[FilePatch] = []
+    for one in drafts:
+        patch = _patch(one)
+        if isinstance(patch, Refused):
+            return patch
+        patches.append(patch)
+    return tuple(patches) or _NO_DIFF
 
 
 def _starts_file(lines: Sequence[str], at: int) -> bool:
     if lines[at].startswith("diff --git "):
         return True
+    if not _is_named(lines, at):
+        return False
     # A removed line may itself begin with dashes; only a name is followed by a hunk.
-    after = next((line for line in lines[at + 2 :] if line.strip()), "@@")
-    return _is_named(lines, at) and after.startswith(("@@", "diff "))
+    rest = (lines[number] for number in range(at + 2, len(lines)))
+    return next((line for line in rest if line.strip()), "@@").startswith(("@@", "diff "))
 
 
 def _is_named(lines: Sequence[str], at: int) -> bool:
     """Tell whether two lines here look like those that name a file."""
-    is_pair = lines[at].startswith("--- ") and at + 1 < len(lines)
-    return is_pair and lines[at + 1].startswith("+++ ")
+    return at + 1 < len(lines) and (
+        (lines[at].startswith("--- ") and lines[at + 1].startswith("+++ "))
+        or (lines[at].startswith("+++ ") and lines[at + 1].startswith("@@"))
+    )
 
 
 def _names(lines: Sequence[str], at: int, drafts: list[_Draft]) -> int:
@@ -114,9 +122,17 @@ def _names(lines: Sequence[str], at: int, drafts: list[_Draft]) -> int:
         # A rename alone is not followed by names: such as there are begin the next file.
         if at + 1 >= len(lines) or not lines[at].startswith("--- "):
             return at
-        if draft.old is not None and _name(lines[at], "a/") not in (None, draft.old):
+        if draft.old is not None and _name(lines[at]).removeprefix("a/") not in (_NULL, draft.old):
             return at
-    draft.old, draft.new = _name(lines[at], "a/"), _name(lines[at + 1], "b/")
+    if lines[at].startswith("+++ "):
+        # Some name the file once.
+        draft.old = draft.new = _name(lines[at]).removeprefix("b/")
+        return at + 1
+    old, new = _name(lines[at]), _name(lines[at + 1])
+    if new.startswith("b/") or _NULL in (old, new):
+        # Else a folder has that name.
+        old, new = old.removeprefix("a/"), new.removeprefix("b/")
+    draft.old, draft.new = (None if one == _NULL else one for one in (old, new))
     draft.is_new = draft.is_new or draft.old is None
     draft.is_deleted = draft.is_deleted or draft.new is None
     return at + 2
@@ -133,6 +149,7 @@ def _of_git(lines: Sequence[str], at: int, draft: _Draft) -> int:
         line = lines[at]
         draft.is_new = draft.is_new or line.startswith("new file")
         draft.is_deleted = draft.is_deleted or line.startswith("deleted file")
+        draft.is_copy = draft.is_copy or line.startswith("copy from ")
         if line.startswith(("rename from ", "rename to ")):
             moved.append(line.split(" ", 2)[2].strip())
         at += 1
@@ -141,11 +158,17 @@ def _of_git(lines: Sequence[str], at: int, draft: _Draft) -> int:
     return at
 
 
-def _name(line: str, prefix: str) -> str | None:
-    """Return the path that a line names; None for a file that does not exist."""
+def _name(line: str) -> str:
+    """Return the path that a line names, with its prefix."""
     match = _NAME.match(line)
-    name = match.group(1).strip().strip('"') if match else ""
-    return None if name == "/dev/null" else name.removeprefix(prefix).removeprefix("./")
+    name = match[1].strip() if match else ""
+    if name.startswith('"') and name.endswith('"'):
+        # Git writes other bytes than ASCII in octal.
+        name = _QUOTED.sub(
+            lambda one: chr(int(one[1], 8)) if one[1].isdigit() else one[1], name[1:-1]
+        )
+        name = name.encode("latin-1", "ignore").decode(errors="replace")
+    return name.removeprefix("./")
 
 
 def _end_of_hunk(lines: Sequence[str], at: int) -> int:
@@ -167,7 +190,7 @@ def _end_of_hunk(lines: Sequence[str], at: int) -> int:
     return past
 
 
-def _hunk(header: str, body: Sequence[str]) -> Hunk | Refused:
+def _hunk(header: str, body: Sequence[str]) -> Hunk:
     match = _NUMBERS.match(header)
     section = match.group(5).strip() if match else _section(header)
     lines: list[HunkLine] = []
@@ -177,13 +200,11 @@ def _hunk(header: str, body: Sequence[str]) -> Hunk | Refused:
         # What is left after the last hunk is the end of the message, not blank context.
         body.pop()
     for raw in body:
-        if raw.startswith(_NO_END):
+        if raw.startswith(NO_END):
             if lines:
                 ends[lines[-1].sign] = False
             continue
-        lines.append(_line(raw))
-    if not any(line.sign != " " for line in lines):
-        return Hunk(())
+        lines.append(hunk_line(raw))
     number = int(match.group(1)) if match else None
     return Hunk(
         tuple(lines),
@@ -216,19 +237,6 @@ def _section(header: str) -> str:
     return named[-1] if named else ""
 
 
-def _line(raw: str) -> HunkLine:
-    match raw[:1]:
-        case "+":
-            return HunkLine("+", raw[1:])
-        case "-":
-            return HunkLine("-", raw[1:])
-        case " ":
-            return HunkLine(" ", raw[1:])
-        case _:
-            # Models leave the space out before a blank line or one that is not indented.
-            return HunkLine(" ", raw)
-
-
 def _final_end(lines: Sequence[HunkLine], ends: dict[str, bool]) -> bool | None:
     """Return whether the file is to end with a line end, when the diff says so."""
     if not ends or " " in ends:
@@ -240,20 +248,40 @@ def _final_end(lines: Sequence[HunkLine], ends: dict[str, bool]) -> bool | None:
     return True if any(line.sign == "+" for line in lines) else None
 
 
-def _patch(draft: _Draft) -> FilePatch | None:
+def _patch(draft: _Draft) -> FilePatch | Refused:
     hunks = tuple(draft.hunks)
     path = draft.old or draft.new or ""
+    if draft.is_copy:
+        return Refused(
+            f"The diff copies {path}, which no patch can do here. Add the new file with all of its "
+            "lines.",
+            "malformed",
+        )
     if draft.renamed:
         return FilePatch("move", draft.renamed[0], hunks, draft.renamed[1])
     if draft.is_deleted:
         return FilePatch("delete", path, hunks)
     if draft.is_new:
-        new = [line.text for hunk in hunks for line in hunk.lines if line.sign == "+"]
-        has_end = all(hunk.final_end is not False for hunk in hunks)
-        text = "\n".join(new) + ("\n" if new and has_end else "")
-        return FilePatch("create", draft.new or path, text=text)
+        return _created(draft.new or path, hunks)
     if not hunks:
-        return None
+        return _NO_DIFF
+    if draft.new and path in [draft.new + kept for kept in _KEPT]:
+        return FilePatch("change", draft.new, hunks)
     if draft.old and draft.new and draft.old != draft.new:
         return FilePatch("move", draft.old, hunks, draft.new)
     return FilePatch("change", path, hunks)
+
+
+def _created(path: str, hunks: Sequence[Hunk]) -> FilePatch | Refused:
+    """Return the patch of a new file: blank lines may lack their sign, other lines may not."""
+    lines = [line for hunk in hunks for line in hunk.lines]
+    odd = next((line for line in lines if line.sign != "+" and line.text.strip()), None)
+    if odd is not None:
+        return Refused(
+            f"The diff adds the file {path}, but its line {odd.text.strip()[:80]!r} does not begin "
+            "with `+`. Begin each line of a new file with `+`.",
+            "malformed",
+        )
+    has_end = all(hunk.final_end is not False for hunk in hunks)
+    text = "\n".join(line.text for line in lines)
+    return FilePatch("create", path, text=text + ("\n" if lines and has_end else ""))

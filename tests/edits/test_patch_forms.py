@@ -1,0 +1,137 @@
+"""Patches as they are written: every way to write them is read as it is meant, or refused whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.edits.plan import plan_patch
+from agent_ls.edits.requests import Refused, Why
+
+_FENCE = "`" * 3
+_HUNK = "@@ -1 +1 @@\n-a\n+b\n"
+_UPDATE = "*** Update File: f\n@@\n-a\n+b\n"
+_TWO_F = "@@ -5,1 +5,1 @@\n-foo()\n+bar()\n@@ -1,1 +1,1 @@\n-x = 1\n+x = 2\n"
+_X = "def f():\n    x = 1\n    a()\n    b()\n    x = 1\n    c()\n"
+
+
+def check(patch: str, texts: dict[str, str], expected: dict[str, str] | tuple[Why, str]) -> None:
+    """Assert the changed and created files, or the refusal and words of its reason."""
+    plans = plan_patch(patch, texts)
+    if isinstance(expected, tuple):
+        assert isinstance(plans, Refused), plans
+        assert plans.why == expected[0], plans.reason
+        assert expected[1] in plans.reason
+        return
+    assert not isinstance(plans, Refused), plans.reason
+    found = {
+        plan.new_path or plan.path: plan.text
+        if plan.kind == "create"
+        else apply_replacements(texts[plan.path], plan.replacements)
+        for plan in plans
+    }
+    assert found == expected
+
+
+def _envelope(body: str) -> str:
+    return f"*** Begin Patch\n{body}*** End Patch\n"
+
+
+def _fenced(body: str) -> str:
+    return f"{_FENCE}diff\n{body}{_FENCE}\n"
+
+
+@pytest.mark.parametrize(
+    "patch, texts, expected",
+    [
+        pytest.param("--- f.py (original)\n+++ f.py (modified)\n" + _HUNK, {"f.py": "a\n"},
+                     {"f.py": "b\n"}, id="words-behind-the-names"),
+        pytest.param("--- f.py.orig\n+++ f.py\n" + _HUNK, {"f.py": "a\n"}, {"f.py": "b\n"},
+                     id="the-old-name-is-a-copy"),
+        pytest.param("--- f 2024-01-01 10:00:00.0 +0000\n+++ f 2024-01-01 10:00:01.0 +0000\n"
+                     + _HUNK, {"f": "a\n"}, {"f": "b\n"}, id="times-behind-the-names"),
+        pytest.param('--- "a/f \\303\\244"\n+++ "b/f \\303\\244"\n' + _HUNK, {"f ä": "a\n"},
+                     {"f ä": "b\n"}, id="names-as-git-quotes-them"),
+        pytest.param("--- a/x.py\n+++ a/x.py\n" + _HUNK, {"a/x.py": "a\n"}, {"a/x.py": "b\n"},
+                     id="a-folder-called-a"),
+        pytest.param("+++ b/f\n" + _HUNK, {"f": "a\n"}, {"f": "b\n"}, id="one-name"),
+        pytest.param("    --- a/f\n    +++ b/f\n    @@ -1 +1 @@\n    -a\n    +b\n", {"f": "a\n"},
+                     {"f": "b\n"}, id="a-diff-indented-as-a-whole"),
+        pytest.param("--- a/f\n+++ b/f\n" + _HUNK + _FENCE + "\n", {"f": "a\n"}, {"f": "b\n"},
+                     id="a-stray-fence"),
+        pytest.param(_fenced("--- a/f\n+++ b/f\n" + _HUNK) + "\nand\n"
+                     + _fenced("--- a/g\n+++ b/g\n" + _HUNK), {"f": "a\n", "g": "a\n"},
+                     {"f": "b\n", "g": "b\n"}, id="two-fenced-diffs"),
+        pytest.param("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-\ufeffa\n+\ufeffb\n", {"f": "\ufeffa\n"},
+                     {"f": "\ufeffb\n"}, id="a-mark-of-the-byte-order"),
+        pytest.param("--- /dev/null\n+++ b/f\n@@ -0,0 +1,3 @@\n+a\n\n+b\n", {}, {"f": "a\n\nb\n"},
+                     id="a-new-file-with-a-bare-blank-line"),
+        pytest.param(_envelope("*** Update File: `f`\n@@\n-a\n+b\n"), {"f": "a\n"}, {"f": "b\n"},
+                     id="a-name-in-quotes"),
+        pytest.param(_envelope("*** Update file: f\n@@\n-a\n+b\n"), {"f": "a\n"}, {"f": "b\n"},
+                     id="a-small-letter"),
+        pytest.param(_envelope("*** Update File: f\n--- a/f\n+++ b/f\n" + _HUNK), {"f": "a\n"},
+                     {"f": "b\n"}, id="a-diff-inside-of-the-envelope"),
+        pytest.param(_envelope("*** Add File: f\n@@\n+a\n*** End of File\n"), {}, {"f": "a\n"},
+                     id="a-new-file-with-marks-of-hunks"),
+        pytest.param(_envelope(_UPDATE).strip().replace("\n", "\\n"), {"f": "a\n"}, {"f": "b\n"},
+                     id="escaped-as-in-json"),
+        pytest.param("apply_patch <<'EOF'\n" + _envelope(_UPDATE) + "EOF\n", {"f": "a\n"},
+                     {"f": "b\n"}, id="a-heredoc"),
+        pytest.param(_FENCE + "\n" + _envelope(_UPDATE) + _FENCE, {"f": "a\n"}, {"f": "b\n"},
+                     id="a-fenced-envelope"),
+        pytest.param(_envelope(_UPDATE).replace("\n", "\r\n"), {"f": "a\n"}, {"f": "b\n"},
+                     id="line-ends-of-two"),
+        pytest.param(_envelope(_UPDATE) + _envelope(_UPDATE.replace(": f", ": g")),
+                     {"f": "a\n", "g": "a\n"}, {"f": "b\n", "g": "b\n"}, id="two-envelopes"),
+        pytest.param(_envelope(_UPDATE + "*** Update File: f\n@@\n-c\n+d\n"), {"f": "a\nc\n"},
+                     {"f": "b\nd\n"}, id="one-file-named-twice"),
+        pytest.param(_envelope("*** Update File: f\n@@\n@@\n-a\n+b\n"), {"f": "a\n"},
+                     {"f": "b\n"}, id="an-empty-hunk"),
+        pytest.param(_envelope("*** Update File: f\n@@\n 1: x = 1\n-2: y = 2\n+2: y = 3\n"),
+                     {"f": "x = 1\ny = 2\n"}, {"f": "x = 1\ny = 3\n"}, id="line-numbers"),
+        pytest.param(_envelope("*** Update File: f\n@@ -5,1 +5,1 @@ def f():\n-    x = 1\n"
+                               "+    x = 2\n"), {"f": _X},
+                     {"f": "def f():\n    x = 1\n    a()\n    b()\n    x = 2\n    c()\n"},
+                     id="numbers-in-an-envelope"),
+    ],
+)  # fmt: skip
+def test_a_patch_is_read_as_it_is_meant(
+    patch: str, texts: dict[str, str], expected: dict[str, str]
+) -> None:
+    check(patch, texts, expected)
+
+
+@pytest.mark.parametrize(
+    "patch, texts, expected",
+    [
+        pytest.param("--- /dev/null\n+++ b/f\n@@ -0,0 +1,3 @@\n+def f():\n    x = 1\n+    g()\n",
+                     {}, ("malformed", "'x = 1'"), id="a-new-file-with-a-line-without-a-sign"),
+        pytest.param("--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\nimport os\nx = 1\n", {},
+                     ("malformed", "'import os'"), id="a-new-file-without-a-sign"),
+        pytest.param("diff --git a/f b/g\nsimilarity index 90%\ncopy from f\ncopy to g\n"
+                     "--- a/f\n+++ b/g\n" + _HUNK, {"f": "a\n"}, ("malformed", "copies f"),
+                     id="a-copy"),
+        pytest.param(_envelope("*** Create File: g\n+x\n" + _UPDATE), {"f": "a\n"},
+                     ("malformed", "Create File: g"), id="an-unknown-verb"),
+        pytest.param(_envelope(_UPDATE + "*** Move File: g -> h\n"), {"f": "a\n"},
+                     ("malformed", "Move File"), id="an-unknown-verb-behind-a-file"),
+        pytest.param("--- a/g\n+++ b/g\n" + _HUNK + _envelope(_UPDATE), {"f": "a\n", "g": "a\n"},
+                     ("malformed", "'--- a/g'"), id="a-diff-before-an-envelope"),
+        pytest.param(_envelope("*** Update File: f\n@@\n a\n"), {"f": "a\n"},
+                     ("malformed", "changes nothing"), id="only-context"),
+        pytest.param(_envelope("*** Update File: f\n*** Move to: g\n@@\n-a\n+b\n"
+                               "*** Update File: f\n@@\n-c\n+d\n"), {"f": "a\nc\n"},
+                     ("overlap", "twice"), id="moved-and-updated-apart"),
+        pytest.param("--- a/f\n+++ b/f\n" + _TWO_F,
+                     {"f": "x = 1\na\nb\nc\nfoo()\n" + "q\n" * 30 + "x = 1\n"},
+                     ("ambiguous", "2 times"), id="order-and-number-contradict-each-other"),
+        pytest.param("--- a/f\n+++ b/f\n@@ -9,1 +9,1 @@ def f():\n-    x = 1\n+    x = 2\n",
+                     {"f": "def f():\n    x = 1\n\n\ndef g():\n    a()\n\n\n    x = 1\n"},
+                     ("ambiguous", "2 times"), id="a-number-beyond-the-next-header"),
+    ],
+)  # fmt: skip
+def test_what_is_no_patch_in_part_is_none(
+    patch: str, texts: dict[str, str], expected: tuple[Why, str]
+) -> None:
+    check(patch, texts, expected)
