@@ -6,7 +6,8 @@ business of ``marks.py``. Lines and columns are 0-based and count code points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
@@ -122,18 +123,27 @@ class Mark:
                 return visible(self.subject.message)
 
 
-def located(finding: Finding, lines: list[str] | None) -> Span | None:
-    """Return where a finding stands in today's text; None when its line is gone.
+def located(
+    findings: Iterable[Finding], lines: Sequence[str] | None
+) -> Iterator[tuple[Finding, Span]]:
+    """Yield the findings of a document that its text still has, and where; None: nobody knows it.
 
-    Typing above it moves it, and mending its line takes it away, without another check.
+    Typing above one moves it, and mending its line takes it away, without another check.
     """
-    end_line = max(finding.end_line, finding.start_line)
-    span = Span(finding.start_line, finding.start_column, end_line, finding.end_column)
-    if lines is None or not finding.line_text:
-        return span
-    same = (number for number, line in enumerate(lines) if line.strip() == finding.line_text)
-    line = min(same, key=lambda number: abs(number - finding.start_line), default=None)
-    if line is None:
-        return None
-    moved = line - finding.start_line
-    return Span(line, span.column, end_line + moved, span.end_column)
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines or ()):
+        places[line.strip()].append(number)
+    shown: set[tuple[Span, str]] = set()
+    for finding in findings:
+        line = finding.start_line
+        if lines is not None and finding.line_text:
+            same = places.get(finding.line_text, ())
+            line = min(same, key=lambda number: abs(number - finding.start_line), default=-1)
+        if line < 0:
+            continue
+        end_line = max(finding.end_line, finding.start_line) + line - finding.start_line
+        span = Span(line, finding.start_column, end_line, finding.end_column)
+        # Of two that are alike one may be mended, and both are then found on one line.
+        if (span, finding.message) not in shown:
+            shown.add((span, finding.message))
+            yield finding, span

@@ -227,13 +227,8 @@ class Marks:
         lines = self._lines(uri)
         if lines == []:
             return
-        shown: set[tuple[Span, str]] = set()
-        for finding in findings:
-            span = located(finding, lines)
-            # Of two that are alike one may be mended, and both are then found on one line.
-            if span is not None and (span, finding.message) not in shown:
-                shown.add((span, finding.message))
-                yield Mark(session_id, uri, span, finding)
+        for finding, span in located(findings, lines):
+            yield Mark(session_id, uri, span, finding)
 
     def _lines(self, uri: str) -> list[str] | None:
         """Return what a document says, or a closed file as far as anybody has read it."""
