@@ -192,6 +192,8 @@ def _difference(
     made = {path for path, text in before.items() if text is None}
     fresh = _new(baseline.findings, report.findings, gone, made)
     mended = () if report.problems else _mended(baseline.findings, report.findings)
+    if baseline.is_cut_short and mended:
+        fresh = ()  # All of it may have been there all the time.
     return report.model_copy(update={"findings": fresh, "mended": mended})
 
 

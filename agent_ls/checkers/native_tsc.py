@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ _WITHOUT_PROJECT = (
     "--jsx", "preserve", "--allowImportingTsExtensions", "--skipLibCheck",
 )  # fmt: skip
 _WITH_FOREIGN_SOURCES = ("--composite", "false", "--rootDir", "/")
+_SYNTAX = re.compile(r"TS1\d{3}")
 _SEVERITIES = {"suggestion": "hint", "message": "information"}
 
 
@@ -66,17 +68,22 @@ class _Shadowed:
         chosen, alone = await projects.concerned()
         await asyncio.to_thread(self._link_packages, [one.path for one in chosen])
         findings: list[dict[str, Any]] = []
+        answers: list[list[Printed]] = []
         for number, project in enumerate(chosen):
             built_on = [one for one in await projects.reachable(project.path) if one != project]
             printed = await self._check(project, built_on, number)
+            answers.append(printed)
             findings += await asyncio.to_thread(self._findings, printed, project.path)
         if alone:
             printed = await self._tsc(*_QUIET, *_WITHOUT_PROJECT, *alone)
+            answers.append(printed)
             root = self.shadow.inside(self.job.root.path)
             findings += await asyncio.to_thread(self._findings, printed, root)
         once = {json.dumps(one): one for one in findings}
         return TscAnswer(
-            tuple(once.values()), frozenset(str(self.shadow.outside(file)) for file in alone)
+            tuple(once.values()),
+            frozenset(str(self.shadow.outside(file)) for file in alone),
+            any(_is_cut_short(printed) for printed in answers),
         )
 
     async def _check(
@@ -162,6 +169,10 @@ class _Shadowed:
             return path.read_bytes().decode(errors="replace").removeprefix("\ufeff")
         except OSError:
             return ""
+
+
+def _is_cut_short(printed: list[Printed]) -> bool:
+    return bool(printed) and all(_SYNTAX.fullmatch(one.code) for one in printed)
 
 
 def _links(packages: Path) -> Iterator[Path]:

@@ -100,6 +100,7 @@ class Tsc:
             findings=tuple(found),
             checkers=(self.name,) if ran else (),
             problems=tuple(dict.fromkeys(problems)),
+            is_cut_short=any(report.is_cut_short for report in reports),
             cautions=tuple({one.path: _caution(one) for one in reversed(doubts)}.values()),
         )
 
@@ -124,7 +125,11 @@ class Tsc:
             return CheckReport(problems=(f"tsc gave no answer: it took longer than {limit}.",))
         except TscFailedError as error:
             return CheckReport(problems=(f"tsc gave no answer: {error}.",))
-        return CheckReport(findings=tuple(self._findings(answer)), checkers=(self.name,))
+        return CheckReport(
+            findings=tuple(self._findings(answer)),
+            checkers=(self.name,),
+            is_cut_short=answer.is_cut_short,
+        )
 
     def _job(self, root: Root, files: list[Path], texts: Mapping[Path, str | None]) -> TscJob | str:
         """Return what to run, or why nothing can; looks at the disk."""

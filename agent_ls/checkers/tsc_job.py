@@ -75,3 +75,5 @@ class TscAnswer:
     """Fields of ``Finding`` but for the checker; paths are absolute."""
     unconfigured: frozenset[str]
     """Files that no project includes, checked with common options; absolute."""
+    is_cut_short: bool = False
+    """There is nothing but broken syntax, behind which 7 looks at nothing else."""

@@ -55,3 +55,5 @@ class CheckReport(Record):
     """For a person: why a checker could not run (not installed, timed out, not trusted)."""
     cautions: tuple[str, ...] = ()
     """For a person: why what a checker says may be wrong, such as a broken configuration."""
+    is_cut_short: bool = False
+    """Broken syntax in one file may have kept a checker from looking at any further."""

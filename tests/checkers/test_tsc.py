@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.tsc import Tsc, TscOptions
 from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import WorkspaceError
@@ -235,6 +236,16 @@ async def test_a_broken_configuration_is_a_finding(project: Path) -> None:
     report = await check(project, {"tsconfig.json": '{"compilerOptions": {"strict": 1, "x": 2}}'})
     assert {"TS5023", "TS5024"} <= {finding.code for finding in report.findings}
     assert {finding.path for finding in report.findings} == {"tsconfig.json"}
+
+
+async def test_what_broken_syntax_hid_is_not_new_when_that_is_mended(project: Path) -> None:
+    write(project, {"tsconfig.json": STRICT, "src/b.ts": 'export const n: number = "";\n'})
+    space = workspace(project)
+    checks = IntroducedChecks((Tsc(space),), space)
+    broken, mended = {"src/a.ts": "let x = ;\nexport {};\n"}, {"src/a.ts": "export {};\n"}
+    assert told(await checks.introduced(broken, mended)) == []
+    worse = {"src/a.ts": "let x = ;\nlet y = ;\nexport {};\n"}
+    assert told(await checks.introduced(broken, worse)) == [("src/a.ts", 1, 8, "TS1109")]
 
 
 async def test_packages_and_configurations_above_are_found(project: Path) -> None:
