@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_ls.domain.edits import Replacement, apply_replacements
-from agent_ls.edits.lines import FlatText, flattened
-from agent_ls.edits.locate import Ground
+from agent_ls.edits.lines import FileLines, FlatText, flattened
 from agent_ls.edits.minimal import blocks
 from agent_ls.edits.reach import Change, joined, reach_of
 from agent_ls.edits.refusing import cut
 from agent_ls.edits.requests import Candidate, Refused
-from agent_ls.edits.spans import Span, of_blocks, replacements_of
+from agent_ls.edits.spans import Span, replacements_of
 from agent_ls.edits.weave import Block
 
 _MAX_LINES = 6_000
@@ -48,11 +47,12 @@ class Merged:
 def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
     """Return what makes ours of theirs' changes too, as replacements in ours.
 
-    Shape: what both changed in the same way is there already; line ends stay as ours has them.
-    With ``beside`` new lines right before or behind changed ones contradict nothing.
+    Shape: what both changed in the same way is there already; line ends stay as ours has them, and
+    the final one is there, or not, as the side has it that changed it. The replacements are sorted
+    and apart. With ``beside`` new lines right before or behind changed ones contradict nothing.
     """
     flat = FlatText(ours)
-    sides = [Ground(flattened(text)).file for text in (base, ours, theirs)]
+    sides = [FileLines(flattened(text)) for text in (base, ours, theirs)]
     base_lines, our_lines, their_lines = (side.lines for side in sides)
     mine, others = changes_between(base_lines, our_lines), changes_between(base_lines, their_lines)
     found: list[Block] = []
@@ -77,12 +77,8 @@ def merge(base: str, ours: str, theirs: str, *, beside: bool = False) -> Merged:
             conflicts.append(
                 Conflict(first + 1, base_lines[low:high], our_lines[first:past], whole)
             )
-    ground = Ground(flat.text)
-    spans = of_blocks(ground, found, 1)
-    # A text without a line has none that could lack its end.
-    wants_end = sides[2].has_final_end or not their_lines
-    ends = _final_end(sides[0].has_final_end, wants_end, flat.text, spans)
-    return Merged(replacements_of(flat, [*spans, *ends]), tuple(conflicts))
+    spans = _spans(sides[1], found, has_end=_has_final_end(*sides))
+    return Merged(replacements_of(flat, spans), tuple(conflicts))
 
 
 def rebase(
@@ -106,7 +102,7 @@ def rebase(
 def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
     """Return the refusal that shows the newer text around the first conflict."""
     one = conflicts[0]
-    lines = Ground(flattened(now)).file.lines
+    lines = FileLines(flattened(now)).lines
     first = max(0, one.line - 1 - _SHOWN_BESIDE)
     window = lines[first : one.line - 1 + min(len(one.ours), _MAX_SHOWN) + _SHOWN_BESIDE]
     shown = "\n".join(f"{number:>6}: {cut(line)}" for number, line in enumerate(window, first + 1))
@@ -126,7 +122,7 @@ def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
     stands between two changes of theirs that nothing parts.
     """
     base_lines, our_lines, their_lines = (
-        Ground(flattened(text)).file.lines for text in (base, ours, theirs)
+        FileLines(flattened(text)).lines for text in (base, ours, theirs)
     )
     found: dict[int, Conflict] = {}
     for others in readings_of(base_lines, their_lines):
@@ -212,11 +208,31 @@ def _in_ours(mine: Sequence[Change], low: int, high: int) -> tuple[int, int]:
     return low + shift, high + shift + inner
 
 
-def _final_end(base: bool, theirs: bool, flat: str, spans: Sequence[Span]) -> list[Span]:
-    """Return the span that gives ours the last line end that theirs gained or lost."""
-    end = len(flat)
-    if base == theirs or not flat or flat.endswith("\n") == theirs:
-        return []
-    if any(span.end >= end - 1 for span in spans):
-        return []
-    return [Span(end, end, "\n", 1)] if theirs else [Span(end - 1, end, "", 1)]
+def _has_final_end(base: FileLines, ours: FileLines, theirs: FileLines) -> bool:
+    """Tell whether what both make of the base ends with a line end; if it has a line at all."""
+    if not ours.lines:
+        return theirs.has_final_end
+    is_theirs = base.lines and theirs.lines and base.has_final_end != theirs.has_final_end
+    return theirs.has_final_end if is_theirs else ours.has_final_end
+
+
+def _spans(ours: FileLines, found: Sequence[Block], *, has_end: bool) -> list[Span]:
+    """Return the spans of sorted blocks, those that touch made one, and of the final line end."""
+    count = len(ours.lines)
+    joined_up: list[Block] = []
+    for one in found:
+        last = joined_up[-1] if joined_up else None
+        if last is not None and last.past == one.first:
+            joined_up[-1] = Block(last.first, one.past, [*last.new, *one.new])
+        else:
+            joined_up.append(one)
+    if count and has_end == ours.has_final_end:
+        return [Span(*ours.span(one.first, one.past, one.new), 1) for one in joined_up]
+    is_tail = bool(joined_up) and joined_up[-1].past == count
+    tail = joined_up.pop() if is_tail else Block(count, count, [])
+    spans = [Span(*ours.span(one.first, one.past, one.new), 1) for one in joined_up]
+    # From the end of the last line that stays, so that its line end can come or go.
+    lead, start = ("\n", ours.starts[tail.first] - 1) if tail.first else ("", ours.first)
+    text = lead * bool(tail.new) + "\n".join(tail.new)
+    last_end = "\n" if has_end and (lead or tail.new) else ""
+    return [*spans, Span(start, len(ours.flat), text + last_end, 1)]

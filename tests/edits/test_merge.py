@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,8 +47,31 @@ def test_both_changes_survive_or_the_conflict_is_told(
     check(_BASE, ours, theirs, expected)
 
 
-_TEXTS = st.lists(st.sampled_from(["a", "b", "c", "", "  d"]), max_size=9).map(
-    lambda lines: "".join(f"{line}\n" for line in lines)
+@pytest.mark.parametrize(
+    "base, ours, theirs, expected",
+    [
+        pytest.param("u0\nu1\nu2", "u0\nu2", "u1", "", id="both-deleted-all-around"),
+        pytest.param("a\nc\nb", "a\nb", "c\n", "", id="and-the-end-came"),
+        pytest.param("a\nb\n", "a\nb\n", "a\nB", "a\nB", id="lost-with-a-change"),
+        pytest.param("a\nb", "a\nb", "a\nB\n", "a\nB\n", id="gained-with-a-change"),
+        pytest.param("a\nb", "a\nb\n", "a\nb\nc", "a\nb\nc\n", id="saved-with-an-end"),
+        pytest.param("a\nb\n", "A\nb\n", "a", "A", id="lost-with-the-last-line"),
+        pytest.param("", "", "a", "a", id="never-there"),
+        pytest.param("a\n", "", "a", "", id="of-nothing"),
+        pytest.param("a\r\nb\r\n", "a\r\nb\r\n", "a\nB", "a\r\nB", id="of-two-characters"),
+        pytest.param("\ufeffa\n", "\ufeffa\n", "\ufeffb", "\ufeffb", id="behind-a-mark"),
+    ],
+)
+def test_the_final_line_end_is_merged_like_a_line(
+    base: str, ours: str, theirs: str, expected: str
+) -> None:
+    check(base, ours, theirs, expected)
+
+
+_TEXTS = st.builds(
+    lambda lines, end: "\n".join(lines) + end,
+    st.lists(st.sampled_from(["a", "b", "c", "", "  d"]), max_size=9),
+    st.sampled_from(["", "\n"]),
 )
 
 
@@ -57,9 +82,24 @@ def test_an_unchanged_side_gives_the_other(base: str, other: str) -> None:
     check(base, other, other, other)
 
 
+@given(_TEXTS, _TEXTS, _TEXTS, st.booleans(), st.sampled_from(["\n", "\r\n"]))
+def test_replacements_are_in_order_and_apart(
+    base: str, ours: str, theirs: str, beside: bool, end: str
+) -> None:
+    ours = ours.replace("\n", end)
+    merged = merge(base, ours, theirs, beside=beside).replacements
+    moved = rebase(base, replacements_between(base, theirs), ours)
+    for found in (merged, () if isinstance(moved, Refused) else moved):
+        apply_replacements(ours, found)
+        assert all(one.end <= other.start for one, other in pairwise(found))
+        assert not any(ours[at - 1 : at + 1] == "\r\n" for one in found
+                       for at in (one.start, one.end))  # fmt: skip
+
+
 @given(_TEXTS, _TEXTS, _TEXTS, st.sampled_from(["x\n", "x\ny\n"]))
 def test_typing_far_above_moves_an_edit(base: str, new: str, tail: str, typed: str) -> None:
     fixed = "".join(f"line {number}\n" for number in range(5))
+    base, new, tail = (f"{text}\n" if text else "" for text in (base, new, tail))
     before, after = fixed + base + tail, fixed + new + tail
     moved = rebase(before, replacements_between(before, after), typed + before)
     if before == after:

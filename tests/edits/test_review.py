@@ -247,3 +247,21 @@ def test_undoing_every_hunk_in_any_order_gives_the_text_before_and_what_was_type
         merged = merge(ledger.text or "", now, after.text or "", beside=True)
         now, ledger = apply_replacements(now, merged.replacements), after
     assert now == text(edits[-1], typed=True)
+
+
+_ANY_TEXT = st.builds(
+    lambda lines, end: "\n".join(lines) + end,
+    st.lists(st.sampled_from(["a", "b", "", "}"]), max_size=6),
+    st.sampled_from(["", "\n"]),
+)
+
+
+@given(_ANY_TEXT, st.lists(_ANY_TEXT, min_size=1, max_size=3))
+def test_undoing_everything_gives_the_final_line_end_back(base: str, edits: list[str]) -> None:
+    ledger, now = FileLedger("a.py", base, base), base
+    for number, after in enumerate(edits):
+        ledger, now = ledger.edited(now, after, str(number)), after
+    undone = ledger.decided([one.id for one in ledger.hunks], "undone")
+    merged = merge(ledger.text or "", now, undone.text or "", beside=True)
+    assert not merged.conflicts
+    assert apply_replacements(now, merged.replacements) == base
