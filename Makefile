@@ -85,7 +85,7 @@ test-all: setup node-tools editors test-client
 # The tracer of Python 3.11 loses lines behind an await that failed, so a newer interpreter measures.
 coverage: setup node-tools
 	@python=$$(scripts/newer_venvs.sh | sed -n 1p) && $${python:-$(PY)} -m pytest -n 2 --dist worksteal \
-		tests/loop tests/policies tests/session tests/lsp tests/tools \
+		-m "not long and not editor and not e2e" tests/loop tests/policies tests/session tests/lsp tests/tools \
 		--cov=agent_ls.loop --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100
 
 demo: setup

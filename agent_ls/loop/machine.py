@@ -7,6 +7,7 @@ transition table.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -88,21 +89,14 @@ async def _walk(turn: Turn) -> None:
 async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
     """Settle what is open and record the end.
 
-    A store that keeps nothing any more is raised after the end was shown to whoever watches.
+    Errors: ``StoreError`` when the end cannot be stored, after it was shown to whoever watches.
     """
-    failed: StoreError | None = None
     if turn.state.phase is Phase.DONE:
         # It had come to its own end before.
         break_off = None
     if break_off is not None:
-        try:
-            await _finish_open(turn, break_off.stop, break_off.why, break_off.kind)
-        except StoreError as error:
-            failed = error
-    ended = await _end(turn, break_off)
-    if failed is not None:
-        raise failed
-    return ended
+        await _finish_open(turn, break_off.stop, break_off.why, break_off.kind)
+    return await _end(turn, break_off)
 
 
 async def _step(turn: Turn) -> None:
@@ -131,8 +125,11 @@ async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) 
         not_begun=f"{how} before it started; it had no effect.",
         begun=f"{how} while it ran; its effect is unknown. Verify before repeating it.",
     ):
-        await turn.emit(finished_call)
-    await turn.emit(Moved(to=Phase.DONE, stop=stop, why=why))
+        # The end is stored after it; if that cannot be, it is said there.
+        with contextlib.suppress(StoreError):
+            await turn.emit(finished_call)
+    with contextlib.suppress(StoreError):
+        await turn.emit(Moved(to=Phase.DONE, stop=stop, why=why))
 
 
 def _output(turn: Turn) -> str:

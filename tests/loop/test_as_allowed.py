@@ -6,17 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.events import (
     Answered,
+    ApprovalRequested,
+    ApprovalResolved,
     EditIntended,
     Ephemeral,
+    Event,
     PlanResolved,
     StoredEvent,
     ToolCallFinished,
 )
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.loop.plans import is_as_approved
+from agent_ls.loop.plans import digest, is_as_allowed, is_as_approved
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
@@ -117,6 +121,37 @@ async def test_a_yes_is_for_the_change_that_was_shown(
     text, result = await check(tmp_path / "project", model_host, model_port, answer, beside)
     assert text == after
     assert words in result
+
+
+async def test_a_yes_is_found_behind_the_answers_to_others(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(_BEFORE)
+    tool = EditFile(DiskWorkspace([Root("proj", tmp_path.resolve(), True)]))
+    arguments = tool.Arguments.model_validate(
+        {"path": "a.py", "edits": [{"old_string": "limit = 1", "new_string": "limit = 2"}]}
+    )
+    call = ToolCall(
+        id="cal_1", provider_id="p", tool="edit_file", arguments_json=arguments.model_dump_json()
+    )
+    planned = PlannedCall(call, tool, arguments)
+    preview = await tool.preview(arguments)
+    yes = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="test")
+    said: list[Event] = []
+    for number, shown in ((1, digest(planned, preview)), (2, "another")):
+        request = ApprovalRequest(
+            id=f"apr_{number}",
+            call_id=f"cal_{number}",
+            turn_id="trn_1",
+            tool="edit_file",
+            reason="",
+            preview=preview,
+            digest=shown,
+            choices=(ApprovalChoice.ALLOW_ONCE,),
+        )
+        said.append(ApprovalRequested(request=request))
+    said += [ApprovalResolved(approval_id=f"apr_{number}", answer=yes) for number in (1, 2)]
+    assert await is_as_allowed(planned, view_of(*said))
+    (tmp_path / "a.py").write_text(_BEFORE.replace("\nlimit", "    limit"))
+    assert not await is_as_allowed(planned, view_of(*said))
 
 
 async def test_nobody_is_asked_about_a_step_of_a_plan_that_cannot_work_any_more(

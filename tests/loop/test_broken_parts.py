@@ -173,6 +173,20 @@ class SlowWorkspace(HalfWorkspace):
         return await self._whole.apply(edit)
 
 
+class StubbornWorkspace(HalfWorkspace):
+    """A workspace in which no edit comes to anything else."""
+
+    def __init__(self, whole: Any, outcome: EditOutcome) -> None:
+        super().__init__(whole, ValueError())
+        self._outcome = outcome
+
+    async def describe(self) -> str:
+        return ""
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        return self._outcome
+
+
 class UnreadableAfterwards(HalfWorkspace):
     """A workspace whose files cannot be read once they have been changed."""
 
@@ -247,6 +261,7 @@ async def check(
     answers: tuple[str, ...] = (),
     scenario: str = SCENARIO,
     is_strict: bool = True,
+    change: Callable[[Kit], Kit] = lambda kit: kit,
 ) -> tuple[TurnEnded, list[Any]]:
     """Run a turn with one command; return how it ended, and its events."""
     async with (
@@ -256,9 +271,10 @@ async def check(
         built = sessions._build_kit
 
         def build(approver: Approver, recorder: Recorder) -> Kit:
-            return with_part(built(approver, recorder), socket, error)
+            kit = change(built(approver, recorder))
+            return with_part(kit, socket, error) if socket else kit
 
-        sessions._build_kit = build if socket else built
+        sessions._build_kit = build
         session = await sessions.create()
         person = Person(session, list(answers))
         session.follow(person)
@@ -451,6 +467,49 @@ async def test_an_edit_has_its_outcome_although_its_file_cannot_be_read_any_more
     assert (applied.after_blob is None) is ("delete" in call)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (EditOutcome(status="stale"), "a.txt was not changed: it changed meanwhile. Read it again"),
+        (EditOutcome(status="refused", reason="Read-only."), "a.txt was not changed: Read-only."),
+        (
+            EditOutcome(status="unconfirmed", reason="The editor is silent."),
+            "a.txt: The editor is silent. Read it before doing anything else with it.",
+        ),
+    ],
+    ids=lambda value: value.status if isinstance(value, EditOutcome) else "",
+)
+async def test_the_model_learns_why_an_edit_did_not_happen(
+    folder: Path, model_host: Provider, model_port: int, outcome: EditOutcome, said: str
+) -> None:
+    (folder / "a.txt").write_text("old")
+    scenario = """
+[[answer]]
+[[answer.call]]
+tool = "edit_file"
+arguments = { path = "a.txt", edits = [{ old_string = "old", new_string = "new" }] }
+
+[[answer]]
+text = "Not done."
+"""
+    ended, events = await check(
+        folder,
+        model_host,
+        model_port,
+        "",
+        ValueError(),
+        scenario=scenario,
+        change=lambda kit: dataclasses.replace(
+            kit, workspace=StubbornWorkspace(kit.workspace, outcome)
+        ),
+    )
+    assert ended.output == "Not done."
+    [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
+    assert (result.error, result.text[: len(said)]) == (ErrorKind.RUNTIME, said)
+    tries = [one.status for one in events if isinstance(one, EditApplied)]
+    assert tries == [outcome.status] * (3 if outcome.status == "stale" else 1)
+
+
 async def test_without_recoveries_a_failed_request_ends_the_turn_with_what_went_wrong(
     folder: Path, model_host: Provider, model_port: int
 ) -> None:
@@ -492,6 +551,35 @@ async def test_an_end_that_cannot_be_stored_is_raised_after_it_was_shown(
     [ended] = [one for one in person.events if isinstance(one, TurnEnded)]
     assert (ended.stop, ended.failure_reason) == (StopReason.ERROR, "the disk is full")
     assert not (folder / "made.txt").exists()
+
+
+async def test_what_the_store_took_only_with_the_end_is_whole(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    is_full = iter((True, True, True))
+
+    async def later(storing: Coroutine[Any, Any, None]) -> None:
+        await storing
+        if next(is_full, False):
+            raise StoreError("the disk is full")
+
+    again = '[[answer.call]]\ntool = "run_command"\narguments = { command = "true" }\n'
+    scenario = SCENARIO.replace("\n[[answer]]\ntext", f"{again}\n[[answer]]\ntext")
+    async with (
+        scripted(scenario, port=model_port, is_strict=False),
+        open_test_sessions(folder, model_host, settings_toml='mode = "auto"') as sessions,
+    ):
+        session = await sessions.create()
+        recorder = session._recorder
+        recorder._store = OtherStore(recorder._store, ToolCallStarted, later)
+        await session.submit("Make it.")
+        ended = await session.wait_idle()
+        journal = [one.event for one in await session.journal()]
+    assert ended is not None
+    assert (ended.stop, ended.failure_reason) == (StopReason.ERROR, "the disk is full")
+    assert journal[-1] == ended
+    results = [one.result.error for one in journal if isinstance(one, ToolCallFinished)]
+    assert results == [ErrorKind.INTERRUPTED] * 2
 
 
 async def test_an_answer_that_came_just_in_time_counts(

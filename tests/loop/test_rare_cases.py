@@ -274,6 +274,17 @@ async def test_a_report_names_commands_as_far_as_they_can_be_read(tmp_path: Path
         await store.close()
 
 
+async def test_a_report_leaves_out_what_cannot_be_read_any_more(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    workspace = DiskWorkspace([Root("proj", tmp_path.resolve(), True)])
+    store = open_store(tmp_path / "store.db")
+    try:
+        view = view_of(change("folder", known=True, before=None))
+        assert "+++" not in await work_report(view, "Done.", workspace, store)
+    finally:
+        await store.close()
+
+
 def test_slots_have_room_by_priority_and_the_last_is_cut() -> None:
     slots = [
         Slot(name="b", priority=2, max_tokens=1_000, text="b" * 4_000),

@@ -233,3 +233,13 @@ def test_a_call_that_is_no_json_leaves_nothing_anywhere() -> None:
     broken = ToolCall(id="cal_1", provider_id="p", tool="read_file", arguments_json="{")
     results = Results([(broken, None)], [])
     assert not results.brings(A)
+
+
+def test_a_call_whose_destination_is_not_understood_brings_nothing() -> None:
+    wrong = ToolCall(
+        id="cal_1", provider_id="p", tool="run_command", arguments_json='{"output_path": 5}'
+    )
+    call = wrong.model_copy(update={"id": "cal_2", "arguments_json": '{"command": "†state.a"}'})
+    expression = parse_expression("†state.a")
+    assert expression is not None
+    assert isinstance(Results([(wrong, None), (call, None)], ()).find(expression, call), Never)
