@@ -76,9 +76,10 @@ class Mark:
         """Return it on the lines of its document, none of which is past their end."""
         if not lines:
             return self
-        last = len(lines) - 1
-        first, end = min(self.span.line, last), min(max(self.span.line, self.span.end_line), last)
-        span = Span(first, self.span.column, end, self.span.end_column)
+        last, wanted = len(lines) - 1, max(self.span.line, self.span.end_line)
+        first, end = min(self.span.line, last), min(wanted, last)
+        end_column = self.span.end_column if end == wanted else None
+        span = Span(first, self.span.column, end, end_column)
         return replace(self, span=span, ends=(lines[first], lines[end]))
 
     @property

@@ -267,6 +267,25 @@ async def test_columns_are_the_clients_in_closed_files_too(
     assert columns(published["u:a"][0], encoding) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("x\nbad(\n1\n)", ((1, 3), (3, 1)), id="as-it-was"),
+        pytest.param("x\nbad(", ((1, 3), (1, 4)), id="its-end-is-cut-off"),
+        pytest.param("bad(\n1\n)", ((0, 3), (2, 1)), id="it-moved"),
+    ],
+)
+def test_a_range_never_ends_before_it_begins_or_past_the_text(
+    text: str, expected: tuple[tuple[int, int], tuple[int, int]]
+) -> None:
+    update = {"start_column": 3, "end_line": 3, "end_column": 1, "line_text": "bad("}
+    [mark] = check(Editor({"a": text}), of(FINDING.model_copy(update=update)))["u:a"]
+    place = diagnostic_of(mark, "utf-16").range
+    assert ((place.start.line, place.start.character), (place.end.line, place.end.character)) == (
+        expected
+    )
+
+
 def columns(mark: Mark, encoding: Encoding) -> tuple[int, int]:
     place = diagnostic_of(mark, encoding).range
     return place.start.character, place.end.character

@@ -13,7 +13,7 @@ import pytest
 from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.domain import events as e
-from agent_ls.domain.findings import Finding
+from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state import SessionState, TurnState
@@ -120,17 +120,40 @@ async def test_typing_again_makes_one_look_at_the_newest_text(tmp_path: Path) ->
     rechecks.close()
 
 
-async def test_a_look_that_a_turn_overtakes_says_nothing(tmp_path: Path) -> None:
-    editor = Editor(tmp_path, of(UNUSED), "")
+@dataclass
+class Slow:
+    """A checker of its own, which finds nothing when it is told to go on."""
+
+    name: str = "ruff"
+    is_per_file: bool = False
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def handles(self, path: str) -> bool:
+        return path.endswith(".py")
+
+    async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
+        self.begun.set()
+        await self.go_on.wait()
+        return CheckReport(checkers=(self.name,))
+
+
+@pytest.mark.parametrize("is_overtaken", [False, True])
+async def test_a_look_that_a_turn_overtakes_says_nothing(
+    tmp_path: Path, is_overtaken: bool
+) -> None:
+    editor, slow = Editor(tmp_path, of(UNUSED), ""), Slow()
     rechecks = editor.rechecks()
+    rechecks.use(IntroducedChecks((slow,), DiskWorkspace([Root("ws", tmp_path, False)])))
     rechecks.on_document(event())
     async with asyncio.timeout(20):
-        await editor.reads.wait()
-        idle, editor.state = editor.state, replace(editor.state, turn=RUNNING)
-        # Both looks use the same checkers: when the second has its answer, the first had its own.
-        second = Editor(tmp_path, idle, "import os\n")
-        await check(second, [("ruff", 0)])
-    assert editor.told.empty()
+        await slow.begun.wait()
+    if is_overtaken:
+        editor.state = replace(editor.state, turn=RUNNING)
+    slow.go_on.set()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert editor.told.empty() is is_overtaken
     rechecks.close()
 
 
