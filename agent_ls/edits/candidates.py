@@ -13,7 +13,7 @@ _MIN_LINE_SCORE = 60.0
 _MIN_WINDOW_SCORE = 50.0
 _MAX_KEYS = 3
 _MAX_LIKE = 8
-_MAX_SCORED_CHARS = 4_000
+MAX_SCORED_CHARS = 4_000
 
 
 def nearest(text: str, wanted: str, limit: int = 3) -> list[Candidate]:
@@ -22,12 +22,12 @@ def nearest(text: str, wanted: str, limit: int = 3) -> list[Candidate]:
     Looks for the longest lines of ``wanted`` first, so that the cost grows with the text alone.
     """
     lines, goal = split_lines(text), split_lines(wanted)
-    goal_text = "\n".join(goal)[:_MAX_SCORED_CHARS]
+    goal_text = "\n".join(goal)[:MAX_SCORED_CHARS]
     found: dict[int, Candidate] = {}
     for start in _starts(lines, goal):
         if start not in found:
             window = lines[start : start + len(goal)]
-            score = fuzz.ratio("\n".join(window)[:_MAX_SCORED_CHARS], goal_text)
+            score = fuzz.ratio("\n".join(window)[:MAX_SCORED_CHARS], goal_text)
             found[start] = Candidate(start + 1, window, score)
     good = [one for one in found.values() if one.score >= _MIN_WINDOW_SCORE]
     return sorted(good, key=lambda one: (-one.score, one.line))[:limit]
@@ -35,10 +35,10 @@ def nearest(text: str, wanted: str, limit: int = 3) -> list[Candidate]:
 
 def _starts(lines: list[str], goal: list[str]) -> Iterator[int]:
     """Yield where windows could begin: so that one of the longest lines meets a line like it."""
-    stripped = [line.strip()[:_MAX_SCORED_CHARS] for line in lines]
+    stripped = [line.strip()[:MAX_SCORED_CHARS] for line in lines]
     order = sorted(range(len(goal)), key=lambda number: -len(goal[number].strip()))
     for number in order[:_MAX_KEYS]:
-        key = goal[number].strip()[:_MAX_SCORED_CHARS]
+        key = goal[number].strip()[:MAX_SCORED_CHARS]
         if not key:
             return
         like = process.extract(

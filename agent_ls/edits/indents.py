@@ -44,8 +44,7 @@ class Style:
 
     unit: str
     """One level: a tab or some spaces; empty when nothing is indented."""
-    is_certain: bool = False
-    """Several lines show it, and none another."""
+    is_mixed: bool = False
 
 
 def style_of(lines: Sequence[str]) -> Style:
@@ -64,12 +63,12 @@ def style_of(lines: Sequence[str]) -> Style:
                 steps[len(lead) - before] += 1
         before = len(lead) if "\t" not in lead else 0
     if tabs and tabs >= spaces:
-        return Style("\t", is_certain=tabs > 1 and not spaces)
+        return Style("\t", is_mixed=spaces > 0)
     if not spaces:
         return Style("")
     steps.pop(1, None)
     size = min(steps, key=lambda one: (-steps[one], one)) if steps else 4
-    return Style(" " * size, is_certain=spaces > 1 and not tabs)
+    return Style(" " * size, is_mixed=tabs > 0)
 
 
 def learned(
@@ -185,7 +184,7 @@ def restyled(new: Sequence[str], style: Style) -> Indent | None:
     """
     solid = ["", *(line for line in new if line.strip())]
     leads = [lead for line in solid if (lead := indent_of(line))]
-    if not leads or not style.is_certain:
+    if not leads or not style.unit or style.is_mixed:
         return None
     if any(line.count(mark) % 2 for line in solid for mark in _QUOTES):
         return None

@@ -45,14 +45,20 @@ def applied(first: int) -> Refused:
     )
 
 
-def not_found(ground: Ground, old: str) -> Refused:
-    """Return the refusal of a text that is not there."""
+def not_found(ground: Ground, old: str, standing: int | None = None) -> Refused:
+    """Return the refusal of a text that is not there, though the new one may stand at a line."""
+    there = (
+        f"\nThe new text stands at line {standing + 1}: if you meant that place, nothing is left "
+        "to do."
+        if standing is not None
+        else ""
+    )
     sought = next((line for line in split_lines(old) if stripped(line)), "")
     found = nearest(ground.file.flat, old)
     if not found:
         return Refused(
             f"The old text, which begins with {cut(sought.strip())!r}, is not in the file, nor "
-            "anything like it. Read the file again.",
+            f"anything like it. Read the file again.{there}",
             "not-found",
             old,
         )
@@ -61,7 +67,7 @@ def not_found(ground: Ground, old: str) -> Refused:
     return Refused(
         f"The old text is not in the file. The nearest text begins at line {best.line}"
         + (f" (others at {also})" if also else "")
-        + f"; {_difference(best, old)}",
+        + f"; {_difference(best, old)}{there}",
         "not-found",
         old,
         tuple(found),

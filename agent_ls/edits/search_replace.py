@@ -13,28 +13,31 @@ from unicodedata import combining
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits import elisions
 from agent_ls.edits.around_marks import around_marks
+from agent_ls.edits.carried_out import is_added_around
 from agent_ls.edits.fragments import fragments
 from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_PLACES, Ground, Place, places
-from agent_ls.edits.placing import applied_at, find, is_applied_there, nearest_to, nowhere, put
+from agent_ls.edits.placing import find, missing, nearest_to, nowhere, put
 from agent_ls.edits.readings import plainly_indented, readings
 from agent_ls.edits.refusing import ambiguous, applied
 from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
-from agent_ls.edits.stale import stale_place
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
 from agent_ls.edits.torn import is_torn
 from agent_ls.edits.weave import Block
-from agent_ls.edits.whole_lines import (
-    has_trailing_blanks,
-    is_glued,
-    is_there,
-    past_whole_lines,
-    restyle,
-)
+from agent_ls.edits.whole_lines import has_trailing_blanks, is_glued, past_whole_lines, restyle
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
+_EQUAL_BUT_FOR_THE_END = Refused(
+    "old_string and new_string differ only in the last line end, which a line keeps. Give "
+    "both with the line below to join it to that one.",
+    "equal",
+)
+_IN_SEQUENCE = (
+    "\nEach edit of a call is looked for in the text as it was before the call, so none may "
+    "build on another: give its old_string as that text has it."
+)
 _BLANK = Refused(
     "old_string is empty or blank. Give the text to replace, or write_file to replace the whole "
     "file.",
@@ -51,12 +54,22 @@ def place(text: str, wishes: Sequence[Wish]) -> tuple[Replacement, ...] | Refuse
     ground = Ground(flat.text)
     spans: list[Span] = []
     for number, wish in enumerate(wishes, 1):
+        if wish in wishes[: number - 1]:
+            continue
         found = _spans(ground, _read(wish), number)
         if isinstance(found, Refused):
             which = f"Edit {number} of {len(wishes)}: " if len(wishes) > 1 else ""
-            return replace(found, reason=which + found.reason)
+            more = _IN_SEQUENCE if _is_in_sequence(ground, wishes[: number - 1], wish) else ""
+            return replace(found, reason=which + found.reason + more)
         spans += found
     return joined(flat, spans)
+
+
+def _is_in_sequence(ground: Ground, before: Sequence[Wish], wish: Wish) -> bool:
+    """Tell whether the old text has a line that only an edit before brings into the file."""
+    news = {line for one in before for line in _read(one).new.split("\n")}
+    lines = _read(wish).old.split("\n")
+    return any(line.strip() and line in news and line not in ground.file.flat for line in lines)
 
 
 def _read(wish: Wish) -> Texts:
@@ -155,7 +168,7 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
 def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refused | None:
     """Return the wish carried out at one exact place."""
     flat, end = ground.file.flat, at + len(wish.old)
-    if is_there(flat, wish, at):
+    if is_added_around(flat, wish, at):
         return applied(ground.file.number_at(at))
     if is_torn(flat, wish, at, end):
         return _torn(ground, wish, at, number)
@@ -172,6 +185,8 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
             return found
     new = wish.new
     if is_glued(flat, wish, end):
+        if wish.old == new + "\n":
+            return _EQUAL_BUT_FOR_THE_END
         new += "\n"
     into = restyle(ground, wish) if not lead else None
     return [Span(at, past_whole_lines(flat, wish, at, end), into or new, number)]
@@ -271,13 +286,8 @@ def _in_changed_context(ground: Ground, wish: Texts, number: int) -> list[Span] 
     """Return the wish where only lines that stay differ from the file, or why not."""
     old, new = lines_of(wish)
     hunk = hunk_of(old, new, wish.line)
-    done = applied_at(ground, hunk)
-    if done is not None:
-        return applied(done)
-    spot = None if wish.replace_all else stale_place(ground, hunk)
-    if spot is None:
-        return nowhere(ground, hunk)
-    if is_applied_there(ground, hunk, spot):
-        return applied(spot.first)
+    spot = nowhere(ground, hunk) if wish.replace_all else missing(ground, hunk)
+    if isinstance(spot, Refused):
+        return spot
     found = _put(ground, hunk, spot, new)
     return found if isinstance(found, Refused) else of_blocks(ground, found, number)

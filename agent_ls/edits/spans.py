@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
@@ -32,9 +32,19 @@ def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span
 
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
     """Return the replacements of all spans, or why they cannot all be carried out."""
-    ordered = sorted(spans, key=lambda span: (span.start, span.end))
+    ordered = sorted(spans, key=_place)
+    close = {at for at, pair in enumerate(pairwise(ordered)) if _overlap(*pair)}
+    if close:
+        # Lines that an edit only quotes may be another's too.
+        ordered = sorted(
+            (
+                _bare(flat.text, one) if {at - 1, at} & close else one
+                for at, one in enumerate(ordered)
+            ),
+            key=_place,
+        )
     for one, other in pairwise(ordered):
-        if other.start < one.end or (one.start, one.end) == (other.start, other.end):
+        if _overlap(one, other):
             line = LineIndex(flat.text).line_of(other.start)
             who = (
                 f"Edits {one.number} and {other.number} overlap"
@@ -50,6 +60,31 @@ def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | R
             "applied",
         )
     return found
+
+
+def _place(span: Span) -> tuple[int, int]:
+    return span.start, span.end
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return other.start < one.end or _place(one) == _place(other)
+
+
+def _bare(text: str, span: Span) -> Span:
+    """Return the span without the whole lines at its ends that stay as they are."""
+    old, new = _lines(text[span.start : span.end]), _lines(span.text)
+    most = min(len(old), len(new))
+    above = next((at for at in range(most) if old[at] != new[at]), most)
+    most -= above
+    below = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    start = span.start + sum(map(len, old[:above]))
+    end = span.end - sum(map(len, old[len(old) - below :]))
+    return replace(span, start=start, end=end, text="".join(new[above : len(new) - below]))
+
+
+def _lines(text: str) -> list[str]:
+    *ended, last = text.split("\n")
+    return [*(f"{line}\n" for line in ended), last]
 
 
 def replacements_of(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...]:

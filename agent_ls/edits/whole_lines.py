@@ -46,21 +46,6 @@ def restyle(ground: Ground, wish: Texts) -> str | None:
     return "\n".join((into(indent_of(line)) or "") + line[len(indent_of(line)) :] for line in lines)
 
 
-def is_there(flat: str, wish: Texts, at: int) -> bool:
-    """Tell whether an addition is in the text already, around this place."""
-    more = len(wish.new) - len(wish.old)
-    if more <= 0 or sum(char.isalnum() for char in wish.new) - sum(
-        char.isalnum() for char in wish.old
-    ) < 6:  # fmt: skip
-        return False
-    start = wish.new.find(wish.old)
-    while start >= 0:
-        if flat.startswith(wish.new, at - start) and at >= start:
-            return True
-        start = wish.new.find(wish.old, start + 1)
-    return False
-
-
 def is_glued(flat: str, wish: Texts, end: int) -> bool:
     """Tell whether the new text lacks only the line end that the old one has."""
     if not wish.old.endswith("\n") or wish.new.endswith("\n") or not wish.new.strip():

@@ -122,8 +122,8 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
                      "var doc = `\na:\n  b: 1\n  c:\n    - 2\n`",
                      "package a\n\nfunc f() {\n\tg()\n\th()\n}\n\n"
                      "var doc = `\na:\n  b: 1\n  c:\n    - 2\n`\n", id="blanks-inside-a-string"),
-        pytest.param("a:\n\tb\nc\n", "c", "c:\n    d", "a:\n\tb\nc:\n    d\n",
-                     id="one-line-is-no-style"),
+        pytest.param("a:\n\tb\nc\n", "c", "c:\n    d", "a:\n\tb\nc:\n\td\n",
+                     id="blanks-below-what-opens-a-block"),
         pytest.param("if (a < b) {\n  go();\n}\n", "if (a &lt; b) {\n  go();\n}",
                      'if (a &lt; b) {\n  go("?x=1&copy=2&reg=3");\n}',
                      'if (a < b) {\n  go("?x=1&copy=2&reg=3");\n}\n', id="only-whole-entities"),

@@ -1,0 +1,118 @@
+"""Whether an edit is carried out already, so that carrying it out would do it a second time.
+
+Owns that question for hunks, at their place or without one, and for exact places. New text that
+stands somewhere is no proof by itself: the lines around it have to agree, or nothing else may be
+nearer to the old text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rapidfuzz import fuzz
+
+from agent_ls.edits.candidates import MAX_SCORED_CHARS, nearest
+from agent_ls.edits.keys import stripped, trimmed
+from agent_ls.edits.locate import Ground, Place, places
+from agent_ls.edits.requests import Hunk
+from agent_ls.edits.texts import Texts
+
+_MIN_ADDED_CHARS = 6
+"""Fewer letters than this may stand twice in a row by chance."""
+_MAX_OTHERS = 10
+
+
+def done_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
+    """Return the number of the file line from which a hunk with a place is carried out."""
+    if _is_added_around(ground, hunk, place) or _is_indented(ground, hunk, place):
+        return place.first
+    return _stands_exactly(ground, hunk, place)
+
+
+def standing_at(ground: Ground, hunk: Hunk) -> int | None:
+    """Return the number of the file line from which the new lines of a hunk stand anywhere."""
+    solid = [line for line in hunk.lines if stripped(line.text)]
+    is_framed = solid[0].sign == solid[-1].sign == " "
+    if not adds(hunk) and not (is_framed and _says_something(_kept(hunk))):
+        return None
+    found = places(ground, hunk.new)
+    return found[0].first if found else None
+
+
+def is_meant_there(ground: Ground, hunk: Hunk, at: int) -> bool:
+    """Tell whether the new lines that stand at a line came of this hunk, so far as that shows.
+
+    The lines around them say so, or no other place is more like the old text than they are.
+    """
+    if _says_something(_kept(hunk)):
+        return True
+    old, new = ("\n".join(lines)[:MAX_SCORED_CHARS] for lines in (hunk.old, hunk.new))
+    others = (
+        one.score
+        for one in nearest(ground.file.flat, "\n".join(hunk.old), _MAX_OTHERS)
+        if one.line - 1 + len(hunk.old) <= at or at + len(hunk.new) <= one.line - 1
+    )
+    return max(others, default=0.0) <= fuzz.ratio(old, new)
+
+
+def is_added_around(flat: str, wish: Texts, at: int) -> bool:
+    """Tell whether an exact place already has around it what would be added."""
+    more = len(wish.new) - len(wish.old)
+    if more <= 0 or _letters([wish.new]) - _letters([wish.old]) < _MIN_ADDED_CHARS:
+        return False
+    start = wish.new.find(wish.old)
+    while start >= 0:
+        if flat.startswith(wish.new, at - start) and at >= start:
+            return True
+        start = wish.new.find(wish.old, start + 1)
+    return False
+
+
+def adds(hunk: Hunk) -> bool:
+    """Tell whether a hunk adds so much that it stands nowhere by chance."""
+    return _says_something([line.text for line in hunk.lines if line.sign == "+"])
+
+
+def _is_added_around(ground: Ground, hunk: Hunk, place: Place) -> bool:
+    """Tell whether an addition stands where it would go."""
+    if any(line.sign == "-" and stripped(line.text) for line in hunk.lines) or not adds(hunk):
+        return False
+    return any(
+        one.first <= place.first and one.past >= place.past for one in places(ground, hunk.new)
+    )
+
+
+def _is_indented(ground: Ground, hunk: Hunk, place: Place) -> bool:
+    """Tell whether all that the hunk would change is indentation, which the place has already."""
+    window = ground.file.lines[place.first : place.past]
+    old, new, there = (
+        [trimmed(line) for line in lines if stripped(line)]
+        for lines in (hunk.old, hunk.new, window)
+    )
+    is_all = [stripped(line) for line in old] == [stripped(line) for line in new]
+    return is_all and old != new and there == new
+
+
+def _stands_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:
+    """Return where the new lines stand as they were written, if the old ones do so nowhere."""
+    lines = ground.file.lines
+    is_exact = all(
+        number is not None and trimmed(line) == trimmed(lines[number])
+        for line, number in zip(hunk.old, place.at, strict=True)
+    )
+    if is_exact or not adds(hunk):
+        return None
+    at = f"\n{ground.file.flat}\n".find("\n" + "\n".join(hunk.new) + "\n")
+    return None if at < 0 else ground.file.number_at(at)
+
+
+def _kept(hunk: Hunk) -> list[str]:
+    return [line.text for line in hunk.lines if line.sign == " "]
+
+
+def _says_something(lines: Sequence[str]) -> bool:
+    return _letters(lines) >= _MIN_ADDED_CHARS
+
+
+def _letters(lines: Sequence[str]) -> int:
+    return sum(char.isalnum() for line in lines for char in line)
