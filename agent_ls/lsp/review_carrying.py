@@ -11,7 +11,7 @@ from agent_ls.session.review_ledger import Selection
 from agent_ls.session.review_plans import FileResult
 from agent_ls.session.session import Session
 
-_VERBS = {"keep": "keep", "undo": "undo", "redo": "redo", "restore": "restore"}
+_MOST_NAMES = 4
 
 
 async def carry_out(
@@ -34,14 +34,19 @@ async def tell(
     editor: EditorClient,
     documents: ReviewDocuments,
 ) -> None:
-    """Say which files were left as they are and why, with both versions of a conflict."""
-    verb = _VERBS[decision]
+    """Say which files were restored, seen or not, and which were left as they are and why, with
+    both versions of a conflict.
+    """
+    done = [one.path for one in results if one.status == "done"]
     if not results:
-        editor.say("info", f"There is nothing to {verb} there.")
+        editor.say("info", f"There is nothing to {decision} there.")
+    elif decision == "restore" and done:
+        more = f" and {len(done) - _MOST_NAMES} more" if len(done) > _MOST_NAMES else ""
+        editor.say("info", f"Restored: {', '.join(done[:_MOST_NAMES])}{more}.")
     for one in results:
         if one.status in ("conflict", "refused"):
-            editor.say("warning", f"{one.path}: {verb} was not possible, {one.reason}.")
+            editor.say("warning", f"{one.path}: {decision} was not possible, {one.reason}.")
     for one in results:
         if one.clash is not None and (one.clash.now, one.clash.wanted) != (None, None):
             name = f"{one.path.replace('/', '-')}.conflict.diff"
-            await documents.show(name, clash_text(one.clash, verb))
+            await documents.show(name, clash_text(one.clash, decision))

@@ -693,7 +693,7 @@ class ReviewTurn(Wire):
     prompt: str
     files: list[ReviewFile]
     tool_call_ids: list[str]
-    """The calls that changed files, oldest first: files can be restored to before each."""
+    """The calls that changed files, in the model's order: files can be restored to before each."""
 
 
 class ReviewListResult(Wire):

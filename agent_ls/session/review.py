@@ -24,6 +24,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection, Touch
+from agent_ls.session.review_moments import lineages
 from agent_ls.session.review_plans import Clash, FileResult, next_step
 from agent_ls.session.review_restore import foreseen, restoring_step
 
@@ -139,19 +140,19 @@ class Review:
             raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
         point = RestorePoint(turn_id, call_id)
         found: dict[str, FileResult] = {}
-        if call_id and not ledger.lineages(point):
+        if call_id and not lineages(ledger, point):
             raise AgentLsError(f"The turn has no call {call_id} that changed files.")
         if dry_run:
             each = [
                 await foreseen(self._workspace, self._blobs, turn_id, one)
-                for one in ledger.lineages(point)
+                for one in lineages(ledger, point)
             ]
             return [one for one in each if one.status != "nothing"]
         if call_id:
             # What later turns did is theirs, and goes first.
             for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:
                 found = {one.path: one for one in await self.restore(later)}
-        for lineage in (await self.ledger()).lineages(point):
+        for lineage in lineages(await self.ledger(), point):
             result = await self._restore_file(point, lineage)
             if result.status != "nothing":
                 found[result.path] = result

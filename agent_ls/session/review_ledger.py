@@ -41,6 +41,8 @@ class Touch:
     """The call that did it, a sub-agent's own counting as its parent's; empty for the review's."""
     at: str = ""
     """What the ids of its hunks begin with."""
+    decision: e.ReviewDecided | None = None
+    """What the review did it for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class TurnLedger:
 
     turn_id: str
     prompt: str
+    began: int = 0
+    """The number of its first event."""
     files: dict[str, FileLedger] = field(default_factory=dict[str, FileLedger])
     """By the path the agent left the file under."""
 
@@ -79,10 +83,12 @@ class Ledger:
         """By id, oldest first."""
         self.touches: list[Touch] = []
         """Oldest first."""
+        self.turn_of: dict[str, str] = {}
+        """By call, in the order of the answers; what a stopped one did may be heard of when the
+        next turn has begun.
+        """
         self._load, self._fetch, self._name = load, fetch, name
         self._turn_id = ""
-        self._turn_of: dict[str, str] = {}
-        """By call; what a stopped one did may be heard of when the next turn has begun."""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
         self._decisions: dict[str, tuple[FileEdit, e.ReviewDecided]] = {}
 
@@ -105,44 +111,13 @@ class Ledger:
         """Return the edits that have no outcome, each with its decision."""
         return list(self._decisions.values())
 
-    def lineages(self, point: RestorePoint) -> list[list[Touch]]:
-        """Return every edit since a moment: those of one file together, oldest first.
-
-        Shape: the file that was touched last comes first.
-        """
-        order = list(self.turns)
-        later = set(order[order.index(point.turn_id) :])
-        since = [one for one in self.touches if one.turn_id in later]
-        if point.call_id:
-            moments = [RestorePoint(one.turn_id, one.call_id) for one in since]
-            since = since[moments.index(point) :] if point in moments else []
-        found: dict[str, list[Touch]] = {}
-        for one in since:
-            found[one.new_path] = [*found.pop(one.path, []), one]
-        return list(reversed(found.values()))
-
-    def points(self, turn_id: str) -> list[str]:
-        """Return the calls of a turn that changed files, oldest first."""
-        return list(
-            dict.fromkeys(
-                one.call_id for one in self.touches if one.turn_id == turn_id and one.call_id
-            )
-        )
-
-    def point_before(self, hunk_id: str) -> RestorePoint | None:
-        """Return the moment before the call that changed a hunk last; None for an unknown one."""
-        for one in reversed(self.touches):
-            if one.call_id and f"{hunk_id}.".startswith(f"{one.at}."):
-                return RestorePoint(one.turn_id, one.call_id)
-        return None
-
     async def feed(self, stored: e.StoredEvent, at: str = "", call_id: str = "") -> None:
         """Take the next event in; the rest is set for those of a sub-agent."""
         event, at = stored.event, f"{at}{stored.seq}"
         match event:
             case e.TurnStarted() | e.Answered():
                 if not at.count("."):
-                    self._begun(event)
+                    self._begun(event, stored.seq)
             case e.ChildEnded():
                 for one in await self._load(event.child_id):
                     await self.feed(one, f"{at}.", call_id or event.call_id)
@@ -166,12 +141,12 @@ class Ledger:
             case _:
                 pass
 
-    def _begun(self, event: e.TurnStarted | e.Answered) -> None:
+    def _begun(self, event: e.TurnStarted | e.Answered, seq: int) -> None:
         if isinstance(event, e.Answered):
-            self._turn_of.update((one.id, self._turn_id) for one in event.message.calls)
+            self.turn_of.update((one.id, self._turn_id) for one in event.message.calls)
             return
         self._turn_id = event.turn_id
-        self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt)
+        self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt, seq)
 
     async def _reviewed(self, event: e.ReviewDecided | e.ReviewApplied, at: str) -> None:
         if isinstance(event, e.ReviewDecided):
@@ -186,7 +161,7 @@ class Ledger:
         if event.status != "applied":
             return
         self._decided(decision)
-        touch = self._touched(edit, decision.before_blob, event.after_blob, "", at)
+        touch = self._touched(edit, decision.before_blob, event.after_blob, "", at, decision)
         if decision.call_id:
             # What the turn did before that call stays a change of its.
             await self._edited(replace(touch, turn_id=decision.turn_id))
@@ -221,16 +196,18 @@ class Ledger:
         after_blob: str | None,
         call_id: str,
         at: str,
+        decision: e.ReviewDecided | None = None,
     ) -> Touch:
         path = self._name(edit.path)
         new_path = self._name(edit.new_path) if edit.kind == "move" else path
         turn_id = self._turn(call_id)
-        touch = Touch(turn_id, path, new_path, before_blob, after_blob, edit, call_id, at)
+        blobs = before_blob, after_blob
+        touch = Touch(turn_id, path, new_path, *blobs, edit, call_id, at, decision)
         self.touches.append(touch)
         return touch
 
     def _turn(self, call_id: str) -> str:
-        return self._turn_of.get(call_id, self._turn_id)
+        return self.turn_of.setdefault(call_id, self._turn_id) if call_id else self._turn_id
 
     def _decided(self, event: e.ReviewDecided) -> None:
         if event.decision == "restore":

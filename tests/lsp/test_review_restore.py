@@ -194,8 +194,8 @@ ROWS = {
     ),
     "undone_what_came_before_it": Row(
         lambda one: one.call(0, 1),
-        [("a.py", "done", "change")],
-        _TEXT.replace("two", "2"),
+        [],
+        _TEXT,
         meanwhile=lambda one: one.decide("undo"),
     ),
     "restored_already": Row(

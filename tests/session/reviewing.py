@@ -28,6 +28,7 @@ from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.review import Review
 from agent_ls.session.review_ledger import RestorePoint, Selection
+from agent_ls.session.review_moments import moment_before
 from agent_ls.session.review_plans import FileResult
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.workspace.disk import DiskWorkspace
@@ -198,7 +199,7 @@ class Reviewed:
     async def before(self, word: str) -> RestorePoint | None:
         """Return the moment before the hunk with this word was changed last."""
         [hunk_id] = await self.ids_of(word)
-        return (await self.review.ledger()).point_before(hunk_id)
+        return moment_before(await self.review.ledger(), hunk_id)
 
     def user(self, path: str, old: str, new: str) -> None:
         """Have the person replace the first ``old`` of a file."""

@@ -340,6 +340,49 @@ async def test_what_a_call_changed_again_is_brought_back_to_the_change_before(
     await check(tmp_path, story, after={"a.py": _TEXT})
 
 
+async def test_what_the_person_undid_of_older_changes_stays_undone(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "gone.py": "g\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("gone.py", None)
+        await session.agent("a.py", "two", "2")
+        await session.turn()
+        await session.agent("a.py", "eight", "8")
+        call_id = session.call_id
+        await session.agent("a.py", "five", "5")
+        await session.undo(path="gone.py")
+        await session.undo("two")
+        await session.end()
+        await session.review.restore("trn_2", call_id)
+        assert session.texts() == files
+        # Nor does it come back with a restore to the whole turn's beginning.
+        await session.review.restore("trn_2")
+
+    await check(tmp_path, story, files, after=files)
+
+
+async def test_calls_of_one_answer_are_taken_back_in_their_order_whichever_was_faster(
+    tmp_path: Path,
+) -> None:
+    files = {"a.py": _TEXT, "gone.py": "g\n"}
+
+    async def story(session: Reviewed) -> None:
+        calls = [
+            ToolCall(id=one, provider_id=one, tool="edit_file", arguments_json="{}")
+            for one in ("cal_2", "cal_1")
+        ]
+        answer = AssistantMessage(text="", calls=tuple(calls))
+        await session.recorder.emit(e.Answered(step_id="stp_1", message=answer))
+        await session.agent_writes("gone.py", None)
+        await session.agent("a.py", "two", "2")
+        assert session.call_id == "cal_2"
+        await session.end()
+        results = await session.review.restore("trn_1", "cal_2")
+        assert sorted(statuses(results)) == [("a.py", "done"), ("gone.py", "done")]
+
+    await check(tmp_path, story, files, after=files)
+
+
 async def test_before_a_sub_agents_or_a_commands_work_is_a_moment_too(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent("a.py", "two", "2")

@@ -466,7 +466,7 @@ export interface ReviewTurn {
   turnId: string;
   prompt: string;
   files: ReviewFile[];
-  /** The calls that changed files, oldest first: files can be restored to before each. */
+  /** The calls that changed files, in the model's order: files can be restored to before each. */
   toolCallIds: string[];
 }
 

@@ -6,6 +6,7 @@ from agent_ls.edits.review import FileLedger, Placed
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.safety.text import visible_line
+from agent_ls.session.review_moments import calls_that_changed
 
 _TITLE_CHARACTERS = 120
 
@@ -28,7 +29,7 @@ async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListRe
                 turn_id=turn.turn_id,
                 prompt=turn.prompt,
                 files=files,
-                tool_call_ids=(await session.review.ledger()).points(turn.turn_id),
+                tool_call_ids=calls_that_changed(await session.review.ledger(), turn.turn_id),
             )
         )
     return wire.ReviewListResult(turns=found[::-1])

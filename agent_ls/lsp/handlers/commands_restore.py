@@ -9,6 +9,7 @@ from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.review_carrying import tell
 from agent_ls.lsp.review_choice import ReviewArgument, read_argument
 from agent_ls.session.review_ledger import RestorePoint
+from agent_ls.session.review_moments import lineages, moment_before
 from agent_ls.session.session import Session
 
 
@@ -33,12 +34,12 @@ async def _found(edge: Edge, asked: ReviewArgument) -> tuple[Session, RestorePoi
     async for session, turn in edge.reviews.turns():
         if asked.hunk_ids is not None:
             ledger = await session.review.ledger()
-            point = ledger.point_before(asked.hunk_ids[0]) if asked.hunk_ids else None
+            point = moment_before(ledger, asked.hunk_ids[0]) if asked.hunk_ids else None
             if point is not None and asked.session_id in (None, session.id):
                 return session, point
         elif turn.turn_id == asked.turn_id or (asked.turn_id is None and turn.files):
             point = RestorePoint(turn.turn_id, asked.call_id or "")
-            if point.call_id and not (await session.review.ledger()).lineages(point):
+            if point.call_id and not lineages(await session.review.ledger(), point):
                 raise AgentLsError(f"The turn has no call {point.call_id} that changed files.")
             return session, point
     raise AgentLsError("There is no such turn in the open sessions.")

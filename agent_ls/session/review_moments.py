@@ -1,0 +1,75 @@
+"""The moments that files can be restored to, and what has happened to each file since one.
+
+Pure: asks the ledger. What the person decided about older changes is theirs, like their typing.
+"""
+
+from __future__ import annotations
+
+from agent_ls.session.review_ledger import Ledger, RestorePoint, Touch
+
+
+def calls_that_changed(ledger: Ledger, turn_id: str) -> list[str]:
+    """Return the calls of a turn that changed files, in the order of its answers."""
+    changed = {one.call_id for one in ledger.touches}
+    return [call for call, turn in ledger.turn_of.items() if turn == turn_id and call in changed]
+
+
+def moment_before(ledger: Ledger, hunk_id: str) -> RestorePoint | None:
+    """Return the moment before the call that changed a hunk last; None for an unknown one."""
+    for one in reversed(ledger.touches):
+        if one.call_id and f"{hunk_id}.".startswith(f"{one.at}."):
+            return RestorePoint(one.turn_id, one.call_id)
+    return None
+
+
+def lineages(ledger: Ledger, point: RestorePoint) -> list[list[Touch]]:
+    """Return every edit since a moment: those of one file together, oldest first.
+
+    Shape: the file that was touched last comes first; nothing for a call that changed none.
+    """
+    if point.call_id and point.call_id not in calls_that_changed(ledger, point.turn_id):
+        return []
+    calls, start = _calls_since(ledger, point), _start(ledger, point)
+    found: dict[str, list[Touch]] = {}
+    for one in ledger.touches:
+        if one.decision is None:
+            is_since = one.call_id in calls
+        else:
+            # A file is followed wherever it was moved.
+            is_moved = one.path != one.new_path and one.path in found
+            is_since = is_moved or _oldest(ledger, one) >= start
+        if is_since:
+            found[one.new_path] = [*found.pop(one.path, []), one]
+    return list(reversed(found.values()))
+
+
+def _calls_since(ledger: Ledger, point: RestorePoint) -> set[str]:
+    """Return the calls from a moment on as the model made them: some of one answer run at once."""
+    if point.call_id:
+        calls = list(ledger.turn_of)
+        return set(calls[calls.index(point.call_id) :])
+    turns = list(ledger.turns)
+    later = set(turns[turns.index(point.turn_id) :])
+    return {call for call, turn in ledger.turn_of.items() if turn in later}
+
+
+def _start(ledger: Ledger, point: RestorePoint) -> int:
+    """Return the number of the first event that a restore to a moment is about."""
+    if not point.call_id:
+        return ledger.turns[point.turn_id].began
+    calls = _calls_since(ledger, point)
+    return min(_number(one.at) for one in ledger.touches if one.call_id in calls)
+
+
+def _oldest(ledger: Ledger, touch: Touch) -> int:
+    """Return the number of the oldest edit that a decision of the review's was about."""
+    decision = touch.decision
+    if decision is None or decision.turn_id not in ledger.turns:
+        return _number(touch.at)
+    if decision.hunks:
+        return min(_number(one) for one in decision.hunks)
+    return _start(ledger, RestorePoint(decision.turn_id, decision.call_id))
+
+
+def _number(at: str) -> int:
+    return int(at.partition(".")[0])
