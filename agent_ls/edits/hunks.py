@@ -53,7 +53,7 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
         if isinstance(bare, Refused):
             return _numbered(bare, number, len(hunks))
         if bare is not None:
-            spans += bare
+            spans += _ended(ground, hunk, number, len(ground.file.lines), bare)
             continue
         found = _searched(ground, hunk, number)
         if isinstance(found, Refused):
@@ -64,10 +64,10 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
         chosen = _chosen(ground, search, searches)
         if not isinstance(chosen, Refused):
             chosen = _behind(chosen, before)
-        blocks = chosen if isinstance(chosen, Refused) else put(ground, search.hunk, chosen)
-        if isinstance(blocks, Refused):
-            return _numbered(blocks, search.number, len(hunks))
-        spans += _ended(ground, search.hunk, of_blocks(ground, blocks, search.number))
+        made = chosen if isinstance(chosen, Refused) else _made(ground, search, chosen)
+        if isinstance(made, Refused):
+            return _numbered(made, search.number, len(hunks))
+        spans += made
     return joined(flat, spans)
 
 
@@ -91,7 +91,7 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
     marks = elisions.added_markers(known, changed, ground.file.flat)
     if any(elisions.is_sure_marker(changed[mark]) for mark in marks):
         return elisions.unclear_marker()
-    if hunk.old == hunk.new:
+    if hunk.old == hunk.new and hunk.final_end in (None, ground.file.has_final_end):
         return Refused("The hunk removes and adds the same lines: nothing to change.", "equal")
     for one in (hunk, *_readings(ground, hunk)):
         found = places(ground, one.old)
@@ -248,14 +248,29 @@ def _without_old(ground: Ground, hunk: Hunk, number: int) -> list[Span] | Refuse
     )
 
 
-def _ended(ground: Ground, hunk: Hunk, spans: list[Span]) -> list[Span]:
-    """Return the spans with what the diff says about the file's last line end."""
-    end = len(ground.file.flat)
-    if hunk.final_end is None or hunk.final_end == ground.file.has_final_end or not spans:
+def _made(ground: Ground, search: _Search, place: Place) -> list[Span] | Refused:
+    """Return the spans of a hunk at its place; it may be about the last line end alone."""
+    hunk = search.hunk
+    blocks = put(ground, hunk, place) if hunk.old != hunk.new else []
+    if isinstance(blocks, Refused):
+        return blocks
+    spans = of_blocks(ground, blocks, search.number)
+    return _ended(ground, hunk, search.number, place.past, spans)
+
+
+def _ended(ground: Ground, hunk: Hunk, number: int, past: int, spans: list[Span]) -> list[Span]:
+    """Return the spans with what the diff says about the file's last line end.
+
+    Shape: ``past`` is the line behind the hunk; the diff speaks of the end of its own lines.
+    """
+    end, count = len(ground.file.flat), len(ground.file.lines)
+    has_end = ground.file.has_final_end or not count
+    is_emptied = not hunk.new and count == len(hunk.old)
+    if hunk.final_end in (None, has_end) or past < count or is_emptied:
         return spans
-    last = spans[-1]
-    if hunk.final_end:
-        return [*spans[:-1], replace(last, text=last.text + "\n")] if last.end == end else spans
-    if last.end == end:
-        return [*spans[:-1], replace(last, text=last.text.removesuffix("\n"))]
-    return [*spans, Span(end - 1, end, "", last.number)] if last.end == end - 1 else spans
+    last = spans[-1] if spans and spans[-1].end == end else None
+    if last is None:
+        added = Span(end, end, "\n", number) if hunk.final_end else Span(end - 1, end, "", number)
+        return [*spans, added]
+    text = last.text + "\n" if hunk.final_end else last.text.removesuffix("\n")
+    return [*spans[:-1], replace(last, text=text)]

@@ -211,7 +211,7 @@ def _hunk(header: str, body: Sequence[str]) -> Hunk:
         number or None,
         (section,) if section else (),
         is_diff=True,
-        final_end=_final_end(lines, ends),
+        final_end=_final_end(ends),
     )
 
 
@@ -237,15 +237,13 @@ def _section(header: str) -> str:
     return named[-1] if named else ""
 
 
-def _final_end(lines: Sequence[HunkLine], ends: dict[str, bool]) -> bool | None:
+def _final_end(ends: dict[str, bool]) -> bool | None:
     """Return whether the file is to end with a line end, when the diff says so."""
     if not ends or " " in ends:
         return None
     if "+" in ends and "-" in ends:
         return None
-    if "+" in ends:
-        return False
-    return True if any(line.sign == "+" for line in lines) else None
+    return "+" not in ends
 
 
 def _patch(draft: _Draft) -> FilePatch | Refused:
