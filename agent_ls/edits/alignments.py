@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from agent_ls.edits.keys import folded
 from agent_ls.edits.locate import Keyed
 
 _MAX_COMMON = 64
@@ -59,7 +58,7 @@ _NONE = _Way(-1e9)
 
 def alignments(keyed: Keyed, old: list[str], solid: list[int], core: set[int]) -> list[Alignment]:
     """Return the likeliest ways to lay the old lines over the file, the fullest first."""
-    wanted = [keyed.number_of(folded(old[number])) or _UNKNOWN for number in solid]
+    wanted = [keyed.number_of(keyed.key(old[number])) or _UNKNOWN for number in solid]
     weights = [weight(old[number]) for number in solid]
     found: dict[tuple[tuple[int, int], ...], Alignment] = {}
     for diagonal in _diagonals(keyed, wanted):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 from agent_ls.edits import elisions
+from agent_ls.edits.drifted import names_a_place
 from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, places
@@ -12,6 +16,12 @@ from agent_ls.edits.requests import Hunk, Refused
 from agent_ls.edits.spans import Span, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
 
+_CONTROL = re.compile(
+    r"\W|(?:if|else|elif|for|while|switch|try|catch|except|finally|do|with|case|default|match|loop|"
+    r"unless|when|select|return)\b"
+)
+"""How a line begins that opens a block of a definition, and no definition."""
+
 
 def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     """Return the wish whose old text leaves lines out, carried out around them."""
@@ -20,7 +30,7 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
     if len(olds) != len(news):
         return elisions.unclear_marker()
     spans: list[Span] = []
-    lows: list[int] = []
+    above: list[Place] = []
     for at, (one, other) in enumerate(zip(olds, news, strict=True)):
         if not any(stripped(line) for line in one):
             if one != other:
@@ -29,42 +39,54 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
         known = places(ground, one)
         if not known:
             return not_found(ground, "\n".join(one))
-        inside = [place for place in known if not lows or _is_inside(ground, lows, place.first)]
+        inside = [place for place in known if not above or _is_inside(ground, above, place.first)]
         if not inside:
-            return _elsewhere(one, known[0], lows[0])
+            return _elsewhere(one, known[0], above[0].past)
         if one == other:
-            lows = [place.past for place in inside]
+            above = inside
             continue
         hunk = hunk_of(one, other, wish.line if at == 0 else None)
-        spot = _spot(ground, hunk, inside, lows)
+        spot = _spot(ground, hunk, inside, above)
         if isinstance(spot, Refused):
             return spot
         found = put(ground, hunk, spot)
         if isinstance(found, Refused):
             return found
         spans += of_blocks(ground, found, number)
-        lows = [spot.past]
+        above = [spot]
     return spans or Refused("Old and new text are equal, so there is nothing to change.", "equal")
 
 
-def _is_inside(ground: Ground, lows: list[int], first: int) -> bool:
-    """Tell whether a line is in the block that one of the parts above opened or stands in."""
+def _is_inside(ground: Ground, above: list[Place], first: int) -> bool:
+    """Tell whether a line may belong to one of the parts above.
+
+    It does not where it is deeper than the last line there that heads a block, and another such
+    line, no deeper than that one, is in between.
+    """
     lines = ground.file.lines
     inner = width(indent_of(lines[first]))
-    for low in lows:
-        top = width(indent_of(lines[low - 1]))
-        between = [lines[n] for n in range(low, first) if n not in ground.blanks]
-        least = top + 1 if inner > top else inner
-        if low <= first and all(width(indent_of(line)) >= least for line in between):
+    for place in above:
+        heads = [line for line in lines[place.first : place.past] if _heads(line)]
+        edge = width(indent_of(heads[-1])) if heads else inner
+        between = lines[place.past : first]
+        if place.past <= first and not (
+            inner > edge and any(_heads(line, up_to=edge) for line in between)
+        ):
             return True
     return False
 
 
-def _spot(ground: Ground, hunk: Hunk, inside: list[Place], lows: list[int]) -> Place | Refused:
+def _heads(line: str, up_to: float = math.inf) -> bool:
+    body = stripped(line)
+    is_head = names_a_place(body) and not _CONTROL.match(body)
+    return is_head and width(indent_of(line)) <= up_to
+
+
+def _spot(ground: Ground, hunk: Hunk, inside: list[Place], above: list[Place]) -> Place | Refused:
     """Return the place of a part that changes, ``inside`` being those in the block begun above."""
     first = inside[0].first
     if len(inside) > 1 and any(
-        all(line in ground.blanks for line in range(low, first)) for low in lows
+        all(line in ground.blanks for line in range(one.past, first)) for one in above
     ):
         # The mark would stand for nothing before the first, and for lines before the others.
         return elisions.unclear_marker()

@@ -72,9 +72,10 @@ class Evidence:
             return False
         if outside and not self.is_diff:
             # A quote is as long as it takes to be the only one, so its first or last line may be
-            # all that told the place from its copies; and its first one tells what it is about.
+            # all that told the place from its copies; and its first one says what it is about.
             return self.is_sure and all(
-                one.fate == "grown" or (one.fate in _SLIGHT and number > max(self.lines))
+                one.fate == "grown"
+                or (one.fate in _SLIGHT and (number > max(self.lines) or self._is_much))
                 for number, one in outside.items()
             )
         needed = [self._needed(number, one) for number, one in drifts.items()]
@@ -86,6 +87,10 @@ class Evidence:
             and self.total + self.is_at_end >= least[1]
             for least in needed or [_LITTLE if self.is_sure else _ENOUGH]
         )
+
+    @property
+    def _is_much(self) -> bool:
+        return len(self.alone) > _MIN_ALONE
 
     def _needed(self, number: int, drift: Drift) -> tuple[int, int] | None:
         is_sure = self.is_sure and not (self.is_cut and len(self.alone) < _MIN_ALONE)

@@ -64,7 +64,7 @@ def fate_of(line: str, there: Sequence[str], below: Sequence[str] = ()) -> Fate:
 
     ``below`` are the lines that follow it in the old text, or in the file behind its end.
     """
-    is_name = _names_a_place(stripped(line)) or _heads_a_block(line, below)
+    is_name = names_a_place(stripped(line)) or _heads_a_block(line, below)
     line = stripped(line)
     if not there:
         return "another" if is_name else "gone"
@@ -79,7 +79,7 @@ def fate_of(line: str, there: Sequence[str], below: Sequence[str] = ()) -> Fate:
     return "rewritten" if fuzz.ratio(line, now) >= _MIN_ALIKE else "replaced"
 
 
-def _names_a_place(line: str) -> bool:
+def names_a_place(line: str) -> bool:
     """Tell whether a block begins here: with another name it is another block."""
     return line.endswith(_OPENERS) or any(one.match(line) for one in (_HEADER, _SECTION, _IDENTITY))
 

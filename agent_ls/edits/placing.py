@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from agent_ls.edits.alignments import weight
 from agent_ls.edits.carried_out import adds, done_at, is_meant_there, standing_at
+from agent_ls.edits.in_own_dress import in_own_dress
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, most_places, places
@@ -29,7 +30,9 @@ def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
         last = len(ground.file.lines)
         known = [one for one in known if _is_last(ground, one, last)] or known
     if len(known) == 1:
-        return known[0]
+        rival = in_own_dress(ground, hunk, known[0])
+        firsts = [known[0].first] if rival is None else sorted((known[0].first, rival))
+        return known[0] if rival is None else ambiguous(ground, old, firsts, hunk.line)
     is_all = len(known) < most_places(old)
     number = nearest_to([one.first + 1 for one in known], hunk.line) if is_all else None
     if number is None:

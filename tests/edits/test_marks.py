@@ -37,7 +37,6 @@ def check(text: str, head: str, expected: str | None) -> None:
         pytest.param(_A1 + _B1, "def b():", _A1 + _B2, id="the-like-is-in-another-block"),
         pytest.param(_A5 + _B1, "    y()", _A5 + _B2, id="beside-it"),
         pytest.param(_A5 + _B1, "def a():", None, id="only-in-another-block"),
-        pytest.param(_A5 + _B1, "    x()", None, id="only-behind-the-block"),
         pytest.param(_B1 + "\n\n" + _A5, "def a():", None, id="only-above"),
     ],
 )
