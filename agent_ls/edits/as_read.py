@@ -15,13 +15,13 @@ text says which place is meant, the newest one whether the edit fits there:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.keys import folded
 from agent_ls.edits.lines import FileLines, LineIndex, flattened
-from agent_ls.edits.merge import changes_between, readings_of, rebase
+from agent_ls.edits.merge import changes_between, readings_of, rebase, unchanged
 from agent_ls.edits.reach import Change
 from agent_ls.edits.requests import Placed, Refused
 
@@ -118,34 +118,25 @@ def _is_one_place(read: str, older: Sequence[Replacement], now: str, after: str)
     made = changes_between(new, _lines(after))
     sides = [folded(line) for line in was], [folded(line) for line in new]
     for since in readings_of(*sides):
-        image = _Image(since, len(was), len(new))
-        if not all(any(image.meets(one, other) for other in made) for one in meant):
+        there = unchanged(since, len(was))
+        if not all(any(_meet(one, other, there) for other in made) for one in meant):
             return False
-        if not all(any(image.meets(one, other) for one in meant) for other in made):
+        if not all(any(_meet(one, other, there) for one in meant) for other in made):
             return False
     return True
 
 
-class _Image:
-    """Where lines of the older text that nobody changed are in the newest one."""
+def _meet(older: Change, newer: Change, now: Mapping[int, int]) -> bool:
+    """Tell whether two changes replace a line, or are beside one, that both texts have.
 
-    def __init__(self, since: Sequence[Change], before: int, after: int) -> None:
-        self._now: dict[int, int] = {-1: -1, before: after}
-        at = shift = 0
-        for one in (*since, Change(before, before, after, after)):
-            self._now.update((line, line + shift) for line in range(at, one.low))
-            at, shift = one.high, one.past - one.high
-
-    def meets(self, older: Change, newer: Change) -> bool:
-        """Tell whether two changes replace a line, or are beside one, that both texts have."""
-        if older.low < older.high:
-            lines = [self._now.get(line) for line in range(older.low, older.high)]
-            low, high = newer.low, max(newer.high, newer.low + 1)
-            return any(line is not None and low <= line < high for line in lines)
-        above, below = self._now.get(older.low - 1), self._now.get(older.low)
-        gaps = [above + 1] if above is not None else []
-        gaps += [below] if below is not None else []
-        return any(newer.low <= gap <= newer.high for gap in gaps)
+    Shape: ``now`` says where lines of the older text are in the newest one.
+    """
+    if older.low < older.high:
+        low, high = newer.low, max(newer.high, newer.low + 1)
+        return any(low <= now.get(line, -1) < high for line in range(older.low, older.high))
+    gaps = [now[older.low - 1] + 1] if older.low - 1 in now else []
+    gaps += [now[older.low]] if older.low in now else []
+    return any(newer.low <= gap <= newer.high for gap in gaps)
 
 
 def _lines(text: str) -> list[str]:

@@ -167,6 +167,20 @@ def changes_between(base: list[str], side: list[str]) -> list[Change]:
     ]
 
 
+def unchanged(changes: Sequence[Change], count: int) -> dict[int, int]:
+    """Return the line of the side that each of the base's ``count`` lines is that nobody changed.
+
+    Shape: also for what stands before the first line and behind the last one.
+    """
+    found = {-1: -1}
+    at = shift = 0
+    for one in changes:
+        found.update((line, line + shift) for line in range(at, one.low))
+        at, shift = one.high, one.past - one.high
+    found.update((line, line + shift) for line in range(at, count + 1))
+    return found
+
+
 def shift_before(mine: Sequence[Change], low: int, high: int) -> int:
     """Return how far lines of the base that no change meets have moved."""
     return sum(

@@ -14,6 +14,7 @@ from typing import Literal
 from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, FileEdit, MoveFile, TextFile
 from agent_ls.domain.errors import bug
 from agent_ls.domain.review import HunkState
+from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.merge import Merged, merge
 from agent_ls.edits.review import FileLedger, Hunk, flat
 from agent_ls.loop.ports.workspace import Workspace
@@ -104,8 +105,10 @@ async def _of_lines(
         return Clash(file.path, merged.conflicts[0].line, now.text, goal, reason)
     if not merged.replacements:
         return Step(ids, None)
-    edit = ChangeText(path=file.path, base_version=now.version, replacements=merged.replacements)
-    return Step(ids, edit)
+    found = merged.replacements
+    if state == "undone" and file.base is not None:
+        found = with_ends_of(file.base, now.text, found)
+    return Step(ids, ChangeText(path=file.path, base_version=now.version, replacements=found))
 
 
 def _of_file(file: FileLedger, hunk: Hunk, state: HunkState, now: TextFile | None) -> Step | Clash:

@@ -17,6 +17,7 @@ from agent_ls.domain.edits import (
     apply_replacements,
 )
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.review import flat
 from agent_ls.loop.ports.store import Blobs
@@ -55,6 +56,7 @@ async def restoring_step(
             return Clash(path, 0, now.text, goal, f"it was moved, and {origin} exists again")
         return MoveFile(path=path, base_version=now.version, new_path=origin)
     if replacements := replacements_between(now.text, goal):
+        replacements = with_ends_of(sides[0][0] or "", now.text, replacements)
         return ChangeText(path=path, base_version=now.version, replacements=replacements)
     return None
 

@@ -163,6 +163,24 @@ async def test_an_undo_is_undone(tmp_path: Path) -> None:
     await check(tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two")])
 
 
+@pytest.mark.parametrize("by", ["undo", "restore"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("one\r\ntwo\nthree\n", id="mixed-ends"),
+        pytest.param("one\ntwo", id="no-final-end"),
+    ],
+)
+async def test_what_was_undone_has_its_line_ends_back(tmp_path: Path, text: str, by: str) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("a.py", "two\nthree\n")
+        assert session.texts() == {"a.py": "two\nthree\n"}
+        await session.end()
+        await (session.undo() if by == "undo" else session.review.restore("trn_1"))
+
+    await check(tmp_path, story, {"a.py": text}, after={"a.py": text})
+
+
 async def test_the_restarted_review_still_undoes(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent("a.py", "two", "2")

@@ -1,0 +1,56 @@
+"""The line ends of lines that come back to a file where not every line ends alike.
+
+Texts are merged by lines without their ends, and a new line takes that of its neighbours. A line
+that was there before had one of its own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_ls.domain.edits import Replacement, apply_replacements
+from agent_ls.edits.lines import BOM
+from agent_ls.edits.merge import changes_between, unchanged
+
+_END = re.compile("\r?\n")
+"""A CR alone is a character here: in such a text no two ends are told apart by it."""
+
+
+def with_ends_of(
+    before: str, now: str, replacements: tuple[Replacement, ...]
+) -> tuple[Replacement, ...]:
+    """Return the replacements with each line that they bring back ending as it did before.
+
+    Shape: as they are when lines that stay end otherwise than before, since then somebody has
+    chosen other ends meanwhile.
+    """
+    ends = _END.findall(before)
+    if "\r\n" not in ends:
+        return replacements
+    after, was = (_lines(text) for text in (apply_replacements(now, replacements), before))
+    same = unchanged(changes_between(after, was), len(after))
+    wanted = {line: ends[there] for line, there in same.items() if there < len(ends)}
+    found: list[Replacement] = []
+    line = at = 0
+    for one in replacements:
+        kept = _END.findall(now[at : one.start])
+        if any(wanted.get(number, end) != end for number, end in enumerate(kept, line)):
+            return replacements
+        line += len(kept)
+        first, *others = _END.split(one.text)
+        own = enumerate(_END.findall(one.text), line)
+        text = first + "".join(
+            wanted.get(number, end) + piece
+            for (number, end), piece in zip(own, others, strict=True)
+        )
+        found.append(Replacement(start=one.start, end=one.end, text=text))
+        line += len(others)
+        at = one.end
+    kept = _END.findall(now[at:])
+    if any(wanted.get(number, end) != end for number, end in enumerate(kept, line)):
+        return replacements
+    return tuple(found)
+
+
+def _lines(text: str) -> list[str]:
+    return _END.split(text.removeprefix(BOM))
