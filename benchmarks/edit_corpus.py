@@ -494,7 +494,7 @@ def _(rng, truth, window, text):
 def _(rng, truth, window, text):
     kept = _kept_of(window)
     rows = [n for n, m in kept.items() if len(re.sub(r"\W", "", window.old[m])) > 6]
-    free = [n for n in rows if not _names_a_place(window.old[kept[n]])]
+    free = [n for n in rows if not _names_a_place(truth.lines, window.low + kept[n])]
     if len(rows) < 3 or not free:
         return None
     row = rng.choice(free)
@@ -514,9 +514,15 @@ def _(rng, truth, window, text):
     return (bent, edit, _after(bent, window)) if len(truth.lines) - window.low > 9 else None
 
 
-def _names_a_place(line: str) -> bool:
-    """Tell whether a block begins here: with another name it is another block, for all we know."""
-    return line.rstrip().endswith(("{", "(", "[", ":")) or bool(_TOP.match(line))
+def _names_a_place(lines: list[str], row: int) -> bool:
+    """Tell whether a block begins here: with another name it is another block, for all we know.
+
+    Where no brace or colon says so, what follows does: it is deeper, or a brace of its own.
+    """
+    line = lines[row]
+    below = next((one for one in lines[row + 1 :] if one.strip()), "")
+    is_head = len(_indent(below)) > len(_indent(line)) or below.strip() == "{"
+    return is_head or line.rstrip().endswith(("{", "(", "[", ":")) or bool(_TOP.match(line))
 
 
 def _has_rivals(lines: list[str], old: list[str]) -> bool:
@@ -835,7 +841,7 @@ def patches(truth: Truth) -> Iterator[Case]:
     shifted = _shifted_groups(groups)
     if shifted:
         yield from both("one-level-less", text, shifted, expected)
-    row = _context_row(rng, groups)
+    row = _context_row(rng, lines, groups)
     if row is not None:
         there = list(lines)
         there[row] = _altered(rng, there[row])
@@ -849,7 +855,7 @@ def patches(truth: Truth) -> Iterator[Case]:
 
 def _moved_context(truth: Truth, rng: random.Random, groups: list[_Group]) -> Iterator[Case]:
     """Yield the cases where a line came or went between lines that the diff shows as neighbours."""
-    row = _inner_row(rng, groups)
+    row = _inner_row(rng, truth.lines, groups)
     if row is None:
         return
     # A line that somebody adds stands in the block that it is added to.
@@ -956,7 +962,7 @@ def _moved(truth: Truth, group: _Group) -> Iterator[Case]:
     yield Case("envelope", "moved", path, whole(lines), _envelope(path, [group], [""]), goal)
 
 
-def _inner_row(rng: random.Random, groups: list[_Group]) -> int | None:
+def _inner_row(rng: random.Random, lines: list[str], groups: list[_Group]) -> int | None:
     """Return a line of context that has context on both sides."""
     rows: list[int] = []
     for one in groups:
@@ -964,7 +970,7 @@ def _inner_row(rng: random.Random, groups: list[_Group]) -> int | None:
         for above, row, below in zip(one.lines, one.lines[1:], one.lines[2:], strict=False):
             at += above[0] != "+"
             if all(each[0] == " " and each[1:].strip() for each in (above, row, below)):
-                rows += [] if _names_a_place(row[1:]) else [at]
+                rows += [] if _names_a_place(lines, at) else [at]
     return rng.choice(rows) if rows else None
 
 
@@ -1050,7 +1056,7 @@ def _shifted_groups(groups: list[_Group]) -> list[_Group] | None:
     ]
 
 
-def _context_row(rng: random.Random, groups: list[_Group]) -> int | None:
+def _context_row(rng: random.Random, lines: list[str], groups: list[_Group]) -> int | None:
     rows: list[int] = []
     free: list[int] = []
     for one in groups:
@@ -1058,6 +1064,6 @@ def _context_row(rng: random.Random, groups: list[_Group]) -> int | None:
         for row in one.lines:
             if row[0] == " " and len(re.sub(r"\W", "", row)) > 6:
                 rows.append(at)
-                free += [at] if not _names_a_place(row[1:]) else []
+                free += [at] if not _names_a_place(lines, at) else []
             at += row[0] != "+"
     return rng.choice(free) if len(rows) >= 3 and free else None
