@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from unicodedata import name
+
 from rapidfuzz import fuzz, process
 
 from agent_ls.edits.changes import Change
 from agent_ls.edits.indents import indent_of
-from agent_ls.edits.keys import carried, conversions, converted, stripped
+from agent_ls.edits.keys import MAX_CARRIED, carried, conversions, converted, stripped
 from agent_ls.edits.locate import Ground, Place
 from agent_ls.edits.requests import Refused
 
@@ -23,13 +25,21 @@ def in_the_files_characters(
     """Return the added lines of each change with the file's characters where these differ."""
     if all(stripped(one) == stripped(other) for one, other in pairs):
         return [change.new for change in changes]
-    table = conversions([(stripped(one), stripped(other)) for one, other in pairs])
-    here = "\n".join(other for _, other in pairs)
-    if are_unclear(ground, table, [line for change in changes for line in change.new], here):
+    news = [line for change in changes for line in change.new]
+    if max(len(line) for line in (*news, *(one for one, _ in pairs))) > MAX_CARRIED:
         return Refused(
-            "The old text is in the file only with other quotes or dashes, which the new "
-            "text has too and which the file also uses elsewhere, so it is not certain "
-            "which are meant. Copy the file's characters exactly.",
+            "The old text is in the file only with other characters that mean the same, in lines "
+            "too long to tell where. Copy the file's characters exactly.",
+            "not-found",
+        )
+    table = conversions([(stripped(one), stripped(other)) for one, other in pairs])
+    unclear = unclear_in(ground, table, news, "\n".join(other for _, other in pairs))
+    if unclear:
+        shown = ", ".join(" + ".join(name(char, repr(char)) for char in one) for one in unclear)
+        return Refused(
+            f"The old text is in the file only with other characters for {shown}, which the new "
+            "text has too and which the file also uses elsewhere, so it is not certain which are "
+            "meant. Copy the file's characters exactly.",
             "not-found",
         )
     found: list[list[str]] = []
@@ -43,13 +53,13 @@ def in_the_files_characters(
     return found
 
 
-def are_unclear(ground: Ground, table: dict[str, str], new: list[str], here: str) -> bool:
-    """Tell whether new lines have characters that the table undoes and the file has elsewhere."""
-    return any(
-        piece in line and piece not in here and piece in ground.file.flat
+def unclear_in(ground: Ground, table: dict[str, str], new: list[str], here: str) -> list[str]:
+    """Return what new lines have that the table undoes though the file has it elsewhere."""
+    return [
+        piece
         for piece in table
-        for line in new
-    )
+        if piece not in here and piece in ground.file.flat and any(piece in line for line in new)
+    ]
 
 
 def _carried(line: str, there: dict[str, str], table: dict[str, str]) -> str:

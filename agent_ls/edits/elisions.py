@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.requests import Refused
 
@@ -107,9 +108,23 @@ def _is_doctest(new: Sequence[str], number: int) -> bool:
 
 def _is_statement(new: Sequence[str], number: int, lost: int) -> bool:
     before = next((stripped(line) for line in reversed(new[:number]) if stripped(line)), "")
+    if is_stub(new, number):
+        # Where nothing could have been left out, nothing was.
+        return lost <= 0
     is_body = before.endswith((":", '"""', "'''", "= (", "[", ","))
     is_all = not any(stripped(line) for at, line in enumerate(new) if at != number)
     return stripped(new[number]) == "..." and (is_body or is_all) and lost <= 2
+
+
+def is_stub(new: Sequence[str], number: int) -> bool:
+    """Tell whether the line is ``...`` and all that a block has: its body, or a mark for it."""
+    above, below = (
+        next((line for line in lines if stripped(line)), "")
+        for lines in (reversed(new[:number]), new[number + 1 :])
+    )
+    mark = indent_of(new[number])
+    is_deepest = len(indent_of(above)) < len(mark) and len(indent_of(below)) < len(mark)
+    return stripped(new[number]) == "..." and stripped(above).endswith(":") and is_deepest
 
 
 def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> list[str] | Refused:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from agent_ls.edits.characters import are_unclear
-from agent_ls.edits.keys import carried, conversions, plain, units
+from agent_ls.edits.characters import unclear_in
+from agent_ls.edits.keys import MAX_CARRIED, carried, conversions, plain, units
 from agent_ls.edits.locate import MAX_PLACES, Ground
 from agent_ls.edits.texts import Texts
 
@@ -19,7 +19,7 @@ def fragments(ground: Ground, wish: Texts) -> list[tuple[int, Texts]]:
 
     Shape: offsets into the flat text; empty for more than a part of a line.
     """
-    if "\n" in wish.old or not wish.old.strip():
+    if "\n" in wish.old or max(len(wish.old), len(wish.new)) > MAX_CARRIED:
         return []
     found: list[tuple[int, Texts]] = []
     key = plain(wish.old)
@@ -32,7 +32,7 @@ def fragments(ground: Ground, wish: Texts) -> list[tuple[int, Texts]]:
         for start, end in _within(line, key):
             there = line[start:end]
             table = conversions([(wish.old, there)])
-            if are_unclear(ground, table, [wish.new], there):
+            if unclear_in(ground, table, [wish.new], there):
                 return []
             new = carried(wish.old, wish.new, there, table)
             found.append((ground.file.starts[number] + start, replace(wish, old=there, new=new)))

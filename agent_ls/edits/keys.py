@@ -12,6 +12,9 @@ from rapidfuzz.distance import Indel
 
 Key = Callable[[str], str]
 
+MAX_CARRIED = 20_000
+"""Longer texts are not carried: the time and memory that it takes grow with the square."""
+
 _QUOTES = {
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),

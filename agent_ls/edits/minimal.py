@@ -5,7 +5,7 @@ Pure. Spans never end inside a CRLF, and new lines take their neighbours' line e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rapidfuzz.distance import Indel
 
@@ -26,17 +26,23 @@ def replacements_between(before: str, after: str) -> tuple[Replacement, ...]:
     # A CR alone is a line end where the file has such, and else a character like any other.
     alone = "\r" in before.replace("\r\n", "")
     goal = flattened(after, alone=alone)
-    return tuple(in_source(flat, *one) for one in changes(flat.text, goal))
+    return in_source(flat, changes(flat.text, goal))
 
 
-def in_source(flat: FlatText, start: int, end: int, text: str) -> Replacement:
-    """Return a change of a flat text as one of its source."""
-    line_end = flat.line_end_at(start)
-    return Replacement(
-        start=flat.offset(start),
-        end=flat.offset(end),
-        text=text.replace("\n", line_end) if line_end != "\n" else text,
-    )
+def in_source(flat: FlatText, found: Iterable[tuple[int, int, str]]) -> tuple[Replacement, ...]:
+    """Return changes of a flat text, in order, as those of its source."""
+    source, past = flat.source, 0
+    placed: list[Replacement] = []
+    for first, last, text in found:
+        start, end, line_end = flat.offset(first), flat.offset(last), flat.line_end_at(first)
+        new = text.replace("\n", line_end) if line_end != "\n" else text
+        follows = new or source[end : end + 1]
+        if past < start and source[start - 1] == "\r" and follows.startswith("\n"):
+            # A stray CR would become one line end with the LF that comes behind it.
+            start, new = start - 1, "\n" + new
+        placed.append(Replacement(start=start, end=end, text=new))
+        past = end
+    return tuple(placed)
 
 
 def changes(before: str, after: str, shift: int = 0) -> list[tuple[int, int, str]]:

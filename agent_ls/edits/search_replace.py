@@ -110,7 +110,8 @@ def _with_middle(ground: Ground, wish: Texts) -> Texts | Refused:
     marks = elisions.added_markers(old, new, ground.file.flat)
     if not marks:
         return wish
-    if any(elisions.stands_for_others(line, ground.file.flat) for line in old):
+    is_quoted = any(elisions.stands_for_others(line, ground.file.flat) for line in old)
+    if is_quoted or any(elisions.is_stub(new, mark) for mark in marks):
         return elisions.unclear_marker()
     whole = elisions.restored(old, new, marks)
     return whole if isinstance(whole, Refused) else replace(wish, new="\n".join(whole))

@@ -89,8 +89,11 @@ def _lines(text: str) -> list[str]:
 
 def replacements_of(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...]:
     """Return what differs in spans that are apart from each other."""
-    return tuple(
-        in_source(flat, *change)
-        for span in sorted(spans, key=lambda span: (span.start, span.end))
-        for change in changes(flat.text[span.start : span.end], span.text, span.start)
+    return in_source(
+        flat,
+        (
+            change
+            for span in sorted(spans, key=_place)
+            for change in changes(flat.text[span.start : span.end], span.text, span.start)
+        ),
     )

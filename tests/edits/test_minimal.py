@@ -36,6 +36,7 @@ def check(before: str, after: str, expected: list[tuple[str, str]]) -> None:
         ("a\r\nb\r\n", "a\nb\n", []),
         ("a\r\nb\r\n", "a\nc\nb\n", [("", "c\r\n")]),
         ("a\r\nb\n", "a\nb\nc\n", [("", "c\n")]),
+        ("a\rb\n\nc\n", "a\r\nc\n".replace("\r", "\n"), [("\rb\n", "\n")]),
     ],
 )
 def test_only_what_differs_is_replaced(
