@@ -57,10 +57,12 @@ def nowhere(ground: Ground, hunk: Hunk) -> Refused:
 
 def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     """Return the blocks that carry out the hunk at its place."""
+    done = done_at(ground, hunk, place)
+    if done is not None:
+        return applied(done)
     if _is_slight(ground, hunk, place):
         return not_found(ground, "\n".join(hunk.old))
-    done = done_at(ground, hunk, place)
-    return woven(ground, hunk, place) if done is None else applied(done)
+    return woven(ground, hunk, place)
 
 
 def nearest_to(lines: Sequence[int], hint: int | None, reach: int = _HINT_REACH) -> int | None:
