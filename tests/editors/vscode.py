@@ -22,7 +22,7 @@ from typing import Any
 from tests.editors.processes import Household
 
 _HERE = Path(__file__).parent
-_LIMIT_S = 80.0
+_LIMIT_S = 200.0
 _GRACE_S = 10.0
 _CALM = {
     # Nothing that phones, tips, animates or saves on its own.

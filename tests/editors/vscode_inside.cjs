@@ -17,7 +17,7 @@ async function call(name, words = {}) {
 
 const screen = new Proxy({}, { get: (_, name) => (words) => call(String(name), words) });
 
-async function until(ask, what, limitMs = 15_000) {
+async function until(ask, what, limitMs = 40_000) {
   const deadline = Date.now() + limitMs;
   for (;;) {
     const answer = await ask();
