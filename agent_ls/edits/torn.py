@@ -11,7 +11,7 @@ from agent_ls.edits.texts import Texts
 
 _PART = re.compile(r"\.\w|[\[(]")
 """What is a part of the name before it."""
-_MORE = re.compile(r"\.\w|[\[(]|[ \t]+(?:\w|(?!//|/\*|--|[-=]>)[-+*/%&|^<>=?!]+[ \t])")
+_MORE = re.compile(r"\.?\w|[\[(]|[ \t]+(?:\w|(?!//|/\*|--|[-=]>)[-+*/%&|^<>=?!]+[ \t])")
 """What goes on with an expression, and is no bracket that shuts and no remark."""
 
 

@@ -194,6 +194,8 @@ def test_drift_without_meaning_is_bridged(text: str, old: str, new: str, expecte
                      id="a-deleted-expression-goes-on"),
         pytest.param("if a:\n    x = f(a).b\n", "if a:\n    x = f(a)", "if a:\n    x = g(a)",
                      ("conflict", "line 1"), id="a-call-goes-on"),
+        pytest.param("try:\n    f()x\n", "try:\n    f()", "try:\n    g()", ("conflict", "line 1"),
+                     id="a-word-goes-on-behind-a-bracket"),
         pytest.param("e\u0301a\n", "\u0301a", "b", ("not-found", ""),
                      id="an-accent-without-its-letter"),
         pytest.param("  x = 1\n\n    x = 1\n", "x = 1\n", "x = 2\n", ("ambiguous", "2 times"),
