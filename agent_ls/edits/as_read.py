@@ -61,8 +61,11 @@ def place_as_read(
         if isinstance(older, Refused):
             return AsRead(found)
         rebased = rebase(read, older, now)
-        is_still_open = isinstance(rebased, Refused) and found.why == "ambiguous"
-        return AsRead(found if is_still_open else rebased, is_merged=True)
+        if isinstance(rebased, Refused):
+            return AsRead(found if found.why == "ambiguous" else rebased)
+        # What was only indented is another line to the merge, and a copy of it the same one.
+        is_sure = _is_one_place(read, older, now, apply_replacements(now, rebased))
+        return AsRead(rebased if is_sure else found, is_merged=is_sure)
     picked = place_picked or place
     older, newer = picked(read), picked(now)
     if isinstance(newer, Refused):
@@ -87,23 +90,17 @@ def _contradiction(
             f"one it fits at line {line}, which may be another place. {_READ_AGAIN}"
         )
         return Refused(reason, older.why)
-    rebased = rebase(read, older, now)
-    after = apply_replacements(now, tuple(newer))
-    if not isinstance(rebased, Refused):
-        if apply_replacements(now, rebased) == after or _is_one_place(read, older, now, after):
-            return None
-        meant = LineIndex(now).line_of(rebased[0].start)
-        reason = (
-            f"The file changed since you read it. The place that the edit has in the text that you "
-            f"read is at line {meant} now, but by its old text it belongs at line {line}. "
-        )
-        return Refused(reason + _READ_AGAIN, "ambiguous")
-    if _is_one_place(read, older, now, after):
+    if _is_one_place(read, older, now, apply_replacements(now, tuple(newer))):
         return None
-    return replace(
-        rebased,
-        reason=f"{rebased.reason} (Line {line} fits the old text, but is another place.)",
+    rebased = rebase(read, older, now)
+    if isinstance(rebased, Refused):
+        also = f" (Line {line} fits the old text, but is another place.)"
+        return replace(rebased, reason=rebased.reason + also)
+    reason = (
+        f"The file changed since you read it, and line {line}, which fits the old text now, may be "
+        f"another place than the one in the text that you read. {_READ_AGAIN}"
     )
+    return Refused(reason, "ambiguous")
 
 
 def _is_one_place(read: str, older: Sequence[Replacement], now: str, after: str) -> bool:

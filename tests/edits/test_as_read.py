@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.as_read import place_as_read
@@ -81,6 +83,14 @@ def check(
         pytest.param(_function("a", 11), _function("a", 10), _LIMIT, "applied", id="taken-back"),
         pytest.param("a = 1\nb = 2\n", "a = 2\nb = 1\n", Wish("= 1", "= 3"), "conflict",
                      id="swapped"),
+        pytest.param(
+            _function("a", 10) + _function("b", 10) + _function("d", 10),
+            (_function("a", 10) + "def b():\n" + _function("b", 10).split("\n", 1)[1] * 2
+             + "if x:\n    " + _function("d", 10).replace("\n    ", "\n        ")),
+            Wish("load()\n    check()\n    limit = 10", "load()\n    check()\n    limit = 9", 18),
+            "ambiguous",
+            id="indented-beside-copies-of-it",
+        ),
         pytest.param("limit = 10\n", "limit = 10 + rest\n", Wish("limit = 10", "limit = 11"),
                      "conflict", id="the-line-itself-was-changed"),
     ],
@@ -142,6 +152,40 @@ def test_an_edit_that_fits_the_older_text_only_is_merged(
     read: str, now: str, edit: Wish | str, expected: str
 ) -> None:
     check(read, now, edit, expected, is_merged=True)
+
+
+@given(
+    st.lists(st.sampled_from([10, 10, 20]), min_size=2, max_size=4),
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["change", "insert"])), max_size=5),
+    st.data(),
+)
+def test_whatever_a_person_typed_only_the_meant_line_is_replaced(
+    limits: list[int], typed: list[tuple[int, str]], data: st.DataObject
+) -> None:
+    read = "".join(_function(f"f{n}", limit) for n, limit in enumerate(limits)).splitlines()
+    solid = [number for number, line in enumerate(read) if line]
+    meant = data.draw(st.sampled_from(solid))
+    first = data.draw(st.integers(max(0, meant - 3), meant))
+    past = data.draw(st.integers(meant + 1, min(len(read), meant + 4)))
+    now: list[tuple[int | None, str]] = list(enumerate(read))
+    for at, kind in typed:
+        at %= len(now)
+        # What is typed is also the very line that another function has.
+        line = data.draw(st.sampled_from(["    limit = 10", "    typed()"]))
+        if kind == "insert" or now[at][1] != line:
+            now[at : at + (kind == "change")] = [(None, line)]
+
+    def text(lines: list[str]) -> str:
+        return "".join(f"{line}\n" for line in lines)
+
+    new = [*read[first:meant], "    edited()", *read[meant + 1 : past]]
+    wish = Wish(text(read[first:past]), text(new), first + 1)
+    newest = text([line for _, line in now])
+    found = place_as_read(text(read), newest, partial(_placed, wish)).placed
+    if isinstance(found, Refused):
+        return
+    wanted = [("    edited()" if number == meant else line) for number, line in now]
+    assert apply_replacements(newest, found) == text(wanted)
 
 
 @pytest.mark.parametrize(
