@@ -18,4 +18,10 @@ All that place something answer sorted ``domain.edits.Replacement`` that do not 
 points of the text as it was given, or a ``requests.Refused``: its ``why`` for programs, its
 ``reason`` for the model (what was sought, what comes nearest, what to do), its ``candidates``.
 Nothing is ever half done. ``domain.edits.apply_replacements`` carries them out.
+
+Words: the *ground* is the file that hunks are placed in. Old lines stand there in their own
+*dress*, or in another: indentation, blank lines, characters. The *fate* of a context line is what
+became of it since the model read the file. A line that is *alone* stands nowhere else in the
+file, so no copy of the place has it. A place is *told* when the line number says the same, and
+*held* when what changes has the neighbours that it needs.
 """
