@@ -24,6 +24,8 @@ from agent_ls.session.session import Session
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, open_test_sessions
 
+pytestmark = pytest.mark.heavy
+
 _FOR_ONE_REQUEST = frozenset({"slot", "close", "empty", "thinking_only", "truncated_call"})
 _SETTINGS = """
 mode = "auto"

@@ -31,6 +31,8 @@ from agent_ls.workspace.runner import ShellRunner
 from tests.policies.happened import Happened
 from tests.policies.views import Expected, call_of, view_of
 
+pytestmark = pytest.mark.heavy
+
 BROKEN = "import os\nx = 1\n"
 WORSE = "import os\nimport sys\nx = y\n"
 CLEAN = "x = 2\n"

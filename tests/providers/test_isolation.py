@@ -20,6 +20,8 @@ from tests.support.scripted import scripted
 
 # Runs what follows as `python` would, and writes down every name it looks up and every address
 # it connects to.
+pytestmark = pytest.mark.heavy
+
 WATCHED_PYTHON = """\
 import runpy, sys
 

@@ -26,7 +26,7 @@ def postgres() -> Generator[Postgres]:
         pytest.skip(str(missing))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.heavy)])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store can be."""
     if request.param == "sqlite":

@@ -22,6 +22,8 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
 _CALLS = ("open", "write", "fsync", "fchmod", "rename", "link", "unlink", "mkdir", "read", "fstat")
+pytestmark = pytest.mark.heavy
+
 _ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES)
 _MOST_CALLS = 40
 _BEFORE = {"a.txt": b"one\ntwo\n"}
