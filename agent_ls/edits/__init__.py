@@ -12,6 +12,9 @@ Reads no file and knows no protocol. What others call, one function for each for
   the text of each path, None for a file that does not exist. Answers ``plan.FilePlan`` per file.
 - ``merge.merge(base, ours, theirs)``: what makes ours of theirs' changes too, and the conflicts.
 - ``merge.rebase(base, replacements, now)``: an edit of ``base`` as one of the newer text.
+- ``as_read.place_as_read(read, now, place)``: what any of these finds in the newest text, when its
+  author read an older one: at the place that was meant, or refused.
+- ``line_ends.with_ends_of(before, now, replacements)``: lines brought back with their own ends.
 - ``minimal.replacements_between(before, after)``: the least that makes one text of another.
 
 All that place something answer sorted ``domain.edits.Replacement`` that do not overlap, in code
@@ -23,5 +26,6 @@ Words: the *ground* is the file that hunks are placed in. Old lines stand there 
 *dress*, or in another: indentation, blank lines, characters. The *fate* of a context line is what
 became of it since the model read the file. A line that is *alone* stands nowhere else in the
 file, so no copy of the place has it. A place is *told* when the line number says the same, and
-*held* when what changes has the neighbours that it needs.
+*held* when what changes has the neighbours that it needs. The *reach* of a change is where it may
+have been made as well, among lines that are equal.
 """

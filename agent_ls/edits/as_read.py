@@ -116,9 +116,8 @@ def _is_one_place(read: str, older: Sequence[Replacement], now: str, after: str)
     sides = [folded(line) for line in was], [folded(line) for line in new]
     for since in readings_of(*sides):
         there = unchanged(since, len(was))
-        if not all(any(_meet(one, other, there) for other in made) for one in meant):
-            return False
-        if not all(any(_meet(one, other, there) for one in meant) for other in made):
+        met = [(one, other) for one in meant for other in made if _meet(one, other, there)]
+        if {one for one, _ in met} != set(meant) or {other for _, other in met} != set(made):
             return False
     return True
 

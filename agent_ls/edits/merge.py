@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.lines import FileLines, FlatText, flattened
 from agent_ls.edits.minimal import blocks
-from agent_ls.edits.reach import Change, joined, reach_of
+from agent_ls.edits.reach import Change, reach_of, run_together
 from agent_ls.edits.refusing import cut
-from agent_ls.edits.requests import Candidate, Refused
+from agent_ls.edits.requests import Refused
 from agent_ls.edits.spans import Span, replacements_of
 from agent_ls.edits.weave import Block
 
@@ -110,8 +110,6 @@ def _conflicting(conflicts: Sequence[Conflict], now: str) -> Refused:
         f"The file changed meanwhile in lines that the edit replaces, at line {one.line}:\n"
         f"{shown}\nRead the file again and give the edit for the text as it is now.",
         "conflict",
-        "\n".join(one.base),
-        tuple(Candidate(each.line, each.ours, 100.0) for each in conflicts),
     )
 
 
@@ -127,7 +125,7 @@ def _unclear(base: str, ours: str, theirs: str) -> tuple[Conflict, ...]:
     found: dict[int, Conflict] = {}
     for others in readings_of(base_lines, their_lines):
         reaches = [reach_of(base_lines, each, their_lines) for each in others]
-        places = joined(base_lines, reaches)
+        places = run_together(base_lines, reaches)
         for one in (each for mine in readings_of(base_lines, our_lines) for each in mine):
             mine = reach_of(base_lines, one, our_lines)
             if any(map(mine.meets, places)) or mine.may_swap_with(reaches):
@@ -233,18 +231,18 @@ def _has_final_end(base: FileLines, ours: FileLines, theirs: FileLines) -> bool:
 def _spans(ours: FileLines, found: Sequence[Block], *, has_end: bool) -> list[Span]:
     """Return the spans of sorted blocks, those that touch made one, and of the final line end."""
     count = len(ours.lines)
-    joined_up: list[Block] = []
+    apart: list[Block] = []
     for one in found:
-        last = joined_up[-1] if joined_up else None
+        last = apart[-1] if apart else None
         if last is not None and last.past == one.first:
-            joined_up[-1] = Block(last.first, one.past, [*last.new, *one.new])
+            apart[-1] = Block(last.first, one.past, [*last.new, *one.new])
         else:
-            joined_up.append(one)
+            apart.append(one)
     if count and has_end == ours.has_final_end:
-        return [Span(*ours.span(one.first, one.past, one.new), 1) for one in joined_up]
-    is_tail = bool(joined_up) and joined_up[-1].past == count
-    tail = joined_up.pop() if is_tail else Block(count, count, [])
-    spans = [Span(*ours.span(one.first, one.past, one.new), 1) for one in joined_up]
+        return [Span(*ours.span(one.first, one.past, one.new), 1) for one in apart]
+    is_tail = bool(apart) and apart[-1].past == count
+    tail = apart.pop() if is_tail else Block(count, count, [])
+    spans = [Span(*ours.span(one.first, one.past, one.new), 1) for one in apart]
     # From the end of the last line that stays, so that its line end can come or go.
     lead, start = ("\n", ours.starts[tail.first] - 1) if tail.first else ("", ours.first)
     text = lead * bool(tail.new) + "\n".join(tail.new)

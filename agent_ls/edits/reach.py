@@ -64,7 +64,7 @@ def reach_of(lines: Sequence[str], change: Change, side: Sequence[str]) -> Reach
     return Reach(first, past, low == high, block)
 
 
-def joined(lines: Sequence[str], reaches: Sequence[Reach]) -> list[Reach]:
+def run_together(lines: Sequence[str], reaches: Sequence[Reach]) -> list[Reach]:
     """Return sorted reaches, with those made one that have nothing between that says something."""
     found: list[Reach] = []
     for one in reaches:
