@@ -41,7 +41,7 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
             return not_found(ground, "\n".join(one))
         inside = [place for place in known if not above or _is_inside(ground, above, place.first)]
         if not inside:
-            return _elsewhere(one, known[0], above[0].past)
+            return _elsewhere(known[0], above[0].past)
         if one == other:
             above = inside
             continue
@@ -93,13 +93,12 @@ def _spot(ground: Ground, hunk: Hunk, inside: list[Place], above: list[Place]) -
     return find(ground, hunk, inside)
 
 
-def _elsewhere(old: list[str], place: Place, low: int) -> Refused:
+def _elsewhere(place: Place, low: int) -> Refused:
     return Refused(
         f"What comes behind the mark for left-out code stands at line {place.first + 1}, but not "
         f"in the block of what comes before the mark, at line {low}. Someone changed it, or it is "
         "another block. Give the lines as they are in the file.",
         "conflict",
-        "\n".join(old),
     )
 
 

@@ -155,7 +155,7 @@ def _by_section(
         return [after]
     if _is_in_section(ground, tops[0], found[told].first):
         return [found[told]]
-    return ambiguous(ground, hunk.old, [one.first for one in found], hunk.line)
+    return ambiguous(ground, [one.first for one in found], hunk.line)
 
 
 def _is_in_section(ground: Ground, top: int, line: int) -> bool:
@@ -193,15 +193,15 @@ def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Pla
         if told is not None and search.places[told] not in known:
             # The order of the hunks and the line number contradict each other.
             firsts = [one.first for one in search.places]
-            return ambiguous(ground, search.hunk.old, firsts, search.hunk.line)
+            return ambiguous(ground, firsts, search.hunk.line)
     if len(search.places) >= most_places(search.hunk.old):
-        return ambiguous(ground, search.hunk.old, [one.first for one in known], None)
+        return ambiguous(ground, [one.first for one in known], None)
     if len(known) < 2 or search.hunk.at_end:
         return find(ground, search.hunk, known or search.places)
     lines = [one.first + 1 for one in known]
     number = nearest_to(lines, search.hunk.line, _REACH)
     if number is None:
-        return ambiguous(ground, search.hunk.old, [one.first for one in known], search.hunk.line)
+        return ambiguous(ground, [one.first for one in known], search.hunk.line)
     return known[number]
 
 

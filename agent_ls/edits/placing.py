@@ -24,19 +24,18 @@ _MIN_AROUND = 2
 
 
 def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
-    """Return the one place of the hunk among those that are known, of which there is one."""
-    old = hunk.old
+    """Return the one place that is meant among those that are known, at least one."""
     if hunk.at_end and len(known) > 1:
         last = len(ground.file.lines)
         known = [one for one in known if _is_last(ground, one, last)] or known
     if len(known) == 1:
         rival = in_own_dress(ground, hunk, known[0])
         firsts = [known[0].first] if rival is None else sorted((known[0].first, rival))
-        return known[0] if rival is None else ambiguous(ground, old, firsts, hunk.line)
+        return known[0] if rival is None else ambiguous(ground, firsts, hunk.line)
     is_all = len(known) < most_places(old)
     number = nearest_to([one.first + 1 for one in known], hunk.line) if is_all else None
     if number is None:
-        return ambiguous(ground, old, [one.first for one in known], hunk.line)
+        return ambiguous(ground, [one.first for one in known], hunk.line)
     return known[number]
 
 

@@ -16,9 +16,7 @@ _MAX_DIFF_LINES = 16
 _MAX_LINE_CHARS = 160
 
 
-def ambiguous(
-    ground: Ground, old: Sequence[str], firsts: Sequence[int], hint: int | None
-) -> Refused:
+def ambiguous(ground: Ground, firsts: Sequence[int], hint: int | None) -> Refused:
     """Return the refusal of a text that stands in several places, given by line numbers from 0."""
     lines = ground.file.lines
     shown = "".join(f"\n{at + 1:>6}: {cut(lines[at])}" for at in firsts[:_MAX_SHOWN])
@@ -29,10 +27,6 @@ def ambiguous(
         f"The old text stands {count} times, beginning in these lines:{shown}{more}\n"
         f"Add surrounding lines until it is unique, or give the line where it begins.{told}",
         "ambiguous",
-        "\n".join(old),
-        tuple(
-            Candidate(at + 1, list(lines[at : at + len(old)]), 100.0) for at in firsts[:_MAX_SHOWN]
-        ),
     )
 
 
@@ -60,7 +54,6 @@ def not_found(ground: Ground, old: str, standing: int | None = None) -> Refused:
             f"The old text, which begins with {cut(sought.strip())!r}, is not in the file, nor "
             f"anything like it. Read the file again.{there}",
             "not-found",
-            old,
         )
     best, *others = found
     also = ", ".join(str(other.line) for other in others)
@@ -69,8 +62,6 @@ def not_found(ground: Ground, old: str, standing: int | None = None) -> Refused:
         + (f" (others at {also})" if also else "")
         + f"; {_difference(best, old)}{there}",
         "not-found",
-        old,
-        tuple(found),
     )
 
 

@@ -92,8 +92,6 @@ class Refused:
     reason: str
     """All of it: what was sought, what comes nearest, and what to do."""
     why: Why = "not-found"
-    sought: str = ""
-    candidates: tuple[Candidate, ...] = ()
 
 
 Placed = tuple[Replacement, ...] | Refused

@@ -148,7 +148,7 @@ def _one_of(ground: Ground, wish: Texts, found: list[int], whole: list[int]) -> 
     lines = [ground.file.number_at(at) for at in rivals]
     chosen = nearest_to([line + 1 for line in lines], wish.line) if is_all else None
     if chosen is None:
-        return ambiguous(ground, wish.old.split("\n"), lines, wish.line)
+        return ambiguous(ground, lines, wish.line)
     return rivals[chosen]
 
 
@@ -202,7 +202,7 @@ def _within_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refu
         lines = [ground.file.number_at(at) for at, _ in found]
         chosen = nearest_to([line + 1 for line in lines], wish.line)
         if chosen is None:
-            return ambiguous(ground, [wish.old], lines, wish.line)
+            return ambiguous(ground, lines, wish.line)
         found = [found[chosen]]
     return _at(ground, found[0][1], found[0][0], number) if found else None
 
@@ -219,7 +219,6 @@ def _torn(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Ref
         f"{ground.file.number_at(at) + 1}: the line differs from it. Someone changed it, or "
         "it is another one. Give the whole line as it is in the file.",
         "conflict",
-        wish.old,
     )
 
 
@@ -278,7 +277,6 @@ def _otherwise_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Re
             "The old text is in the file only without some of its backslashes, and the new text "
             "can be read in two ways. Write both as they are in the file, without escaping.",
             "not-found",
-            wish.old,
         )
     return results[0] if results else None
 
