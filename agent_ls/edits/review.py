@@ -208,7 +208,7 @@ class FileLedger:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class HunkPlace:
     """Where a hunk stands in a newer text."""
 
     hunk: Hunk
@@ -220,7 +220,7 @@ class Placed:
     """Somebody changed its lines since: an undo would find a conflict."""
 
 
-def placed(ledger: FileLedger, now: str) -> list[Placed]:
+def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
     """Return where the ledger's hunks stand in ``now``.
 
     Shape: those left out whose lines are as they were before the agent: somebody undid them by
@@ -231,19 +231,19 @@ def placed(ledger: FileLedger, now: str) -> list[Placed]:
     goal = lines_of(now)
     changes = changes_between(list(lines_of(ledger.text)), list(goal))
     lines = lines_of(ledger.text)
-    found: list[Placed] = []
+    found: list[HunkPlace] = []
     for one in ledger.hunks:
         if one.kind != "text":
             if one.kind == "created":
                 is_changed = bool(changes) or one.is_mixed
-                found.append(Placed(one, 0, len(goal), is_changed))
+                found.append(HunkPlace(one, 0, len(goal), is_changed))
             elif one.kind == "moved":
-                found.append(Placed(one, 0, 0, False))
+                found.append(HunkPlace(one, 0, 0, False))
             continue
         touched = [change for change in changes if one.meets(change, goal)]
         if not touched:
             shift = shift_before(changes, one.first, one.past)
-            found.append(Placed(one, one.first + shift, one.past + shift, one.is_mixed))
+            found.append(HunkPlace(one, one.first + shift, one.past + shift, one.is_mixed))
             continue
         low = min(one.first, touched[0].low)
         high = max(one.past, touched[-1].high)
@@ -251,7 +251,7 @@ def placed(ledger: FileLedger, now: str) -> list[Placed]:
         past = touched[-1].past + (high - touched[-1].high)
         whole = (*lines[low : one.first], *one.old, *lines[one.past : high])
         if goal[first:past] != whole or one.state == "undone":
-            found.append(Placed(one, first, past, True))
+            found.append(HunkPlace(one, first, past, True))
     return found
 
 

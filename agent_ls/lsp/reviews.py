@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from agent_ls.domain import events as e
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.review import HunkState
-from agent_ls.edits.review import FileLedger, Placed, lines_of, placed
+from agent_ls.edits.review import FileLedger, HunkPlace, lines_of, placed
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.uris import uri_to_path
@@ -35,7 +35,7 @@ class Change:
     session: Session
     turn: TurnLedger
     file: FileLedger
-    placed: Placed
+    placed: HunkPlace
     bottom: int
     """The last line of the document that an editor shows."""
 
@@ -152,15 +152,15 @@ class Reviews:
         except WorkspaceError:
             return None
 
-    async def places(self, file: FileLedger) -> list[Placed]:
+    async def places(self, file: FileLedger) -> list[HunkPlace]:
         """Return where a file's changes stand now; those of a deleted file at its beginning."""
         text = await self.text(file.path)
         found = await self._placed(file, text or "")
         there = {one.hunk.id for one in found}
         whole = (one for one in file.hunks if one.kind != "text" and one.id not in there)
-        return [*(Placed(one, 0, 0, False) for one in whole), *found]
+        return [*(HunkPlace(one, 0, 0, False) for one in whole), *found]
 
-    async def _placed(self, file: FileLedger, text: str) -> list[Placed]:
+    async def _placed(self, file: FileLedger, text: str) -> list[HunkPlace]:
         if len(text) <= _INLINE_CHARACTERS:
             return placed(file, text)
         return await asyncio.to_thread(placed, file, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ls.edits.review import FileLedger, Placed
+from agent_ls.edits.review import FileLedger, HunkPlace
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.safety.text import visible_line
@@ -45,7 +45,7 @@ async def _file(edge: Edge, turn_id: str, file: FileLedger, *, with_text: bool) 
     )
 
 
-def _hunk(place: Placed, *, with_text: bool) -> wire.ReviewHunk:
+def _hunk(place: HunkPlace, *, with_text: bool) -> wire.ReviewHunk:
     hunk = place.hunk
     return wire.ReviewHunk(
         hunk_id=hunk.id,
