@@ -32,7 +32,7 @@ def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
         rival = in_own_dress(ground, hunk, known[0])
         firsts = [known[0].first] if rival is None else sorted((known[0].first, rival))
         return known[0] if rival is None else ambiguous(ground, firsts, hunk.line)
-    is_all = len(known) < most_places(old)
+    is_all = len(known) < most_places(hunk.old)
     number = nearest_to([one.first + 1 for one in known], hunk.line) if is_all else None
     if number is None:
         return ambiguous(ground, [one.first for one in known], hunk.line)
