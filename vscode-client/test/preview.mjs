@@ -191,18 +191,11 @@ setTimeout(() => scene.late.forEach((one) => window.postMessage(one, "*")), 1800
 <script src="../panel.js"></script></body></html>`;
 }
 
-mkdirSync(out, { recursive: true });
-const [HEIGHT, WIDTH] = [760, 340];
-for (const theme of Object.keys(themes)) {
-  const frames = scenes.map((scene, index) => {
-    const file = `${theme}-${index}.html`;
-    writeFileSync(join(out, file), frame(scene, theme));
-    return `<figure><figcaption>${scene.name}</figcaption><iframe src="${file}" width="${scene.width ?? WIDTH}" height="${scene.tall ? 1530 : HEIGHT}"></iframe></figure>`;
-  });
-  const page = join(out, `${theme}.html`);
+function picture(name, frames, [width, height]) {
+  const page = join(out, `${name}.html`);
   writeFileSync(
     page,
-    `<!DOCTYPE html><meta charset="utf-8"><style>body{margin:0;background:#777;font:12px sans-serif;display:flex;flex-wrap:wrap;width:1760px}figure{margin:5px}iframe{border:0;display:block}</style>${frames.join("")}`,
+    `<!DOCTYPE html><meta charset="utf-8"><style>body{margin:0;background:#777;font:12px sans-serif;display:flex;flex-wrap:wrap;width:${width - 10}px}figure{margin:5px}iframe{border:0;display:block}</style>${frames.join("")}`,
   );
   execFileSync(
     "chromium",
@@ -213,11 +206,28 @@ for (const theme of Object.keys(themes)) {
       "--hide-scrollbars",
       "--virtual-time-budget=6000",
       "--allow-file-access-from-files",
-      "--window-size=1770,1600",
-      `--screenshot=${join(out, `${theme}.png`)}`,
+      `--window-size=${width},${height}`,
+      `--screenshot=${join(out, `${name}.png`)}`,
       `file://${page}`,
     ],
     { stdio: "ignore" },
   );
-  process.stdout.write(`${join(out, `${theme}.png`)}\n`);
+  process.stdout.write(`${join(out, `${name}.png`)}\n`);
 }
+
+mkdirSync(out, { recursive: true });
+const [HEIGHT, WIDTH] = [760, 340];
+for (const theme of Object.keys(themes)) {
+  const frames = scenes.map((scene, index) => {
+    const file = `${theme}-${index}.html`;
+    writeFileSync(join(out, file), frame(scene, theme));
+    return `<figure><figcaption>${scene.name}</figcaption><iframe src="${file}" width="${scene.width ?? WIDTH}" height="${scene.tall ? 1530 : HEIGHT}"></iframe></figure>`;
+  });
+  picture(theme, frames, [1770, 1600]);
+}
+// The one in docs/panel.png: an edit that asks, a turn at work, its changes under review.
+const shown = ["edit waits", "running", "reviewing"].map((name) => {
+  const index = scenes.findIndex((scene) => scene.name === name);
+  return `<figure><iframe src="dark-${index}.html" width="${WIDTH}" height="${HEIGHT}"></iframe></figure>`;
+});
+picture("panel", shown, [3 * (WIDTH + 10) + 10, HEIGHT + 10]);
