@@ -1,6 +1,8 @@
-"""How the indentation of a hunk's new lines may be read, the likeliest first.
+"""How the indentation of a hunk's new lines may be read.
 
-Owns what the old lines and the file's lines at the place say about it; never carries it out.
+Comes after ``frames`` has told whether the new lines speak of their own old lines or of the
+file's, and before ``weave`` takes the way that looks least odd. Owns what the old lines and the
+file's lines at the place say about it; never carries it out.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ class Way:
 def ways(
     ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], bodies: list[list[str]]
 ) -> Iterator[Way]:
-    """Yield the readings that the lines allow, the likeliest first."""
+    """Yield the readings that the lines allow; where one is certain, it alone."""
     leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
     news = [line for body in bodies for line in body]
     if all(ours == theirs for ours, theirs in leads):
