@@ -23,17 +23,19 @@ def in_own_dress(ground: Ground, hunk: Hunk, place: Place) -> int | None:
     """
     old, file = hunk.old, ground.file.lines
     solid = [number for number, line in enumerate(old) if stripped(line)]
-    is_own = place.is_same_layout and all(
-        line is None or trimmed(old[number]) == trimmed(file[line])
+    bent = {
+        number
         for number, line in enumerate(place.at)
-        if number in solid
-    )
-    if is_own or not 2 <= len(solid) <= _MAX_LINES:
+        if line is not None and number in solid and trimmed(old[number]) != trimmed(file[line])
+    }
+    if (place.is_same_layout and not bent) or not 2 <= len(solid) <= _MAX_LINES:
         return None
     whole = sum(weight(old[number]) for number in solid)
     for one in alignments(ground.keyed(trimmed), old, solid, set()):
         first = min(one.lines.values())
-        if first >= place.past or max(one.lines.values()) < place.first:
+        # A line that it lacks and the place has as it was written speaks for the place.
+        is_like = set(solid) - one.lines.keys() <= bent
+        if is_like and (first >= place.past or max(one.lines.values()) < place.first):
             is_told = hunk.line is not None and _is_at(one, hunk.line - 1)
             if one.apart <= 1 and one.total >= whole - 1 and (is_told or one.total >= _MIN_TOTAL):
                 return first

@@ -60,3 +60,12 @@ def test_a_quote_has_rivals_as_well() -> None:
     placed = place(_USER, [Wish(old, old.replace("three()", "three(1)"))])
     assert isinstance(placed, Refused)
     assert placed.why == "ambiguous"
+
+
+def test_a_line_as_it_was_written_that_the_rival_lacks_speaks_for_the_place() -> None:
+    text = "def a():\n    first()\n    second()\n\n\ndef b():\n    first()\n\n    second()\n"
+    placed = place(text, [Wish("def b():\n    first()\n    second()", "def b():\n    third()")])
+    assert not isinstance(placed, Refused), placed.reason
+    assert (
+        apply_replacements(text, placed) == text[: text.index("def b")] + "def b():\n    third()\n"
+    )
