@@ -1,4 +1,8 @@
-"""write_file: create a file, or replace all of its text."""
+"""write_file: create a file, or replace all of its text.
+
+What others changed since the model read the file is not the model's to replace: it stays, and where
+the new text changes the same lines, nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,16 @@ from typing import ClassVar
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
-from agent_ls.domain.edits import ChangeText, CreateFile
+from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
 from agent_ls.domain.errors import ToolError
+from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.requests import Refused
 from agent_ls.loop.grants import grant_of
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import preview_of
+from agent_ls.tools.changing import MERGED, preview_of
 
 
 class WriteFileArguments(Arguments):
@@ -43,6 +49,8 @@ class WriteFile:
     Arguments: ClassVar[type[Arguments]] = WriteFileArguments
 
     workspace: Workspace
+    seen: SeenTexts | None = None
+    """None: whatever the file holds is replaced."""
 
     def paths(self, arguments: WriteFileArguments) -> tuple[str, ...]:
         """Return the file."""
@@ -50,18 +58,18 @@ class WriteFile:
 
     async def preview(self, arguments: WriteFileArguments) -> Preview:
         """Return the diff against what is there."""
-        edit, before = await self._plan(arguments)
+        edit, before, _ = await self._plan(arguments)
         verb = "Create" if before is None else "Replace"
         grant = grant_of(self.name, arguments)
         return preview_of(f"{verb} {arguments.path}", self.kind, edit, before, grant)
 
     async def run(self, arguments: WriteFileArguments, context: ToolContext) -> ToolOutput:
         """Plan the change; ACT applies it."""
-        edit, before = await self._plan(arguments)
+        edit, before, note = await self._plan(arguments)
         verb = "Created" if before is None else "Replaced"
         lines = arguments.content.count("\n") + (not arguments.content.endswith("\n"))
         return ToolOutput(
-            f"{verb} {arguments.path} ({lines} lines).",
+            f"{verb} {arguments.path} ({lines} lines).{note}",
             data={"path": arguments.path},
             edits=(edit,),
             may_plan_again=False,
@@ -69,13 +77,31 @@ class WriteFile:
 
     async def _plan(
         self, arguments: WriteFileArguments
-    ) -> tuple[ChangeText | CreateFile, str | None]:
+    ) -> tuple[ChangeText | CreateFile, str | None, str]:
+        """Return the change, the text before it, and what else the model has to know of it."""
         if not await self.workspace.exists(arguments.path):
-            return CreateFile(path=arguments.path, text=arguments.content), None
+            return CreateFile(path=arguments.path, text=arguments.content), None, ""
         file = await self.workspace.read(arguments.path)
         # Lines that stay keep their bytes, and the editor its marks in them.
         replacements = replacements_between(file.text, arguments.content)
         if not replacements:
             raise ToolError(f"{arguments.path} already has exactly this text; nothing was done.")
+        read = None if self.seen is None else await self.seen.text(arguments.path)
+        is_merged = read is not None and read != file.text
+        if read is not None and is_merged:
+            replacements = _beside_others(arguments, read, file.text)
         change = ChangeText(path=file.path, base_version=file.version, replacements=replacements)
-        return change, file.text
+        return change, file.text, MERGED.format(arguments.path) if is_merged else ""
+
+
+def _beside_others(arguments: WriteFileArguments, read: str, now: str) -> tuple[Replacement, ...]:
+    """Return what makes of the newest text what the model made of the one that it read.
+
+    Errors: ``ToolError`` where others changed the same lines since, or nothing else is changed.
+    """
+    wanted = replacements_between(read, arguments.content)
+    merged = rebase(read, wanted, now)
+    if not isinstance(merged, Refused):
+        return merged
+    reason = merged.reason if wanted else "It changed since you read it, and your text is the old."
+    raise ToolError(f"{arguments.path} was not changed. {reason}")

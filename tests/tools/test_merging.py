@@ -145,6 +145,44 @@ async def test_what_was_read_is_known_after_a_restart_and_in_later_turns(session
     check(session, _MERGED)
 
 
+async def write(session: Session, content: str) -> str:
+    tool = WriteFile(session.place.workspace, session.seen)
+    return await session.do(tool, path="a.py", content=content)
+
+
+async def test_a_whole_text_leaves_what_a_person_typed_beside_it(session: Session) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    session.place.write("a.py", _TYPED)
+    text = await write(session, _BASE.replace("w * h\n", "abs(w * h)\n"))
+    check(session, _MERGED)
+    assert text.endswith("a.py had changed since you read it; those changes are kept.")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (_BASE.replace("# sides", "# edges"), "changed meanwhile in lines that the edit replaces"),
+        (_BASE, "your text is the old"),
+        ("nothing = 1\n", "changed meanwhile in lines that the edit replaces"),
+    ],
+    ids=["the-same-line", "what-was-read", "another-text"],
+)
+async def test_a_whole_text_does_not_replace_what_a_person_typed(
+    session: Session, content: str, said: str
+) -> None:
+    session.place.write("a.py", _BASE)
+    await session.read()
+    session.place.write("a.py", _TYPED)
+    with pytest.raises(ToolError, match=said):
+        await write(session, content)
+    check(session, _TYPED)
+    # Who has read it knows what is replaced.
+    await session.read()
+    await write(session, content)
+    check(session, content)
+
+
 async def test_a_file_that_was_never_read_is_not_guessed_at(session: Session) -> None:
     session.place.write("a.py", _TYPED)
     with pytest.raises(ToolError, match=r"a\.py was not changed\. The old text is not in the file"):
