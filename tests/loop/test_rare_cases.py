@@ -23,6 +23,7 @@ from agent_ls.loop.news import is_news
 from agent_ls.loop.output_schema import check_schema, violations
 from agent_ls.loop.outputs import value_at, value_of
 from agent_ls.loop.phase_prepare import fit
+from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.progress import Progress
 from agent_ls.loop.proofs import proofs, unproven
@@ -283,6 +284,32 @@ async def test_a_report_leaves_out_what_cannot_be_read_any_more(tmp_path: Path) 
         assert "+++" not in await work_report(view, "Done.", workspace, store)
     finally:
         await store.close()
+
+
+@pytest.mark.parametrize(
+    ("forked_from", "is_dry_run", "expected"),
+    [
+        ("", False, ""),
+        ("", True, "dry run"),
+        ("ses_01ABCDEF", False, "fork of …ABCDEF"),
+        ("ses_01ABCDEF", True, "dry run, fork of …ABCDEF"),
+    ],
+)
+def test_a_session_that_is_no_ordinary_one_says_so(
+    forked_from: str, is_dry_run: bool, expected: str
+) -> None:
+    row = SessionSummary(
+        session_id="ses_1",
+        title="",
+        roots=(),
+        updated_ms=0,
+        turns=1,
+        status="success",
+        cost_usd=0.0,
+        forked_from=forked_from,
+        is_dry_run=is_dry_run,
+    )
+    assert row.kind == expected
 
 
 def test_slots_have_room_by_priority_and_the_last_is_cut() -> None:
