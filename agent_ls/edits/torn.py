@@ -45,8 +45,9 @@ def _is_cut(flat: str, wish: Texts, at: int, end: int) -> bool:
     if not wish.new.strip():
         return bool(_MORE.match(flat, end))
     if "\n" in wish.old or "\n" in wish.new:
-        was, now = (text.rpartition("\n")[2].strip() for text in (wish.old, wish.new))
-        return now not in ("", was) and bool(_MORE.match(flat, end))
+        was, now = (text.rpartition("\n")[2].split()[-1:] for text in (wish.old, wish.new))
+        # Behind the same word the line may go on as it does.
+        return bool(now) and now != was and bool(_MORE.match(flat, end))
     added = wish.new.removeprefix(wish.old)
     return added != wish.new and added[0] in " ,;" and bool(_PART.match(flat, end))
 

@@ -67,6 +67,8 @@ def check(text: str, wishes: Sequence[Wish], expected: str | tuple[str, ...]) ->
         pytest.param("def f():\n    a()\n\n    b()\n    c()\n",
                      [Wish("    a()\n\n    b()", "    a()\n")],
                      "def f():\n    a()\n\n    c()\n", id="a-blank-line-of-the-new-text"),
+        pytest.param("// ask\nconst x = 1;\n", [Wish("// ask\nconst", "export const")],
+                     "export const x = 1;\n", id="a-line-that-goes-on-behind-the-same-word"),
         pytest.param("a\r\n\r\nb", [Wish("a\n\nb", "ab")], "ab", id="crlf-removed-whole"),
         pytest.param("a\rb", [Wish("a\rb", "a\rc")], "a\rc", id="lone-carriage-return"),
         pytest.param("\ta\n  b \n", [Wish("  b ", "  c ")], "\ta\n  c \n", id="white-space-counts"),
