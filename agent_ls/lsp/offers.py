@@ -14,7 +14,7 @@ from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
 from agent_ls.domain.findings import Finding
 from agent_ls.lsp.mark import Mark, Nudge, PendingEdit
 from agent_ls.lsp.prompts import PromptArgument, finding_prompt, problem_prompt
-from agent_ls.lsp.updates import CHOICE_NAMES
+from agent_ls.lsp.titles import CHOICE_NAMES
 from agent_ls.safety.text import visible_line
 from agent_ls.syntax.comments import InstructionComment
 

@@ -15,7 +15,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state import SessionState
-from agent_ls.lsp.updates import call_title
+from agent_ls.lsp.titles import call_title
 from agent_ls.safety.text import visible_line
 
 _REPORT_S = 0.25

@@ -6,35 +6,18 @@ A snapshot and the live stream are made by the same ``Translation``, so that the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import assert_never
 
-from pydantic import JsonValue
-
 from agent_ls.domain import events as e
-from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest
+from agent_ls.domain.approvals import ApprovalRequest
 from agent_ls.domain.calls import ToolCall, ToolKind
 from agent_ls.domain.findings import Finding
-from agent_ls.domain.hooks import HookOutcome
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
-
-_TITLE_ARGUMENTS = ("command", "path", "file", "pattern", "query", "symbol", "url", "question")
-"""What a person wants to know of a call first, in this order."""
-_MAX_TITLE_CHARACTERS = 120
-
-CHOICE_NAMES: Mapping[ApprovalChoice, str] = {
-    ApprovalChoice.ALLOW_ONCE: "Allow once",
-    ApprovalChoice.ALLOW_SESSION: "Allow for this session",
-    ApprovalChoice.ALLOW_ALWAYS: "Allow always",
-    ApprovalChoice.REJECT_ONCE: "Reject",
-    ApprovalChoice.REJECT_ALWAYS: "Reject always",
-    ApprovalChoice.AMEND: "Change the arguments",
-    ApprovalChoice.CANCELLED: "Cancelled",
-}
-"""What buttons and code actions say."""
+from agent_ls.lsp.notice_updates import notice, of_acting, of_outside
+from agent_ls.lsp.titles import CHOICE_NAMES, call_title, parsed
 
 _MAX_ADVICE_CHARS = 400
 """What a side model says is shown up to this length."""
@@ -117,7 +100,7 @@ class Translation:
                 | e.WrapUpRequested()
                 | e.MonitorAlerted()
             ):
-                return _of_outside(event)
+                return of_outside(event)
             case (
                 e.OutputStored()
                 | e.PlanProposed()
@@ -127,7 +110,7 @@ class Translation:
                 | e.EffectSimulated()
                 | e.CommandChanged()
             ):
-                return _of_acting(event)
+                return of_acting(event)
             case _:
                 assert_never(event)
 
@@ -198,11 +181,11 @@ class Translation:
             case e.PrefixSet():
                 if event.reason == "first":
                     return []
-                return [_notice("info", "prefix", f"The prompt's prefix changed: {event.reason}")]
+                return [notice("info", "prefix", f"The prompt's prefix changed: {event.reason}")]
             case e.Moved():
                 return [wire.PhaseUpdate(phase=event.to, step=self._step, detail=event.why)]
             case e.AdvisoryRaised():
-                return [_notice("info", event.origin, event.text)]
+                return [notice("info", event.origin, event.text)]
             case e.RequestPrepared():
                 self._step = event.number
                 steers, self._steers = self._steers, []
@@ -229,10 +212,10 @@ class Translation:
         self._total += event.usage
         updates: list[wire.Update] = []
         if event.failure is not None:
-            updates.append(_notice("warning", "model", event.message or event.failure))
+            updates.append(notice("warning", "model", event.message or event.failure))
         if isinstance(event, e.AdviceGiven) and 0 < len(event.text) <= _MAX_ADVICE_CHARS:
             # A judgement is for the person too; a summary is not.
-            updates.append(_notice("info", event.origin, event.text))
+            updates.append(notice("info", event.origin, event.text))
         if event.usage != Usage():
             is_step = isinstance(event, e.AttemptFinished)
             updates.append(self._usage(event.usage if is_step else self._last))
@@ -242,9 +225,9 @@ class Translation:
         """Tell of a sub-agent; what it says while it works is the output of its call."""
         origin = f"sub-agent {event.kind}"
         if isinstance(event, e.ChildStarted):
-            return [_notice("info", origin, f"started: {event.task}")]
+            return [notice("info", origin, f"started: {event.task}")]
         self._total += event.usage
-        ended = _notice("info", origin, f"ended: {event.stop}")
+        ended = notice("info", origin, f"ended: {event.stop}")
         return [ended] if event.usage == Usage() else [ended, self._usage(self._last)]
 
     def _usage(self, last: Usage) -> wire.UsageUpdate:
@@ -448,30 +431,6 @@ class Translation:
         return wire.Location(path=path, uri=self._uri_of(path), line=line)
 
 
-def _of_acting(
-    event: e.OutputStored
-    | e.PlanProposed
-    | e.PlanResolved
-    | e.FinalOutputGiven
-    | e.GrantsRevoked
-    | e.EffectSimulated
-    | e.CommandChanged,
-) -> list[wire.Update]:
-    """Return what clients see of plans that wait, and of rules and effects that do not hold."""
-    match event:
-        case e.OutputStored() | e.FinalOutputGiven() | e.PlanResolved() | e.CommandChanged():
-            # What commands changed is shown by the review.
-            return []
-        case e.PlanProposed():
-            lines = "\n".join(f"- {one.title}" for one in event.calls)
-            return [_notice("info", event.origin, f"Added to the proposed plan:\n{lines}")]
-        case e.GrantsRevoked():
-            rules = ", ".join(event.grants)
-            return [_notice("info", "approval", f"No longer allowed unasked: {rules}. {event.why}")]
-        case e.EffectSimulated():
-            return [_notice("info", "dry_run", f"Dry run, not done: {event.what}")]
-
-
 def of_ephemeral(piece: e.Ephemeral) -> wire.Update:
     """Return what clients see of something that is not stored."""
     match piece:
@@ -487,57 +446,6 @@ def of_ephemeral(piece: e.Ephemeral) -> wire.Update:
             assert_never(piece)
 
 
-def call_title(tool: str, arguments_json: str) -> str:
-    """Return one line that tells a person which call this is."""
-    arguments = parsed(arguments_json)
-    found = ""
-    if isinstance(arguments, dict):
-        found = next(
-            (
-                value
-                for name in _TITLE_ARGUMENTS
-                if isinstance(value := arguments.get(name), str) and value.strip()
-            ),
-            "",
-        )
-    title = f"{tool} {found}".strip().partition("\n")[0]
-    if len(title) > _MAX_TITLE_CHARACTERS:
-        title = title[: _MAX_TITLE_CHARACTERS - 1] + "…"
-    return title
-
-
-def parsed(arguments_json: str) -> JsonValue:
-    """Return a call's arguments; the text itself when it is not JSON."""
-    try:
-        return json.loads(arguments_json)
-    except ValueError:
-        return arguments_json
-
-
-def _of_outside(
-    event: e.HookRan | e.GoalCommandStarted | e.GoalChecked | e.WrapUpRequested | e.MonitorAlerted,
-) -> list[wire.Update]:
-    """Tell of what came from elsewhere than the model and its calls."""
-    match event:
-        case e.HookRan():
-            return _of_hook(event)
-        case e.GoalCommandStarted() | e.GoalChecked():
-            return [_of_goal(event)]
-        case e.WrapUpRequested():
-            return [_notice("info", "wrap_up", f"Asked to come to an end by {event.by}.")]
-        case e.MonitorAlerted():
-            return [_notice("warning", "external_monitor", event.text)]
-
-
-def _of_hook(event: e.HookRan) -> list[wire.Update]:
-    """Tell of a hook that did something, or that did not work."""
-    if event.outcome is HookOutcome.PASSED:
-        return []
-    level = "warning" if event.outcome in (HookOutcome.FAILED, HookOutcome.TIMED_OUT) else "info"
-    words = f"{event.outcome}: {event.text}" if event.text else event.outcome.value
-    return [_notice(level, f"hook {event.name}", words)]
-
-
 def _of_recovery(event: e.RecoveryChosen) -> list[wire.Update]:
     if event.action == "continue":
         kept = wire.AgentMessage(
@@ -547,23 +455,7 @@ def _of_recovery(event: e.RecoveryChosen) -> list[wire.Update]:
     words = f"{event.action}: {event.text}" if event.text else event.action
     if event.wait_s:
         words += f" (in {event.wait_s:g} s)"
-    return [_notice("warning", event.origin, words)]
-
-
-def _of_goal(event: e.GoalCommandStarted | e.GoalChecked) -> wire.NoticeUpdate:
-    """Say what is run for the goal, and how much of it holds."""
-    if isinstance(event, e.GoalCommandStarted):
-        return _notice("info", "verification", f"Goal: {event.command} runs.")
-    missing = [one.of for one in event.proofs if not one.is_met]
-    met = len(event.proofs) - len(missing)
-    words = f"Goal: {met} of {len(event.proofs)} proven."
-    return _notice(
-        "info", event.origin, f"{words} Missing: {'; '.join(missing)}" if missing else words
-    )
-
-
-def _notice(level: str, origin: str, text: str) -> wire.NoticeUpdate:
-    return wire.NoticeUpdate.model_validate({"level": level, "origin": origin, "text": text})
+    return [notice("warning", event.origin, words)]
 
 
 def _text(text: str) -> wire.TextContent:
