@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls.edits.diff import unified
-from agent_ls.lsp.demo_client import Buffer, DemoClient
+from agent_ls.lsp.demo_buffers import Buffer
+from agent_ls.lsp.demo_client import DemoClient
 
 _DATA = Path(__file__).parents[1] / "demo"
 _COMMENT = (

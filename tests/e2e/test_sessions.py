@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.lsp.demo_client import ServerError
+from agent_ls.lsp.demo_connection import ServerError
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.store.sql_store import open_store
 from tests.store.conftest import postgres
