@@ -1,8 +1,7 @@
 """What an agent changed in one file during one turn, as hunks that can be kept and undone.
 
 Pure. A file's ledger is a fold: the agent's edits make hunks, what others typed between them moves
-hunks, and a decision changes how a hunk stands. Lines are flat (every end is LF); a last empty
-line stands for the final line end, so that joining the lines gives the text back.
+hunks (``review_steps``), and a decision changes how a hunk stands (``review_hunks``).
 """
 
 from __future__ import annotations
@@ -12,62 +11,10 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from agent_ls.domain.edits import apply_replacements
-from agent_ls.domain.review import HunkKind, HunkState
-from agent_ls.edits.lines import BOM, flattened
-from agent_ls.edits.merge import brings_back, changes_between, meet, shift_before
+from agent_ls.domain.review import HunkState
 from agent_ls.edits.minimal import replacements_between
-from agent_ls.edits.reach import Change
-
-Lines = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """One change of the agent's: ``old`` lines became ``new`` ones."""
-
-    id: str
-    """Another one as soon as the agent changes it again, so that a decision is about what was seen.
-    """
-    kind: HunkKind
-    first: int
-    """0-based, of the first line in the ledger's text."""
-    old: Lines
-    new: Lines
-    state: HunkState = "open"
-    is_mixed: bool = False
-    """Somebody else changed its lines before the agent's last edit of the file."""
-
-    @property
-    def held(self) -> Lines:
-        """Return the lines that the ledger's text has for it."""
-        return self.old if self.state == "undone" else self.new
-
-    @property
-    def past(self) -> int:
-        """Return the line behind it in the ledger's text."""
-        return self.first + len(self.held)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Return how many lines it added and removed; a last empty one stands for a line end."""
-        if self.kind == "moved":
-            return 0, 0
-        if self.kind == "text":
-            return len(self.new), len(self.old)
-        sides = ("\n".join(lines).removesuffix("\n") for lines in (self.new, self.old))
-        added, removed = (len(text.split("\n")) if text else 0 for text in sides)
-        return added, removed
-
-    @property
-    def title(self) -> str:
-        """Return the first line that says something, for a list; of a move the name before."""
-        lines = self.old if self.kind == "moved" else (*self.new, *self.old)
-        return next((one for one in lines if one.strip()), "").strip()
-
-    def meets(self, change: Change, after: Sequence[str]) -> bool:
-        """Say whether a change, whose other side is ``after``, is about the same lines."""
-        own = Change(self.first, self.past, 0, 0)
-        return meet(own, change, beside=True) or brings_back(change, after, own, self.old)
+from agent_ls.edits.review_hunks import Hunk, flat, lines_of
+from agent_ls.edits.review_steps import stepped
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +75,7 @@ class FileLedger:
                 for one in known.hunks
             )
             return replace(known, text=after, hunks=hunks)
-        return _stepped(known, after, at, is_agent=True)
+        return known.stepped(after, at, is_agent=True)
 
     def drifted(self, now: str | None, at: str) -> FileLedger:
         """Return the ledger after somebody else changed the file to ``now``."""
@@ -142,7 +89,14 @@ class FileLedger:
                 for one in self.hunks
             )
             return replace(self, text=now, hunks=hunks)
-        return _stepped(self, now, at, is_agent=False)
+        return self.stepped(now, at, is_agent=False)
+
+    def stepped(self, after: str, at: str, *, is_agent: bool) -> FileLedger:
+        """Return the ledger with the text ``after``, its hunks moved, joined and made."""
+        assert self.text is not None
+        whole = (one for one in self.hunks if one.kind != "text")
+        parts = stepped(self.parts, self.text, after, at, is_agent=is_agent)
+        return replace(self, text=after, hunks=(*whole, *parts))
 
     def removed(self, at: str) -> FileLedger:
         """Return the ledger after the agent deleted the file."""
@@ -207,171 +161,9 @@ class FileLedger:
                 assert_never(hunk.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class HunkPlace:
-    """Where a hunk stands in a newer text."""
-
-    hunk: Hunk
-    first: int
-    """0-based, its first line there."""
-    past: int
-    """The line behind it; equal to ``first`` where it has none."""
-    is_changed: bool
-    """Somebody changed its lines since: an undo would find a conflict."""
-
-
-def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
-    """Return where the ledger's hunks stand in ``now``.
-
-    Shape: those left out whose lines are as they were before the agent: somebody undid them by
-    other means, and they come back when that is taken back.
-    """
-    if ledger.text is None:
-        return []
-    goal = lines_of(now)
-    changes = changes_between(list(lines_of(ledger.text)), list(goal))
-    lines = lines_of(ledger.text)
-    found: list[HunkPlace] = []
-    for one in ledger.hunks:
-        if one.kind != "text":
-            if one.kind == "created":
-                is_changed = bool(changes) or one.is_mixed
-                found.append(HunkPlace(one, 0, len(goal), is_changed))
-            elif one.kind == "moved":
-                found.append(HunkPlace(one, 0, 0, False))
-            continue
-        touched = [change for change in changes if one.meets(change, goal)]
-        if not touched:
-            shift = shift_before(changes, one.first, one.past)
-            found.append(HunkPlace(one, one.first + shift, one.past + shift, one.is_mixed))
-            continue
-        low = min(one.first, touched[0].low)
-        high = max(one.past, touched[-1].high)
-        first = touched[0].first - (touched[0].low - low)
-        past = touched[-1].past + (high - touched[-1].high)
-        whole = (*lines[low : one.first], *one.old, *lines[one.past : high])
-        if goal[first:past] != whole or one.state == "undone":
-            found.append(HunkPlace(one, first, past, True))
-    return found
-
-
-def lines_of(text: str) -> Lines:
-    """Return the flat lines; a final line end makes a last empty one."""
-    return tuple(flat(text).split("\n"))
-
-
 def _with_lines(text: str, goal: str) -> str:
     """Return a text with the lines of another one; what is equal keeps its bytes."""
     return apply_replacements(text, replacements_between(text, goal))
-
-
-def flat(text: str) -> str:
-    """Return the text without byte order mark, every line end written as LF."""
-    return flattened(text.removeprefix(BOM))
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Changes and the hunks they are about."""
-
-    changes: tuple[Change, ...]
-    hunks: tuple[Hunk, ...]
-
-    @property
-    def low(self) -> int:
-        return min((*(one.low for one in self.changes), *(one.first for one in self.hunks)))
-
-    @property
-    def high(self) -> int:
-        return max((*(one.high for one in self.changes), *(one.past for one in self.hunks)))
-
-
-def _stepped(ledger: FileLedger, after: str, at: str, *, is_agent: bool) -> FileLedger:
-    """Return the ledger with the text ``after``, its hunks moved, joined and made."""
-    assert ledger.text is not None
-    lines, goal = lines_of(ledger.text), lines_of(after)
-    changes = changes_between(list(lines), list(goal))
-    groups, apart = _grouped(ledger.parts, changes, goal, is_agent=is_agent)
-    hunks = [
-        replace(one, first=one.first + shift_before(changes, one.first, one.past)) for one in apart
-    ]
-    for number, group in enumerate(groups):
-        outside = [one for one in changes if one not in group.changes]
-        first = group.low + shift_before(outside, group.low, group.high)
-        grown = sum((one.past - one.first) - (one.high - one.low) for one in group.changes)
-        hunk = Hunk(
-            id=f"{at}.{number}" if is_agent else group.hunks[0].id,
-            kind="text",
-            first=first,
-            old=_old(group, lines),
-            new=goal[first : first + group.high - group.low + grown],
-            is_mixed=not is_agent or any(one.is_mixed for one in group.hunks),
-        )
-        is_settled = not is_agent and all(one.state != "open" for one in group.hunks)
-        if hunk.old != hunk.new and not is_settled:
-            hunks.append(_trimmed(hunk))
-    whole = [one for one in ledger.hunks if one.kind != "text"]
-    ordered = sorted(hunks, key=lambda one: (one.first, one.past))
-    return replace(ledger, text=after, hunks=(*whole, *ordered))
-
-
-def _grouped(
-    hunks: Sequence[Hunk], changes: Sequence[Change], goal: Lines, *, is_agent: bool
-) -> tuple[list[_Group], list[Hunk]]:
-    """Return what belongs together, and the hunks that no change is about.
-
-    An edit of the agent's joins the open hunks beside it; one that was decided about, and is
-    changed again, is history.
-    """
-    groups: list[_Group] = []
-    apart: list[Hunk] = []
-    for hunk in hunks:
-        met = tuple(one for one in changes if hunk.meets(one, goal))
-        if is_agent and hunk.state != "open":
-            if not met:
-                apart.append(hunk)
-            continue
-        if is_agent:
-            met = tuple(one for one in changes if one.low <= hunk.past and hunk.first <= one.high)
-        if not met:
-            apart.append(hunk)
-            continue
-        group = _Group(met, (hunk,))
-        while groups and set(groups[-1].changes) & set(group.changes):
-            last = groups.pop()
-            both = (*last.changes, *(one for one in group.changes if one not in last.changes))
-            group = _Group(both, (*last.hunks, *group.hunks))
-        groups.append(group)
-    if is_agent:
-        taken = {one for group in groups for one in group.changes}
-        groups += [_Group((one,), ()) for one in changes if one not in taken]
-    return groups, apart
-
-
-def _trimmed(hunk: Hunk) -> Hunk:
-    """Return a hunk without lines at its ends that are as they were."""
-    start, most = 0, min(len(hunk.old), len(hunk.new))
-    while start < most and hunk.old[start] == hunk.new[start]:
-        start += 1
-    end = 0
-    while end < most - start and hunk.old[-1 - end] == hunk.new[-1 - end]:
-        end += 1
-    return replace(
-        hunk,
-        first=hunk.first + start,
-        old=hunk.old[start : len(hunk.old) - end],
-        new=hunk.new[start : len(hunk.new) - end],
-    )
-
-
-def _old(group: _Group, lines: Lines) -> Lines:
-    """Return what a group's lines were before the agent's hunks in it."""
-    found: list[str] = []
-    at = group.low
-    for one in group.hunks:
-        found += (*lines[at : one.first], *one.old)
-        at = max(at, one.past)
-    return (*found, *lines[at : group.high])
 
 
 def _moves(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from agent_ls.domain import events as e
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.review import HunkState
-from agent_ls.edits.review import FileLedger, HunkPlace, lines_of, placed
+from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_hunks import lines_of
+from agent_ls.edits.review_places import HunkPlace, placed
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.uris import uri_to_path

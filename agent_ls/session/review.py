@@ -16,7 +16,8 @@ from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.review import HunkState, ReviewDecision
-from agent_ls.edits.review import FileLedger, Hunk
+from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_hunks import Hunk
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports.store import Blobs, Journals

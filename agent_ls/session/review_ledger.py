@@ -14,7 +14,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.edits import FileEdit, apply_replacements
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.lines import BOM
-from agent_ls.edits.review import FileLedger, Hunk
+from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_hunks import Hunk
 
 Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
 Fetch = Callable[[str], Awaitable[bytes | None]]

@@ -16,7 +16,8 @@ from agent_ls.domain.errors import bug
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.merge import Merged, merge
-from agent_ls.edits.review import FileLedger, Hunk, flat
+from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_hunks import Hunk, flat
 from agent_ls.loop.ports.workspace import Workspace
 
 _INLINE_CHARACTERS = 200_000

@@ -19,7 +19,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.minimal import replacements_between
-from agent_ls.edits.review import flat
+from agent_ls.edits.review_hunks import flat
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_ledger import Touch, text_after

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.merge import merge
-from agent_ls.edits.review import FileLedger, placed
+from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_places import placed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 

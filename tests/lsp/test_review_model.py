@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.edits.review import FileLedger, Hunk, placed
+from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_hunks import Hunk
+from agent_ls.edits.review_places import placed
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp.documents import Change, DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent_ls.edits.review import FileLedger, HunkPlace
+from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_places import HunkPlace
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.safety.text import visible_line

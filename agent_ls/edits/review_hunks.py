@@ -1,0 +1,76 @@
+"""One change of the agent's in a file, as the review shows it and decides about it. Pure.
+
+Lines are flat (every end is LF); a last empty line stands for the final line end, so that joining
+the lines gives the text back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_ls.domain.review import HunkKind, HunkState
+from agent_ls.edits.lines import BOM, flattened
+from agent_ls.edits.merge import brings_back, meet
+from agent_ls.edits.reach import Change
+
+Lines = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One change of the agent's: ``old`` lines became ``new`` ones."""
+
+    id: str
+    """Another one as soon as the agent changes it again, so that a decision is about what was seen.
+    """
+    kind: HunkKind
+    first: int
+    """0-based, of the first line in the ledger's text."""
+    old: Lines
+    new: Lines
+    state: HunkState = "open"
+    is_mixed: bool = False
+    """Somebody else changed its lines before the agent's last edit of the file."""
+
+    @property
+    def held(self) -> Lines:
+        """Return the lines that the ledger's text has for it."""
+        return self.old if self.state == "undone" else self.new
+
+    @property
+    def past(self) -> int:
+        """Return the line behind it in the ledger's text."""
+        return self.first + len(self.held)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return how many lines it added and removed; a last empty one stands for a line end."""
+        if self.kind == "moved":
+            return 0, 0
+        if self.kind == "text":
+            return len(self.new), len(self.old)
+        sides = ("\n".join(lines).removesuffix("\n") for lines in (self.new, self.old))
+        added, removed = (len(text.split("\n")) if text else 0 for text in sides)
+        return added, removed
+
+    @property
+    def title(self) -> str:
+        """Return the first line that says something, for a list; of a move the name before."""
+        lines = self.old if self.kind == "moved" else (*self.new, *self.old)
+        return next((one for one in lines if one.strip()), "").strip()
+
+    def meets(self, change: Change, after: Sequence[str]) -> bool:
+        """Say whether a change, whose other side is ``after``, is about the same lines."""
+        own = Change(self.first, self.past, 0, 0)
+        return meet(own, change, beside=True) or brings_back(change, after, own, self.old)
+
+
+def lines_of(text: str) -> Lines:
+    """Return the flat lines; a final line end makes a last empty one."""
+    return tuple(flat(text).split("\n"))
+
+
+def flat(text: str) -> str:
+    """Return the text without byte order mark, every line end written as LF."""
+    return flattened(text.removeprefix(BOM))
