@@ -183,7 +183,7 @@ class Host:
 
     async def load(self) -> None:
         """Import the library and warm it; orders wait until that is done."""
-        # The import leaves half a million objects behind, hardly any of them garbage. To look through
+        # The import leaves half a million objects behind, hardly any of them garbage. To look at
         # them again and again while they become more takes a quarter of the start, and later too.
         gc.disable()
         library = Library()
