@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import hypothesis
@@ -100,3 +102,26 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 def repository() -> Path:
     """The root of the checkout."""
     return Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def warm_host(repository: Path) -> Iterator[Mapping[str, str]]:
+    """Variables for a server that make its model host a fork of one that has imported litellm."""
+    with tempfile.TemporaryDirectory(prefix="agent-ls-host-") as name:
+        place = Path(name)
+        address, interpreter = place / "door", place / "python"
+        script = repository / "tests/support/warm_host.py"
+        words = [sys.executable, "-I", "-S", str(script), str(address)]
+        interpreter.write_text(f"#!/bin/sh\nexec {shlex.join(words)}\n")
+        interpreter.chmod(0o755)
+        with subprocess.Popen(
+            [sys.executable, "-P", "-m", "tests.support.warm_host", str(address)],
+            cwd=repository,
+            env={**os.environ, "PYTHONPATH": str(repository)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        ) as forks:
+            assert forks.stdout is not None
+            assert forks.stdout.readline() == b"ready\n"
+            yield {"AGENT_LS_PROVIDER__PYTHON": str(interpreter)}

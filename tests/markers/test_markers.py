@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ from tests.support.storyteller import Storyteller
 STORIES = [read_story(path) for path in sorted(Path(__file__).parent.glob("*.txt"))]
 
 
-async def check(story: Story, editor: str, folder: Path) -> None:
+async def check(story: Story, editor: str, folder: Path, variables: Mapping[str, str]) -> None:
     async with scripted(story.archive.members["scenario"]) as model:
-        await Storyteller(story, editor, folder, model).tell()
+        await Storyteller(story, editor, folder, model, variables).tell()
 
 
 @pytest.mark.e2e
@@ -27,5 +28,7 @@ async def check(story: Story, editor: str, folder: Path) -> None:
         for editor in story.editors
     ],
 )
-async def test_the_story_comes_true(story: Story, editor: str, tmp_path: Path) -> None:
-    await check(story, editor, tmp_path)
+async def test_the_story_comes_true(
+    story: Story, editor: str, tmp_path: Path, warm_host: Mapping[str, str]
+) -> None:
+    await check(story, editor, tmp_path, warm_host)

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,17 @@ class StoryFailed(AssertionError):
 class Storyteller:
     """One telling of a story with one kind of editor."""
 
-    def __init__(self, story: Story, editor: str, folder: Path, model: ScriptedModel) -> None:
+    def __init__(
+        self,
+        story: Story,
+        editor: str,
+        folder: Path,
+        model: ScriptedModel,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take what to tell; the variables are the server's besides those of the story."""
         self.story = story
+        self._variables = dict(variables or {})
         self.kind = KINDS[editor]
         self.folder = folder
         self.root = folder / "work"
@@ -65,6 +74,7 @@ class Storyteller:
         env = {name: os.environ[name] for name in kept if name in os.environ}
         for name in ("CONFIG", "DATA", "STATE", "CACHE"):
             env[f"XDG_{name}_HOME"] = str(self.folder / name.lower())
+        env |= self._variables
         env["AGENT_LS_MODEL"] = "openai/scripted"
         env["AGENT_LS_API_BASE"] = self.model.base_url
         for name, value in self.story.client.get("env", {}).items():
@@ -353,9 +363,35 @@ class Storyteller:
 
         def gone() -> bool:
             found = self.editor.shown.diagnostics.get(self._uri(path), [])
-            return not any(re.search(text, one["message"]) for one in found)
+            # A hint tells of a change and of nothing that is wrong.
+            problems = [one for one in found if text or one.get("code") != "agent-change"]
+            return not any(re.search(text, one["message"]) for one in problems)
 
         await self._until(lambda: gone() or None, f"no diagnostic {text!r}")
+
+    async def step_hints(self, path: str, golden: str) -> None:
+        """Wait until the hints of a file are these, as ``line-line: message``."""
+        uri = self._uri(path)
+
+        def told() -> list[str]:
+            return [
+                f"{one['range']['start']['line'] + 1}-{one['range']['end']['line'] + 1}: "
+                f"{one['message']}"
+                for one in self.editor.shown.diagnostics.get(uri, [])
+                if (one["code"], one["severity"], one["source"]) == ("agent-change", 4, "agent-ls")
+            ]
+
+        expected = self._golden(golden).splitlines()
+        await self._until(lambda: told() == expected or None, f"the hints {expected}")
+
+    async def step_settles(self, place: Place, title: str, count: str) -> None:
+        """A code action says that it is about so many of the hints that were published."""
+        [action] = [one for one in await self._actions(place) if one["title"] == title]
+        shown = self.editor.shown.diagnostics[self._uri(place.path)]
+        about = action["diagnostics"]
+        assert action["kind"] == "quickfix"
+        assert len(about) == int(count), about
+        assert all(one in shown and one["code"] == "agent-change" for one in about), about
 
     async def step_edit(self, path: str, golden: str = "", text: str | None = None) -> None:
         """Wait until a buffer holds the golden text, or this one."""
