@@ -22,7 +22,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -157,7 +157,14 @@ class Editor(DemoClient):
 class Chain:
     """One workspace, in which one server after the other is killed."""
 
-    def __init__(self, place: Path, model: RoundModel, chance: random.Random, tally: Tally) -> None:
+    def __init__(
+        self,
+        place: Path,
+        model: RoundModel,
+        chance: random.Random,
+        tally: Tally,
+        variables: Mapping[str, str],
+    ) -> None:
         self._place = place
         self._root = place / "work"
         self._root.mkdir(parents=True)
@@ -170,6 +177,7 @@ class Chain:
             "AGENT_LS_API_KEY": "none",
             "AGENT_LS_MODEL": "openai/scripted",
             "PYTHONPATH": str(REPOSITORY),
+            **variables,
         }
         self._env = private_environment(place / "home", found)
         self._incidents = 60
@@ -342,8 +350,13 @@ def _new_place() -> Path:
     return Path(tempfile.mkdtemp(prefix="agent-ls-kills-")).resolve()
 
 
-async def kill(kills: int, *, seed: int = 1, chains: int = 3) -> Tally:
-    """Kill so many servers, in several workspaces at once; return what was seen."""
+async def kill(
+    kills: int, *, seed: int = 1, chains: int = 3, variables: Mapping[str, str] | None = None
+) -> Tally:
+    """Kill so many servers, in several workspaces at once; return what was seen.
+
+    The variables are set for the servers, besides their own.
+    """
     tally = Tally()
     began_s = time.monotonic()
     root = _new_place()
@@ -351,7 +364,8 @@ async def kill(kills: int, *, seed: int = 1, chains: int = 3) -> Tally:
 
         async def run(chain: int) -> None:
             chance = random.Random(f"{seed}/{chain}")
-            await Chain(root / str(chain), model, chance, tally).run(1 + chain * 1_000_000, kills)
+            one = Chain(root / str(chain), model, chance, tally, variables or {})
+            await one.run(1 + chain * 1_000_000, kills)
 
         await asyncio.gather(*map(run, range(chains)))
     if tally.wrong:

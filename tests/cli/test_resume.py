@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,10 @@ contains = ["Exit code 0"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, warm_host: Mapping[str, str]) -> Path:
+    settings = tmp_path / ".config/agent-ls/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"provider.python = {warm_host['AGENT_LS_PROVIDER__PYTHON']!r}\n")
     place = tmp_path / "project"
     place.mkdir()
     return place

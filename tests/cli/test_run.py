@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +90,10 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, warm_host: Mapping[str, str]) -> Path:
+    settings = tmp_path / "home" / ".config/agent-ls/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"provider.python = {warm_host['AGENT_LS_PROVIDER__PYTHON']!r}\n")
     place = tmp_path / "project"
     place.mkdir()
     return place

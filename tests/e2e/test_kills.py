@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 import pytest
 
@@ -11,17 +12,17 @@ from benchmarks.kills import kill
 pytestmark = pytest.mark.e2e
 
 
-def check(kills: int, seed: int) -> None:
+def check(kills: int, seed: int, variables: Mapping[str, str] | None = None) -> None:
     """Kill so many servers in the middle of their work."""
-    tally = asyncio.run(kill(kills, seed=seed))
+    tally = asyncio.run(kill(kills, seed=seed, variables=variables))
     assert tally.kills >= kills
     assert tally.cut_off >= kills // 4, "too few kills fell into a turn to prove anything"
     assert not tally.wrong, "\n".join(tally.wrong)
 
 
 @pytest.mark.timeout(600)
-def test_fifty_kills_lose_nothing() -> None:
-    check(50, seed=1)
+def test_fifty_kills_lose_nothing(warm_host: Mapping[str, str]) -> None:
+    check(50, seed=1, variables=warm_host)
 
 
 @pytest.mark.long
