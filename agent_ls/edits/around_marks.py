@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 
-from agent_ls.edits import elisions
 from agent_ls.edits.drifted import names_a_place
+from agent_ls.edits.elisions import unclear_marker
 from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, places
+from agent_ls.edits.marks import stands_for_others
 from agent_ls.edits.placing import find, put
 from agent_ls.edits.refusing import not_found
 from agent_ls.edits.requests import Hunk, Refused
@@ -28,13 +29,13 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
     old, new = lines_of(wish)
     olds, news = _parts(ground, old), _parts(ground, new)
     if len(olds) != len(news):
-        return elisions.unclear_marker()
+        return unclear_marker()
     spans: list[Span] = []
     above: list[Place] = []
     for at, (one, other) in enumerate(zip(olds, news, strict=True)):
         if not any(stripped(line) for line in one):
             if one != other:
-                return elisions.unclear_marker()
+                return unclear_marker()
             continue
         known = places(ground, one)
         if not known:
@@ -89,7 +90,7 @@ def _spot(ground: Ground, hunk: Hunk, inside: list[Place], above: list[Place]) -
         all(line in ground.blanks for line in range(one.past, first)) for one in above
     ):
         # The mark would stand for nothing before the first, and for lines before the others.
-        return elisions.unclear_marker()
+        return unclear_marker()
     return find(ground, hunk, inside)
 
 
@@ -106,7 +107,7 @@ def _parts(ground: Ground, lines: list[str]) -> list[list[str]]:
     """Return the runs of lines between marks."""
     parts: list[list[str]] = [[]]
     for line in lines:
-        if elisions.stands_for_others(line, ground.file.flat):
+        if stands_for_others(line, ground.file.flat):
             parts.append([])
         else:
             parts[-1].append(line)

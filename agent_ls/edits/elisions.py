@@ -1,7 +1,6 @@
-"""Marks that stand for lines left out (``...``, ``# ... existing code ...``).
+"""What a mark for lines left out stands for.
 
-Owns what is such a mark and what it stands for. A mark never gets into a file: what it stands
-for is certain, or the edit is refused.
+A mark never gets into a file: what it stands for is certain, or the edit is refused.
 """
 
 from __future__ import annotations
@@ -10,36 +9,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.requests import Refused
 
-_OPEN = r"(?:(?P<comment>//+|#+|--+|;+|%+|/\*+|\*|<!--|\{/\*|\(\*)[ \t]*)?"
-_CLOSE = r"[ \t]*(?:\*/\}?|-->|\*\))?"
-_WORDS = (
-    r"(?:existing|rest|remain\w*|unchanged|same|previous|original|omitted|elided|other|code|keep|"
-    r"stays?|implementation|truncated|skipped|snip\w*|more|lines?|content\w*|body|as before)"
-)
-_DOTS = re.compile(
-    rf"^{_OPEN}(?:\.{{3,}}|…|\[\.{{3}}\])(?P<gap>[ \t]*)(?P<words>.*?)[ \t]*(?P<end>\.{{3,}}|…)?"
-    rf"{_CLOSE}$",
-    re.I,
-)
-_TELLING = re.compile(
-    rf"(?:(?:the|of|is|are|and) )*{_WORDS}(?: (?:the|of|is|are|and|{_WORDS}))+", re.I
-)
-_PROSE = re.compile(r"\(?[\w'`./-]+\)?(?:,? \(?[\w'`./-]+\)?)*")
-_PLAIN = re.compile(
-    rf"^{_OPEN}\(?(?:the )?(?:rest of (?:the |this )?(?:existing )?(?:code|file|function|method|"
-    rf"class|implementation|body)|existing (?:code|implementation|content)|remaining code|"
-    rf"(?:code|rest) (?:remains|stays|is) (?:the same|unchanged))\b[^\n]{{0,40}}?\)?\.*{_CLOSE}$",
-    re.I,
-)
-_ALONE = re.compile(
-    rf"^{_OPEN}\(?(?:unchanged|same as before|no changes?(?: here)?|omitted for brevity)\)?\.*"
-    rf"{_CLOSE}$",
-    re.I,
-)
 _HEAD = re.compile(
     r"(return)\b"
     r"|([\w. ]*\b(?:def|class|func|fn|function\*?|struct|interface|enum|trait|impl) +[\w$.<>]+)"
@@ -48,83 +20,6 @@ _HEAD = re.compile(
     r"|([^(){}]+)\(.*\{$"
 )
 """What a line is about: what it returns, defines, sets, or names."""
-
-
-def is_marker(line: str) -> bool:
-    """Tell whether the line may stand for lines that were left out."""
-    return is_sure_marker(line) or stripped(line) in ("...", "…", "[...]", "....")
-
-
-def stands_for_others(line: str, flat: str) -> bool:
-    """Tell whether the line is a mark, and no line of the file that looks like one."""
-    return is_marker(line) and not (is_sure_marker(line) and stripped(line) in flat)
-
-
-def is_sure_marker(line: str) -> bool:
-    """Tell whether the line can hardly be anything else: it is a comment or says so."""
-    body = stripped(line)
-    if "..." not in body and "…" not in body:
-        match = _PLAIN.match(body) or _ALONE.match(body)
-        return bool(match and match["comment"])
-    match = _DOTS.match(body)
-    if match is None:
-        return False
-    words = match["words"]
-    if not words:
-        return match["comment"] not in (None, "*", "%")
-    # A sentence that only begins with dots is a comment like any other.
-    is_short = len(words) <= 80 and (len(words.split()) <= 8 or body.rstrip("*/->) ").endswith("."))
-    if not is_short or not re.search(rf"\b{_WORDS}\b", words, re.I):
-        return False
-    # Without a comment's sign dots are code as well: they spread, collect or continue something.
-    likeness = _PROSE if match["gap"] else _TELLING
-    return bool(match["comment"] or match["end"] or likeness.fullmatch(words))
-
-
-def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int]:
-    """Return the numbers of new lines that are marks of the new text alone.
-
-    ``...`` is a statement too, in Python: where it is the body of a block and nothing much goes
-    for it, it is meant.
-    """
-    known = {stripped(line) for line in old}
-    found: list[int] = []
-    for number, line in enumerate(new):
-        if not is_marker(line) or stripped(line) in known or _is_doctest(new, number):
-            continue
-        if is_sure_marker(line):
-            if line not in flat:
-                found.append(number)
-        elif not _is_statement(new, number, lost=len(old) - len(new)):
-            found.append(number)
-    return found
-
-
-def _is_doctest(new: Sequence[str], number: int) -> bool:
-    """Tell whether the dots continue an example that Python's prompt begins above them."""
-    above = (stripped(line) for line in reversed(new[:number]))
-    return next((line for line in above if not line.startswith("...")), "").startswith(">>>")
-
-
-def _is_statement(new: Sequence[str], number: int, lost: int) -> bool:
-    before = next((stripped(line) for line in reversed(new[:number]) if stripped(line)), "")
-    if is_stub(new, number):
-        # Where nothing could have been left out, nothing was.
-        return lost <= 0
-    is_body = before.endswith((":", '"""', "'''", "= (", "[", ","))
-    is_all = not any(stripped(line) for at, line in enumerate(new) if at != number)
-    return stripped(new[number]) == "..." and (is_body or is_all) and lost <= 2
-
-
-def is_stub(new: Sequence[str], number: int) -> bool:
-    """Tell whether the line is ``...`` and all that a block has: its body, or a mark for it."""
-    above, below = (
-        next((line for line in lines if stripped(line)), "")
-        for lines in (reversed(new[:number]), new[number + 1 :])
-    )
-    mark = indent_of(new[number])
-    is_deepest = len(indent_of(above)) < len(mark) and len(indent_of(below)) < len(mark)
-    return stripped(new[number]) == "..." and stripped(above).endswith(":") and is_deepest
 
 
 def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> list[str] | Refused:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.domain.edits import Replacement
-from agent_ls.edits import elisions
 from agent_ls.edits.around_marks import around_marks
+from agent_ls.edits.elisions import unclear_marker
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import FlatText
 from agent_ls.edits.locate import Ground, Place, most_places, places
+from agent_ls.edits.marks import added_markers, is_sure_marker, stands_for_others
 from agent_ls.edits.placing import find, missing, nearest_to, put
 from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous
@@ -74,8 +75,7 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
 def _leaves_out(ground: Ground, hunk: Hunk) -> bool:
     """Tell whether the context says that lines are left out of it."""
     return any(
-        line.sign == " " and elisions.stands_for_others(line.text, ground.file.flat)
-        for line in hunk.lines
+        line.sign == " " and stands_for_others(line.text, ground.file.flat) for line in hunk.lines
     ) and not places(ground, hunk.old)
 
 
@@ -88,9 +88,9 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
     """Return the hunk, read so that its old lines are found, and all its places."""
     changed = [line.text for line in hunk.lines if line.sign == "+"]
     known = [line.text for line in hunk.lines if line.sign != "+"]
-    marks = elisions.added_markers(known, changed, ground.file.flat)
-    if any(elisions.is_sure_marker(changed[mark]) for mark in marks):
-        return elisions.unclear_marker()
+    marks = added_markers(known, changed, ground.file.flat)
+    if any(is_sure_marker(changed[mark]) for mark in marks):
+        return unclear_marker()
     if hunk.old == hunk.new and hunk.final_end in (None, ground.file.has_final_end):
         return Refused("The hunk removes and adds the same lines: nothing to change.", "equal")
     for one in (hunk, *_readings(ground, hunk)):

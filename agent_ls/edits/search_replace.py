@@ -11,13 +11,14 @@ from dataclasses import replace
 from unicodedata import combining
 
 from agent_ls.domain.edits import Replacement
-from agent_ls.edits import elisions
 from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.carried_out import is_added_around
+from agent_ls.edits.elisions import restored, unclear_marker
 from agent_ls.edits.fragments import fragments
 from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_PLACES, Ground, Place, places
+from agent_ls.edits.marks import added_markers, is_stub, stands_for_others
 from agent_ls.edits.placing import find, missing, nearest_to, nowhere, put
 from agent_ls.edits.readings import plainly_indented, readings
 from agent_ls.edits.refusing import ambiguous, applied
@@ -99,7 +100,7 @@ def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     if found is not None:
         return found
     flat = ground.file.flat
-    if any(elisions.stands_for_others(line, flat) for line in whole.old.split("\n")):
+    if any(stands_for_others(line, flat) for line in whole.old.split("\n")):
         return around_marks(ground, whole, number)
     return _in_changed_context(ground, whole, number)
 
@@ -107,13 +108,13 @@ def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
 def _with_middle(ground: Ground, wish: Texts) -> Texts | Refused:
     """Return the wish with marks that only the new text has replaced by what they stand for."""
     old, new = wish.old.split("\n"), wish.new.split("\n")
-    marks = elisions.added_markers(old, new, ground.file.flat)
+    marks = added_markers(old, new, ground.file.flat)
     if not marks:
         return wish
-    is_quoted = any(elisions.stands_for_others(line, ground.file.flat) for line in old)
-    if is_quoted or any(elisions.is_stub(new, mark) for mark in marks):
-        return elisions.unclear_marker()
-    whole = elisions.restored(old, new, marks)
+    is_quoted = any(stands_for_others(line, ground.file.flat) for line in old)
+    if is_quoted or any(is_stub(new, mark) for mark in marks):
+        return unclear_marker()
+    whole = restored(old, new, marks)
     return whole if isinstance(whole, Refused) else replace(wish, new="\n".join(whole))
 
 

@@ -1,4 +1,8 @@
-"""Text that leaves lines out: what stands behind a mark is in the block begun before it."""
+"""Text that leaves lines out, by a mark that never gets into the file.
+
+What stands behind a mark is in the block begun before it. A comment is a mark by what it says
+alone, or by what it says where old lines vanish.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.envelope import place_envelope
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
+from agent_ls.edits.unified import place_unified
 
 _A5 = "def a():\n    x()\n    return 5\n\n\n"
 _A1 = _A5.replace("5", "1")
@@ -44,3 +49,86 @@ def test_what_is_behind_a_mark_is_looked_for_in_its_block(
     text: str, head: str, expected: str | None
 ) -> None:
     check(text, head, expected)
+
+
+_FOUR = "a = 1;\nb = 2;\nc = 3;\nd = 4;\n"
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "// existing code", "// [existing code]", "# [... existing code ...]", "# (existing code)",
+        "// <existing code>", "// -- existing code --", "// === existing code ===", "# [unchanged]",
+        "# <rest unchanged>", "/* existing code here */", "# . . .", "// unchanged code.",
+        "# [omitted]", "# Rest of the class stays the same",
+    ],
+)  # fmt: skip
+def test_what_can_be_nothing_but_a_mark_is_never_written(mark: str) -> None:
+    assert _placed(_FOUR, _FOUR, f"a = 9;\n{mark}\nd = 4;\n") == _FOUR.replace("1", "9")
+    assert _placed(_FOUR, "b = 2;\n", f"b = 5;\n{mark}\n") == "marker"
+    diff = f"@@ -1,2 +1,2 @@\n a = 1;\n-b = 2;\n+b = 3;\n+{mark}\n"
+    placed = place_unified(_FOUR, diff)
+    assert isinstance(placed, Refused)
+    assert placed.why == "marker"
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "# remaining methods", "// etc.", "// previous code", "// other methods unchanged",
+        "# keep existing code", "// Keep the rest as is", "[existing lines]", "// more code",
+        "# rest of the handlers unchanged", "# everything else stays the same",
+    ],
+)  # fmt: skip
+def test_a_comment_is_a_mark_only_where_lines_vanish(mark: str) -> None:
+    assert _placed(_FOUR, _FOUR, f"a = 9;\n{mark}\nd = 4;\n") == _FOUR.replace("1", "9")
+    assert _placed(_FOUR, _FOUR, f"{mark}\na = 9;\n") == "marker"
+    assert _placed(_FOUR, "b = 2;\n", f"b = 5;\n{mark}\n") == _FOUR.replace(
+        "b = 2;\n", f"b = 5;\n{mark}\n"
+    )
+    assert _placed("a();\n# helpers\nb();\n", "# helpers\nb();", f"{mark}\nb();") == (
+        f"a();\n{mark}\nb();\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, old, new, expected",
+    [
+        pytest.param(_FOUR, _FOUR, "a = 9;\n# TODO: handle remaining methods\nd = 4;\n",
+                     "a = 9;\n# TODO: handle remaining methods\nd = 4;\n",
+                     id="a-comment-with-words-of-its-own"),
+        pytest.param("* one\n* two\n* three\n", "* one\n* two\n* three", "* one\n* other",
+                     "* one\n* other\n", id="an-item-of-a-list"),
+        pytest.param('n = "x"\nv = "1"\ndoc = """\nUse it.\n"""\nk = "y"\n',
+                     'v = "1"\ndoc = """\nUse it.\n"""\nk = "y"',
+                     'v = "2"\ndoc = """\n...\nk = "y"',
+                     'n = "x"\nv = "2"\ndoc = """\nUse it.\n"""\nk = "y"\n',
+                     id="dots-that-stand-for-text"),
+        pytest.param("A\n\nIf you are (or,\nthen read\n[it](x).\n\nZ\n",
+                     "A\n\nIf you are (or,\nthen read\n[it](x).\n",
+                     "A\n\nNew 1\nNew 2\nNew 3\n\nIf you are (or,\n...\n",
+                     "A\n\nNew 1\nNew 2\nNew 3\n\nIf you are (or,\nthen read\n[it](x).\n\nZ\n",
+                     id="dots-and-an-addition-elsewhere"),
+        pytest.param('def f():\n    """Doc."""\n    a()\n    b()\n',
+                     'def f():\n    """Doc."""\n    a()\n    b()',
+                     'def f(x):\n    """Doc."""\n    ...', "marker", id="dots-behind-words-on-it"),
+        pytest.param("def f():\n    pass\n", "def f():\n    pass", "def f(x):\n    ...",
+                     "def f(x):\n    ...\n", id="dots-for-another-placeholder"),
+        pytest.param("def f():\n    return 1\n", "def f():\n    return 1", "def f(x):\n    ...",
+                     "marker", id="dots-for-a-body-of-one-line"),
+        pytest.param("def g():\n    a()\n", "def g():",
+                     'def f():\n    """Doc."""\n    ...\n\n\ndef g():',
+                     'def f():\n    """Doc."""\n    ...\n\n\ndef g():\n    a()\n',
+                     id="dots-where-nothing-vanishes"),
+    ],
+)  # fmt: skip
+def test_dots_and_remarks_are_judged_by_what_vanishes_there(
+    text: str, old: str, new: str, expected: str
+) -> None:
+    assert _placed(text, old, new) == expected
+
+
+def _placed(text: str, old: str, new: str) -> str:
+    """Return the text afterwards, or the kind of refusal."""
+    placed = place(text, [Wish(old, new)])
+    return placed.why if isinstance(placed, Refused) else apply_replacements(text, placed)
