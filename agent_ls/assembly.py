@@ -267,6 +267,7 @@ def _kit(
         provider=ports["provider"],
         workspace=ports["workspace"],
         blobs=ports["blobs"],
+        compile_checks=ports["checks"],
         approver=ports["approver"],
         rules=ports["rules"],
         watch=ports["watch"],

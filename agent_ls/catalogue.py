@@ -22,6 +22,7 @@ from agent_ls.policies.checks.criteria import Criteria
 from agent_ls.policies.checks.exploration import Exploration
 from agent_ls.policies.checks.failure_circuit import FailureCircuit
 from agent_ls.policies.checks.failure_limit import FailureLimit
+from agent_ls.policies.checks.late_findings import LateFindings
 from agent_ls.policies.checks.monitor_alert import MonitorAlert
 from agent_ls.policies.checks.repetition import Repetition
 from agent_ls.policies.checks.resources import Resources
@@ -99,6 +100,7 @@ __all__ = ["parameters_of", "spec_of"]
 
 CHECKS: tuple[type[Any], ...] = (
     Cancelled,
+    LateFindings,
     Resources,
     StepLimit,
     Budget,

@@ -7,18 +7,22 @@ import hashlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
-from agent_ls.checkers.newest import NewestCheck
+from agent_ls.checkers.baselines import Baselines
+from agent_ls.checkers.newest import Check, Compared, NewestCheck
+from agent_ls.checkers.others_changes import Changes, with_others_changes
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.loop.ports.checks import Checker
 from agent_ls.loop.ports.workspace import Workspace
 
 _Texts = Mapping[str, str | None]
-_Reports = OrderedDict[tuple[str, str], asyncio.Task[CheckReport]]
 _Said = OrderedDict[tuple[str, str], tuple[Finding, ...]]
-_BASELINES = 32
 _SAID = 1_024
+_NOTHING: Mapping[str, Changes] = MappingProxyType({})
+_END_S = 1.0
+"""What is killed is gone long before."""
 _UNPARSABLE = "invalid-syntax"
 """The code of findings that keep a checker from looking at the rest of their file."""
 
@@ -33,35 +37,50 @@ class IntroducedChecks:
 
     checkers: tuple[Checker, ...]
     workspace: Workspace
-    _baselines: _Reports = field(default_factory=_Reports, init=False, repr=False)
-    """What was said of texts from before; they are asked for after every edit of a turn."""
+    _baselines: Baselines = field(default_factory=Baselines, init=False, repr=False)
     _said: _Said = field(default_factory=_Said, init=False, repr=False)
     """What checkers that look at one file at a time said of a file with a text."""
     _newest: NewestCheck = field(default_factory=NewestCheck, init=False, repr=False)
 
     async def introduced(
-        self, before: _Texts, now: _Texts, *, anew: bool = False, within_s: float | None = None
+        self,
+        before: _Texts,
+        now: _Texts,
+        *,
+        asker: str,
+        by_others: Mapping[str, Changes] = _NOTHING,
+        anew: bool = False,
+        within_s: float | None = None,
     ) -> CheckReport:
         """Return the findings of ``now`` that ``before`` did not have; same keys in both.
 
+        ``by_others``: what others changed of a file in between, which is not the asker's.
         ``anew``: nothing that was said of ``now`` earlier counts, for what a checker says may also
-        depend on its configuration and on which files there are. ``within_s``: checkers that take
-        longer are broken off, and are none of those that ran.
+        depend on its configuration and on which files there are. ``within_s``: checkers of whole
+        projects that take longer are ``unanswered``. They go on, and the same question finds their
+        answer, until the ``asker`` asks about newer texts or is let go.
         Never raises: what cannot run is a problem in the report.
         """
         asked = [checker for checker in self.checkers if any(map(checker.handles, now))]
+        before = await with_others_changes(before, by_others)
         others = await self._unsaved_elsewhere(now) if asked else ""
         looks = [
-            asyncio.ensure_future(self._of_one(checker, before, now, others, anew))
+            asyncio.ensure_future(
+                self._of_one(checker, before, now, others, asker, anew=anew, within_s=within_s)
+            )
             for checker in asked
         ]
         try:
-            if looks:
-                await asyncio.wait(looks, timeout=within_s)
-            return _joined([look.result() for look in looks if look.done()])
+            return _joined([await look for look in looks])
         finally:
             for look in looks:
                 look.cancel()
+
+    async def let_go(self, asker: str) -> None:
+        """End what goes on for an asker who wants no more answers, its programs with it."""
+        ending = [*self._newest.let_go(asker), *self._baselines.let_go(asker)]
+        if ending:
+            await asyncio.wait(ending, timeout=_END_S)
 
     async def found(self, texts: _Texts) -> CheckReport:
         """Return all findings in these files, asking anew; never raises, as ``introduced``."""
@@ -75,21 +94,33 @@ class IntroducedChecks:
         return report.model_copy(update={"findings": here})
 
     async def _of_one(
-        self, checker: Checker, before: _Texts, now: _Texts, others: str, anew: bool
+        self,
+        checker: Checker,
+        before: _Texts,
+        now: _Texts,
+        others: str,
+        asker: str,
+        *,
+        anew: bool,
+        within_s: float | None,
     ) -> CheckReport:
         mine = [path for path in now if checker.handles(path)]
         texts_before = {path: before.get(path) for path in mine}
         texts_now = {path: now[path] for path in mine}
         if texts_before == texts_now:
+            self._newest.let_go(asker, checker.name)
             return CheckReport(checkers=(checker.name,))
         if checker.is_per_file:
             return await self._each_compared(checker, texts_before, texts_now, anew)
-        return await self._newest.ask(
+        report = await self._newest.ask(
             checker.name,
-            texts_before,
-            texts_now,
-            lambda: self._compared(checker, texts_before, texts_now, others, anew),
+            asker,
+            Compared(texts_before, texts_now, others),
+            lambda check: self._compared(checker, asker, check),
+            anew=anew,
+            within_s=within_s,
         )
+        return CheckReport(unanswered=(checker.name,)) if report is None else report
 
     async def _each_compared(
         self, checker: Checker, before: _Texts, now: _Texts, anew: bool
@@ -105,20 +136,20 @@ class IntroducedChecks:
             said = _difference(baseline, report, before, now)
         return said
 
-    async def _compared(
-        self, checker: Checker, before: _Texts, now: _Texts, others: str, anew: bool
-    ) -> CheckReport:
+    async def _compared(self, checker: Checker, asker: str, check: Check) -> CheckReport:
         """Compare what a checker says that looks at whole projects."""
-        key = (checker.name, _digest(before) + others)
-        was_known = key in self._baselines
+        before, now = check.about.before, check.about.now
+        key = (checker.name, _digest(before) + check.about.others)
+        was_known = self._baselines.knows(key)
         baseline, report = await asyncio.gather(
-            self._baseline(checker, key, before), checker.check(now)
+            self._baselines.get(key, asker, lambda: checker.check(before)), checker.check(now)
         )
         said = _difference(baseline, report, before, now)
-        if anew and was_known and said.findings:
+        if check.is_anew and was_known and said.findings:
             # Files beside these may have changed since somebody looked at what was there before.
-            self._baselines.pop(key, None)
-            baseline = await self._baseline(checker, key, before)
+            baseline = await self._baselines.get(
+                key, asker, lambda: checker.check(before), anew=True
+            )
             said = _difference(baseline, report, before, now)
         return said
 
@@ -145,20 +176,6 @@ class IntroducedChecks:
         while len(self._said) > _SAID:
             self._said.popitem(last=False)
 
-    async def _baseline(self, checker: Checker, key: tuple[str, str], texts: _Texts) -> CheckReport:
-        task = self._baselines.get(key)
-        if task is None:
-            task = self._baselines[key] = asyncio.create_task(checker.check(texts))
-            while len(self._baselines) > _BASELINES:
-                self._baselines.popitem(last=False)
-        self._baselines.move_to_end(key)
-        # Who is cancelled stops waiting; the next one finds it done.
-        report = await asyncio.shield(task)
-        if report.problems:
-            # What did not work may work the next time.
-            self._baselines.pop(key, None)
-        return report
-
     async def _unsaved_elsewhere(self, texts: _Texts) -> str:
         """Return what stands for the other files' unsaved texts, which the checkers see too."""
         try:
@@ -176,6 +193,7 @@ def _joined(reports: Sequence[CheckReport]) -> CheckReport:
         checkers=tuple(name for report in reports for name in report.checkers),
         mended=tuple(dict.fromkeys(path for report in reports for path in report.mended)),
         problems=tuple(dict.fromkeys(problems)),
+        unanswered=tuple(name for report in reports for name in report.unanswered),
     )
 
 

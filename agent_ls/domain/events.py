@@ -18,6 +18,7 @@ from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.goals import Goal, Proof
 from agent_ls.domain.hooks import HookOutcome, HookPoint
+from agent_ls.domain.images import Images, PutImage
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
 from agent_ls.domain.modes import Mode
@@ -370,7 +371,7 @@ class ReviewDecided(_Event):
     """Empty for ``restore``: all that this turn and later ones changed in the file."""
     call_id: str = ""
     """For ``restore``: only what this call of the turn and everything after it changed."""
-    edit: FileEdit | None = None
+    edit: FileEdit | PutImage | None = None
     before_blob: str | None = None
     """The bytes before the edit; None when there was no file, or there is no edit."""
 
@@ -452,16 +453,30 @@ class ChildEnded(_Event):
 
 
 class CommandChanged(_Event):
-    """A command changed, made or removed a text of the project."""
+    """A command changed, made or removed a file of the project."""
 
     type: Literal["command_changed"] = "command_changed"
     call_id: str
     path: str
     before_blob: str | None = None
-    """None: there was no file, or its text is not known."""
+    """None: there was no file, or what it held is not known."""
     after_blob: str | None = None
-    """None: it is gone."""
+    """None: it is gone, or what it holds was not kept."""
     is_before_known: bool = True
+    images: Images | None = None
+    """Both sides where one of them is no text, or too large for one."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Say whether the command took the file away."""
+        return self.after_blob is None if self.images is None else self.images[1] is None
+
+    @property
+    def is_new(self) -> bool:
+        """Say whether there was no file before."""
+        if self.images is not None:
+            return self.images[0] is None
+        return self.is_before_known and self.before_blob is None
 
 
 OutputMethod = Literal["set", "merge", "assign", "push", "concat"]

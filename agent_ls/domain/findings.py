@@ -49,6 +49,8 @@ class CheckReport(Record):
     findings: tuple[Finding, ...] = ()
     checkers: tuple[str, ...] = ()
     """Those that really ran."""
+    unanswered: tuple[str, ...] = ()
+    """Those that still look, so that nobody knows yet what they find."""
     mended: tuple[str, ...] = ()
     """Files of which something is not found any more that was found in the texts from before."""
     problems: tuple[str, ...] = ()

@@ -15,7 +15,11 @@ from agent_ls.domain.stops import StopReason
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """Check: nothing to say."""
+    """Check: nothing to say to the model."""
+
+    report: CheckReport | None = None
+    """What checkers find now, shown as diagnostics; the paths are those they looked at."""
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Nudge:
     priority: int = 1
     """Of the slot, 0 is the highest; gates ignore it."""
     report: CheckReport | None = None
-    """A gate's findings, shown as diagnostics; the paths are those it looked at."""
+    """What checkers find now, shown as diagnostics; the paths are those they looked at."""
     paths: tuple[str, ...] = ()
     proofs: tuple[Proof, ...] = ()
     """Gate: what was found of the turn's goal."""

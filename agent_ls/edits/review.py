@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from agent_ls.domain.edits import apply_replacements
+from agent_ls.domain.images import FileImage, Images, change_words
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.review_hunks import Hunk, flat, lines_of
@@ -35,6 +36,17 @@ class FileLedger:
     """The exact bytes before the first touch."""
     lost: str | None = None
     """The exact text that undoing a deletion, or redoing a creation, brings back."""
+    images: Images | None = None
+    """Of the first hunk, when that is ``opaque``."""
+    under: FileLedger | None = None
+    """With ``images``: what the turn had changed before, whose hunks follow; it is the file again
+    when the first hunk is undone.
+    """
+
+    @property
+    def live(self) -> FileLedger:
+        """Return what the hunks that are some lines of a text stand in."""
+        return self.under.live if self.under is not None and self._is_opaque_undone else self
 
     @property
     def parts(self) -> tuple[Hunk, ...]:
@@ -54,7 +66,7 @@ class FileLedger:
 
     def edited(self, before: str | None, after: str | None, at: str) -> FileLedger:
         """Return the ledger after an edit of the agent's; ``at`` names the edit."""
-        known = self.drifted(before, at)
+        known = (self._settled or FileLedger(self.path, before, before)).drifted(before, at)
         if after is None:
             return known.removed(at)
         if known.text is None:
@@ -76,6 +88,46 @@ class FileLedger:
             )
             return replace(known, text=after, hunks=hunks)
         return known.stepped(after, at, is_agent=True)
+
+    def replaced(self, before: FileImage | None, after: FileImage | None, at: str) -> FileLedger:
+        """Return the ledger after the agent made one whole file of another; a side is no text.
+
+        Shape: without hunks when the turn has left everything as it was.
+        """
+        under = self if self.is_opaque else self._settled or FileLedger(self.path, None, None)
+        if under.images is not None and holds_same(under.images[1], before):
+            # It is one change with the one before.
+            before, under = under.images[0], under.under or FileLedger(self.path, None, None)
+        if holds_same(before, after):
+            return under
+        rest = under.hunks
+        hunk = Hunk(at, "opaque", 0, (), (change_words((before, after)),))
+        return FileLedger(
+            self.path,
+            None,
+            None,
+            (hunk, *rest),
+            self.moved_from,
+            self.before_blob,
+            images=(before, after),
+            under=under if rest else None,
+        )
+
+    @property
+    def is_opaque(self) -> bool:
+        """Say whether it is changed as a whole now, and every other edit belongs to that."""
+        return self.images is not None and self.hunks[0].state == "open"
+
+    @property
+    def _is_opaque_undone(self) -> bool:
+        return self.images is not None and self.hunks[0].state == "undone"
+
+    @property
+    def _settled(self) -> FileLedger | None:
+        """Return what a decision about the whole file has left of it to be edited."""
+        if self.images is None:
+            return self
+        return self.live if self._is_opaque_undone and self.under is not None else None
 
     def drifted(self, now: str | None, at: str) -> FileLedger:
         """Return the ledger after somebody else changed the file to ``now``."""
@@ -123,6 +175,8 @@ class FileLedger:
         """Return the ledger with these hunks in this state, and the text that follows from it."""
         wanted = set(ids)
         ledger = self
+        if self.images is not None:
+            return self._image_decided(wanted, state)
         for one in self.hunks:
             if one.id in wanted and one.kind != "text":
                 ledger = ledger.whole_decided(one, state)
@@ -140,6 +194,15 @@ class FileLedger:
             shift += len(after.held) - len(one.held)
             hunks.append(after)
         return replace(ledger, text="\n".join(lines), hunks=tuple(hunks))
+
+    def _image_decided(self, ids: set[str], state: HunkState) -> FileLedger:
+        first, *_ = self.hunks
+        if first.id in ids:
+            first = replace(first, state=state)
+        under = self.under and self.under.decided(ids, state)
+        hunks = (first, *(under.hunks if under else ()))
+        after = replace(self, hunks=hunks, under=under)
+        return replace(after, path=after.live.path, moved_from=after.live.moved_from)
 
     def whole_decided(self, hunk: Hunk, state: HunkState) -> FileLedger:
         """Return the ledger with a change of the whole file in this state."""
@@ -159,6 +222,13 @@ class FileLedger:
                 return after
             case _:
                 assert_never(hunk.kind)
+
+
+def holds_same(one: FileImage | None, other: FileImage | None) -> bool:
+    """Say whether two images are known to be of the same content, or both of no file."""
+    if one is None or other is None:
+        return one is other
+    return one.digest is not None and one.digest == other.digest
 
 
 def _with_lines(text: str, goal: str) -> str:

@@ -46,7 +46,7 @@ class Hunk:
     @property
     def size(self) -> tuple[int, int]:
         """Return how many lines it added and removed; a last empty one stands for a line end."""
-        if self.kind == "moved":
+        if self.kind in ("moved", "opaque"):
             return 0, 0
         if self.kind == "text":
             return len(self.new), len(self.old)

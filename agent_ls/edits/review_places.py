@@ -28,6 +28,9 @@ def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
     Shape: those left out whose lines are as they were before the agent: somebody undid them by
     other means, and they come back when that is taken back.
     """
+    if ledger.images is not None:
+        rest = placed(ledger.live, now) if ledger.live is not ledger else []
+        return [HunkPlace(ledger.hunks[0], 0, 0, False), *rest]
     if ledger.text is None:
         return []
     goal = lines_of(now)

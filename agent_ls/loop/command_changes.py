@@ -7,6 +7,8 @@ import logging
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.events import CommandChanged
+from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import CommandWatch, PlannedCall, Ran
@@ -34,7 +36,7 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
 
 
 async def _record(call_id: str, watch: CommandWatch, mark: int, turn: Turn) -> None:
-    """Record each text that changed, up to a number nobody would look through."""
+    """Record each file that changed, up to a number nobody would look through."""
     try:
         changes = await watch.changes(mark)
     except Exception:
@@ -44,13 +46,16 @@ async def _record(call_id: str, watch: CommandWatch, mark: int, turn: Turn) -> N
     if len(changes) > limit:
         _log.warning("a command changed %s files; only %s are recorded", len(changes), limit)
     for one in changes[:limit]:
-        blobs = turn.kit.blobs
-        await turn.emit(
-            CommandChanged(
-                call_id=call_id,
-                path=one.path,
-                before_blob=None if one.before is None else await blobs.put_blob(one.before),
-                after_blob=None if one.after is None else await blobs.put_blob(one.after),
-                is_before_known=one.is_before_known,
-            )
-        )
+        await turn.emit(await stored_change(call_id, one, turn.kit.blobs))
+
+
+async def stored_change(call_id: str, one: CommandChange, blobs: Blobs) -> CommandChanged:
+    """Return the event of a change, what was kept of both sides being in the store."""
+    return CommandChanged(
+        call_id=call_id,
+        path=one.path,
+        before_blob=None if one.before is None else await blobs.put_blob(one.before),
+        after_blob=None if one.after is None else await blobs.put_blob(one.after),
+        is_before_known=one.is_before_known,
+        images=one.images,
+    )

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_after
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, ReviewApplied, ReviewDecided
+from agent_ls.domain.images import FileImage, PutImage
 from agent_ls.loop.ports.store import Blobs
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import Look, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 
@@ -21,6 +22,7 @@ Intent = EditIntended | ReviewDecided
 
 _BOM = "\ufeff"
 _NOT_APPLIED = "The process died before this edit; the file shows that it was not applied."
+_NOT_KEPT = "what it held before is not in the store any more; only a copy of yours brings it back"
 _UNCLEAR = "The process died during this edit, and the file does not show whether it was applied."
 
 
@@ -60,8 +62,57 @@ class EditRecorder:
         await self._end(edit, intent, outcome, before, after)
         return Recorded(outcome, before)
 
-    async def settle(self, edit: FileEdit, intent: Intent) -> EditOutcome:
+    async def put(self, edit: PutImage, intent: ReviewDecided) -> EditOutcome:
+        """Store the intent, give the file its bytes, store the outcome; the journal names what
+        both sides hold already.
+        """
+        data = edit.goal and await self.blobs.get_blob(edit.goal.digest or "")
+        if edit.goal is not None and data is None:
+            return EditOutcome(status="refused", reason=_NOT_KEPT)
+        await self.recorder.emit(intent.model_copy(update={"edit": edit}))
+        self._tell_watch(edit)
+        try:
+            outcome = await self.workspace.put(edit, data)
+        except WorkspaceError as error:
+            outcome = EditOutcome(status="refused", reason=str(error))
+        self._tell_watch(edit)
+        await self._put_ended(edit, intent, outcome)
+        return outcome
+
+    async def _put_ended(self, edit: PutImage, intent: ReviewDecided, outcome: EditOutcome) -> None:
+        await self.recorder.emit(
+            ReviewApplied(
+                review_id=intent.review_id,
+                path=edit.path,
+                status=outcome.status,
+                reason=outcome.reason,
+                after_blob=edit.goal.digest
+                if edit.goal is not None and outcome.status == "applied"
+                else None,
+            )
+        )
+
+    async def _settle_put(self, edit: PutImage, intent: ReviewDecided) -> EditOutcome:
+        is_goal, is_base = [
+            holds
+            for _, holds in await self.workspace.compare(
+                [look_at(edit.path, edit.goal), look_at(edit.path, edit.base)]
+            )
+        ]
+        if is_goal:
+            outcome = EditOutcome(status="applied")
+        elif is_base:
+            outcome = EditOutcome(status="refused", reason=_NOT_APPLIED)
+        else:
+            outcome = EditOutcome(status="unconfirmed", reason=_UNCLEAR)
+        await self._put_ended(edit, intent, outcome)
+        return outcome
+
+    async def settle(self, edit: FileEdit | PutImage, intent: Intent) -> EditOutcome:
         """Store what the file proves about an edit during which the process died; return it."""
+        if isinstance(edit, PutImage):
+            assert isinstance(intent, ReviewDecided)
+            return await self._settle_put(edit, intent)
         blob = intent.before_blob
         before = None if blob is None else await self.blobs.get_blob(blob)
         after: bytes | None = None
@@ -125,14 +176,22 @@ class EditRecorder:
     async def _stored(self, data: bytes | None) -> str | None:
         return None if data is None else await self.blobs.put_blob(data)
 
-    def _tell_watch(self, edit: FileEdit) -> None:
+    def _tell_watch(self, edit: FileEdit | PutImage) -> None:
         """Keep a command that runs meanwhile from being held for the edit's author."""
         if self.watch is not None:
             for path in {edit.path, _place_after(edit)}:
                 self.watch.edits(path)
 
 
-def _place_after(edit: FileEdit) -> str:
+def look_at(path: str, image: FileImage | None) -> Look:
+    """Return the look that holds while a file is what it was then; None: while there is none.
+
+    Shape: of one too large to have been looked at, none that ever holds.
+    """
+    return Look(path, digest=None if image is None else image.digest or "unknown")
+
+
+def _place_after(edit: FileEdit | PutImage) -> str:
     """Return where the file is once the edit is applied."""
     return edit.new_path if edit.kind == "move" else edit.path
 

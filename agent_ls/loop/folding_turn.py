@@ -155,7 +155,10 @@ def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
 
 
 def _fold_command_change(turn: TurnState, event: e.CommandChanged) -> TurnState:
-    """Remember what a command did to a file, unless nobody knows what it was before."""
+    """Remember what a command did to a text, unless nobody knows what it was before."""
+    if event.images is not None:
+        # Checkers, diffs and reports are about texts; of these only the review knows.
+        return turn
     first = turn.touched.get(event.path)
     if first is None and not event.is_before_known:
         return turn

@@ -11,6 +11,7 @@ from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.options import LoopOptions
+from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver, Rules
@@ -39,6 +40,7 @@ class Kit:
     provider: Provider
     workspace: Workspace
     blobs: Blobs
+    compile_checks: CompileChecks
     approver: Approver
     rules: Rules
     hooks: Hooks

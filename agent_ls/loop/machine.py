@@ -91,6 +91,8 @@ async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
 
     Errors: ``StoreError`` when the end cannot be stored, after it was shown to whoever watches.
     """
+    # What checkers still look for, nobody would be told.
+    await turn.kit.compile_checks.let_go(turn.state.turn_id)
     if turn.state.phase is Phase.DONE:
         # It had come to its own end before.
         break_off = None

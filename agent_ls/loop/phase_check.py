@@ -23,6 +23,7 @@ from agent_ls.domain.verdicts import (
     TextOnly,
 )
 from agent_ls.loop.escalating import escalate, settled
+from agent_ls.loop.findings import reported
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.turn import Move, Turn
 
@@ -46,9 +47,11 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
     """Do what one check says; None when the next one is asked."""
     match verdict:
         case Proceed():
+            await _show(verdict, turn)
             return None
         case Nudge(text=text, priority=priority):
             await turn.emit(AdvisoryRaised(origin=one.name, text=text, priority=priority))
+            await _show(verdict, turn)
             return None
         case TextOnly(why=why):
             # After a restart it may have been said already.
@@ -67,6 +70,13 @@ async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
             return await escalate(turn, one.name, verdict)
         case _:
             assert_never(verdict)
+
+
+async def _show(verdict: Proceed | Nudge, turn: Turn) -> None:
+    """Show what checkers have found."""
+    if verdict.report is not None:
+        for event in reported(verdict.report, verdict.paths, turn.view):
+            await turn.emit(event)
 
 
 def _said_since_move(turn: Turn) -> list[AdvisoryRaised]:

@@ -10,11 +10,12 @@ import logging
 from typing import assert_never
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import FindingsReported, GateFailed, GoalChecked, Moved, NudgeAdded
+from agent_ls.domain.events import GateFailed, GoalChecked, Moved, NudgeAdded
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate, GateVerdict, Nudge, Pass
 from agent_ls.loop.escalating import escalate
+from agent_ls.loop.findings import reported
 from agent_ls.loop.proposing import decide_on_plan
 from agent_ls.loop.sockets import Gate
 from agent_ls.loop.turn import Move, Turn
@@ -97,17 +98,6 @@ async def _report(turn: Turn, gate: Gate, verdict: Pass | Nudge) -> None:
     """Record what a gate found of the goal, and show what its checkers find now."""
     if verdict.proofs:
         await turn.emit(GoalChecked(origin=gate.name, proofs=verdict.proofs))
-    report, paths = verdict.report, verdict.paths
-    if report is None:
-        return
-    shown = {finding.path for finding in report.findings} | set(paths)
-    known = {path: turn.session.findings.get(path, ()) for path in shown}
-    if not report.problems and all(
-        known[path] == tuple(f for f in report.findings if f.path == path) for path in shown
-    ):
-        return
-    await turn.emit(
-        FindingsReported(
-            paths=tuple(sorted(shown)), findings=report.findings, problems=report.problems
-        )
-    )
+    if verdict.report is not None:
+        for event in reported(verdict.report, verdict.paths, turn.view):
+            await turn.emit(event)

@@ -6,7 +6,7 @@ Frozen: a holder of an old state keeps a consistent picture. Nothing here is sto
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pydantic import JsonValue
@@ -24,6 +24,9 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.event_log import EventLog
 from agent_ls.loop.seen import Seen
+
+_MAX_BY_OTHERS = 20
+"""Changes by others, to one file in one turn, that are kept apart from its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,16 @@ class TouchedFile:
     """The bytes before the turn's first touch; None when it did not exist."""
     after_blob: str | None
     """The bytes after the last applied edit; None when it is gone."""
+    by_others: tuple[tuple[str, str], ...] = ()
+    """What others changed between the turn's edits: what one had left, and what the next found."""
+
+    def changed(self, found: str | None, after: str | None) -> TouchedFile:
+        """Return what is known after one more change by the turn, of these bytes to those."""
+        left = self.after_blob
+        if left is None or found is None or left == found:
+            return replace(self, after_blob=after)
+        by_others = (*self.by_others, (left, found))[-_MAX_BY_OTHERS:]
+        return TouchedFile(self.before_blob, after, by_others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,12 @@ class TurnView:
         steers = (one.text for one in self.each(e.PromptQueued) if one.kind == "steer")
         return (self.turn.prompt, *steers)
 
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Return the checkers that still owe an answer about what the turn has changed."""
+        last = next(self.turn.events.newest(e.FindingsReported), None)
+        return last.unanswered if last else ()
+
     def is_silenced(self, origin: str) -> bool:
         """Say whether the person told this policy to leave the session alone."""
         return origin in self.session.silenced

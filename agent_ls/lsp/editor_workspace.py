@@ -24,6 +24,7 @@ from agent_ls.domain.edits import (
     TextFile,
 )
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.images import PutImage
 from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender, Reply
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
@@ -212,6 +213,14 @@ class EditorWorkspace:
                 return await self._create_in_buffer(edit, document)
             case DeleteFile() | MoveFile():
                 return await self._take_away(edit, document)
+
+    async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
+        """Give a closed file these bytes; one that is open is not written behind the editor."""
+        if self.open_document(edit.path) is not None:
+            return EditOutcome(
+                status="refused", reason=f"{edit.path} is open in the editor; close it there first"
+            )
+        return await self._disk.put(edit, data)
 
     async def save_dirty(self) -> list[str]:
         """Bring the disk up to the buffers; return the paths where that did not work."""

@@ -8,7 +8,7 @@ from agent_ls.domain.review import ReviewDecision
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.review_documents import ReviewDocuments, clash_text
 from agent_ls.session.review_ledger import Selection
-from agent_ls.session.review_plans import FileResult
+from agent_ls.session.review_steps import FileResult
 from agent_ls.session.session import Session
 
 _MOST_NAMES = 4
@@ -47,6 +47,6 @@ async def tell(
         if one.status in ("conflict", "refused"):
             editor.say("warning", f"{one.path}: {decision} was not possible, {one.reason}.")
     for one in results:
-        if one.clash is not None and (one.clash.now, one.clash.wanted) != (None, None):
+        if one.clash is not None and one.clash.has_texts:
             name = f"{one.path.replace('/', '-')}.conflict.diff"
             await documents.show(name, clash_text(one.clash, decision))

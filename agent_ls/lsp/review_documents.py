@@ -22,7 +22,8 @@ from agent_ls.lsp.asking import ClientError
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.language_server import AgentLanguageServer
 from agent_ls.lsp.uris import path_to_uri
-from agent_ls.session.review_plans import Clash
+from agent_ls.safety.text import visible_line
+from agent_ls.session.review_steps import Clash
 
 _MOST = 50
 """Older documents are forgotten."""
@@ -86,7 +87,13 @@ def place_of(uri: str) -> str:
 
 
 def file_diff(file: FileLedger, now: str | None) -> str:
-    """Return a file's change during a turn, and what was typed since, as a unified diff."""
+    """Return a file's change during a turn, and what was typed since, as a unified diff.
+
+    Shape: of a file that is no text, its kind and size before and after.
+    """
+    if file.images is not None:
+        name = visible_line(file.path)
+        return f"--- a/{name}\n+++ b/{name}\n({file.hunks[0].title})\n"
     return unified(file.base, now, file.moved_from or file.path, file.path)
 
 

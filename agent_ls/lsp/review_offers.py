@@ -45,8 +45,13 @@ def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:
 
 
 def _deleted_offers(change: Change) -> Iterator[types.CodeAction]:
-    """Yield the way back for what the turn deleted, which has no lines to stand at."""
+    """Yield the way back for what the turn deleted or is no text, and has no lines to stand at."""
     for file in list(change.turn.files.values()):
+        for one in file.open():
+            if one.kind == "opaque" and file is not change.file:
+                asked = {"sessionId": change.session.id, "hunkIds": [one.id]}
+                title = f"Agent: undo the change of {file.path} ({one.title})"
+                yield action(title, "agent-ls.review.undo", asked)
         ids = [one.id for one in file.open() if one.kind == "deleted"]
         if ids:
             asked = {"sessionId": change.session.id, "hunkIds": ids}
@@ -63,6 +68,7 @@ def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLen
     for one in changes:
         hunk = one.placed.hunk
         size = "+{} -{}".format(*hunk.size) if hunk.kind == "text" else hunk.kind
+        size = hunk.title if hunk.kind == "opaque" else size
         asked = _meaning([one])
         yield _lens(one.first_line, f"Keep {size}", "agent-ls.review.keep", asked)
         yield _lens(one.first_line, "Undo", "agent-ls.review.undo", asked)

@@ -407,6 +407,7 @@ class Translation:
                     paths=list(event.paths),
                     findings=[self._finding(one) for one in event.findings],
                     problems=list(event.problems),
+                    unanswered=list(event.unanswered),
                 )
             case e.PlanUpdated():
                 return wire.PlanUpdate(

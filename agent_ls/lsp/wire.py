@@ -372,6 +372,8 @@ class FindingsUpdate(Wire):
     findings: list[FoundProblem]
     problems: list[str]
     """Why a checker could not run."""
+    unanswered: list[str]
+    """Checkers that still look at them."""
 
 
 class GateFailedUpdate(Wire):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.images import change_words
 from agent_ls.observers.call_summary import short, summary_of
 
 _MAX_FINDINGS = 5
@@ -85,10 +86,11 @@ def edited(event: ev.EditApplied) -> str:
 
 def changed(event: ev.CommandChanged) -> str:
     """Return what a command did to a file."""
-    did = "removed" if event.after_blob is None else "changed"
-    if event.is_before_known and event.before_blob is None:
+    did = "removed" if event.is_gone else "changed"
+    if event.is_new:
         did = "made"
-    return f"✎ {short(event.path)} ({did} by the command)"
+    what = f": {change_words(event.images)}" if event.images is not None else ""
+    return f"✎ {short(event.path)} ({did} by the command{what})"
 
 
 def checked(event: ev.FindingsReported) -> list[str]:

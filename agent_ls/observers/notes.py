@@ -49,7 +49,8 @@ def _of_policies(event: ev.Event, at_ms: int) -> Note | None:
                 at_ms, "compaction", event.origin, f"{size} ({event.why})\n\n{event.summary}"
             )
         case ev.FindingsReported():
-            text = "\n".join(event.problems)
+            owed = [f"{name} still looks." for name in event.unanswered]
+            text = "\n".join([*event.problems, *owed])
             return Note(at_ms, "findings", ", ".join(event.paths), text, event.findings)
         case ev.Moved(to=to, stop=stop, why=why):
             if to is not Phase.CLOSE:

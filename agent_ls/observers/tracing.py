@@ -297,8 +297,7 @@ class Tracing:
 
 def _changed(event: ev.CommandChanged) -> tr.EditTrace:
     """Return what a command did to a file as an edit of its call."""
-    is_new = event.is_before_known and event.before_blob is None
-    kind = "delete" if event.after_blob is None else "create" if is_new else "change"
+    kind = "delete" if event.is_gone else "create" if event.is_new else "change"
     return tr.EditTrace(
         event.path,
         kind,

@@ -15,6 +15,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.ids import Ids
+from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
@@ -24,10 +25,12 @@ from agent_ls.loop.ports.store import Blobs, Journals
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
-from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection, Touch
+from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
 from agent_ls.session.review_moments import lineages
-from agent_ls.session.review_plans import Clash, FileResult, next_step
-from agent_ls.session.review_restore import foreseen, restoring_step
+from agent_ls.session.review_plans import next_step
+from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
+from agent_ls.session.review_steps import Clash, FileResult
+from agent_ls.session.review_touches import Touch
 
 _log = logging.getLogger(__name__)
 
@@ -254,7 +257,7 @@ class Review:
                         return FileResult(turn_id, path, status, done, edit=kind)
                     outcome = await self._settled(self._applied(event, step))
                     if outcome.status == "applied" and step.kind != "move":
-                        return FileResult(turn_id, path, "done", done + 1, edit=step.kind)
+                        return FileResult(turn_id, path, "done", done + 1, edit=effect_of(step))
                     if outcome.status == "applied":
                         done, path = done + 1, lineage[0].path
                     elif outcome.status != "stale":
@@ -274,7 +277,9 @@ class Review:
             hunks=hunks,
         )
 
-    async def _applied(self, event: e.ReviewDecided, edit: FileEdit) -> EditOutcome:
+    async def _applied(self, event: e.ReviewDecided, edit: FileEdit | PutImage) -> EditOutcome:
+        if isinstance(edit, PutImage):
+            return await self._edits.put(edit, event)
         return (await self._edits.apply(edit, event)).outcome
 
     def _named(self, path: str) -> str:

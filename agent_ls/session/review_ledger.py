@@ -11,39 +11,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from agent_ls.domain import events as e
-from agent_ls.domain.edits import FileEdit, apply_replacements
+from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState
-from agent_ls.edits.lines import BOM
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
+from agent_ls.session.review_touches import Fetch, Touch, both_images, images_of, texts_of
 
 Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
-Fetch = Callable[[str], Awaitable[bytes | None]]
 Name = Callable[[str], str]
 
 _INLINE_CHARACTERS = 200_000
 """Edits of larger texts are compared by a thread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Touch:
-    """One edit that happened, whoever's decision it was."""
-
-    turn_id: str
-    """The turn in which, or after which, it happened."""
-    path: str
-    new_path: str
-    """Another one only for a move."""
-    before_blob: str | None
-    after_blob: str | None
-    edit: FileEdit | None = None
-    """What exactly was done; None for what a command did."""
-    call_id: str = ""
-    """The call that did it, a sub-agent's own counting as its parent's; empty for the review's."""
-    at: str = ""
-    """What the ids of its hunks begin with."""
-    decision: e.ReviewDecided | None = None
-    """What the review did it for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +70,7 @@ class Ledger:
         self._load, self._fetch, self._name = load, fetch, name
         self._turn_id = ""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
-        self._decisions: dict[str, tuple[FileEdit, e.ReviewDecided]] = {}
+        self._decisions: dict[str, tuple[FileEdit | PutImage, e.ReviewDecided]] = {}
 
     def file(self, turn_id: str, path: str) -> FileLedger | None:
         """Return a file's ledger."""
@@ -108,7 +87,7 @@ class Ledger:
             for one in file.those(state, chosen.hunks)
         ]
 
-    def unsettled(self) -> list[tuple[FileEdit, e.ReviewDecided]]:
+    def unsettled(self) -> list[tuple[FileEdit | PutImage, e.ReviewDecided]]:
         """Return the edits that have no outcome, each with its decision."""
         return list(self._decisions.values())
 
@@ -133,10 +112,12 @@ class Ledger:
                     await self._edited(
                         self._touched(intent.edit, *blobs, call_id or event.call_id, at)
                     )
-            case e.CommandChanged(path=path) if event.is_before_known:
-                name, blobs = self._name(path), (event.before_blob, event.after_blob)
-                call_id = call_id or event.call_id
-                touch = Touch(self._turn(call_id), name, name, *blobs, None, call_id, at)
+            case e.CommandChanged(path=path) if event.is_before_known or event.images:
+                # No link stood there when it was seen; where one stands now is another file.
+                blobs, call_id = (event.before_blob, event.after_blob), call_id or event.call_id
+                touch = Touch(
+                    self._turn(call_id), path, path, *blobs, None, call_id, at, images=event.images
+                )
                 self.touches.append(touch)
                 await self._edited(touch)
             case _:
@@ -162,7 +143,13 @@ class Ledger:
         if event.status != "applied":
             return
         self._decided(decision)
-        touch = self._touched(edit, decision.before_blob, event.after_blob, "", at, decision)
+        if isinstance(edit, PutImage):
+            blobs, images = (None, event.after_blob), (edit.base, edit.goal)
+            places = edit.path, edit.path
+            touch = Touch(self._turn(""), *places, *blobs, None, "", at, decision, images)
+            self.touches.append(touch)
+        else:
+            touch = self._touched(edit, decision.before_blob, event.after_blob, "", at, decision)
         if decision.call_id:
             # What the turn did before that call stays a change of its.
             await self._edited(replace(touch, turn_id=decision.turn_id))
@@ -172,23 +159,31 @@ class Ledger:
         turn = self.turns.get(touch.turn_id)
         if turn is None:
             return
+        known = turn.files.pop(touch.path, None)
+        for file in await self._after(known, touch):
+            turn.files[file.path] = file
+
+    async def _after(self, known: FileLedger | None, touch: Touch) -> list[FileLedger]:
+        """Return what a touch makes of a file's ledger: none, one, or those of two files."""
         path, at = touch.path, touch.at
-        before, after = await self._text(touch.before_blob), await self._text(touch.after_blob)
-        if touch.edit is not None and before is not _OPAQUE and after is not _OPAQUE:
-            after = text_after(touch.edit, before, after)
-        known = turn.files.pop(path, None)
+        images = touch.images or await images_of(touch, self._fetch)
+        if images is not None or (known is not None and known.is_opaque):
+            images = images or await both_images(touch, self._fetch)
+            known = known or FileLedger(path, None, None, before_blob=touch.before_blob)
+            if path == touch.new_path:
+                found = [known.replaced(*images, at)]
+            else:
+                other = FileLedger(touch.new_path, None, None)
+                found = [known.replaced(images[0], None, at), other.replaced(None, images[1], at)]
+            return [one for one in found if one.hunks]
+        before, after = await texts_of(touch, self._fetch)
         if known is None:
-            base = None if before is _OPAQUE else before
-            known = FileLedger(path, base, base, before_blob=touch.before_blob)
-        if before is _OPAQUE or after is _OPAQUE or _is_opaque(known):
-            turn.files[path] = replace(known, hunks=(Hunk(at, "opaque", 0, (), ()),))
-        elif touch.edit is not None and touch.edit.kind == "move":
-            turn.files[touch.new_path] = known.drifted(before, at).moved(touch.new_path, at)
-        else:
-            known = await _edited(known, before, after, at)
-            # What was made and taken away in one turn never was.
-            if known.base is not None or known.text is not None:
-                turn.files[path] = known
+            known = FileLedger(path, before, before, before_blob=touch.before_blob)
+        if touch.edit is not None and touch.edit.kind == "move":
+            return [known.drifted(before, at).moved(touch.new_path, at)]
+        known = await _edited(known, before, after, at)
+        # What was made and taken away in one turn never was.
+        return [] if known.base is None and known.text is None else [known]
 
     def _touched(
         self,
@@ -233,40 +228,8 @@ class Ledger:
                     file = file.decided([one.id for one in file.hunks], "undone")
                     turn.files[file.path] = file
 
-    async def _text(self, digest: str | None) -> str | None:
-        if digest is None:
-            return None
-        data = await self._fetch(digest)
-        try:
-            return _OPAQUE if data is None else data.decode()
-        except UnicodeDecodeError:
-            return _OPAQUE
-
 
 async def _edited(known: FileLedger, before: str | None, after: str | None, at: str) -> FileLedger:
     if len(before or "") + len(after or "") <= _INLINE_CHARACTERS:
         return known.edited(before, after, at)
     return await asyncio.to_thread(known.edited, before, after, at)
-
-
-def text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | None:
-    """Return what an edit alone made of a text.
-
-    What was ``seen`` right after it may hold what a quick person typed meanwhile.
-    """
-    if edit.kind == "create":
-        return edit.text
-    if edit.kind != "change" or before is None:
-        return seen
-    try:
-        return apply_replacements(before.removeprefix(BOM), edit.replacements)
-    except ValueError:
-        return seen
-
-
-_OPAQUE = "\0no text"
-"""Compared by identity: bytes that are no text, or are not kept any more."""
-
-
-def _is_opaque(file: FileLedger) -> bool:
-    return any(one.kind == "opaque" for one in file.hunks)

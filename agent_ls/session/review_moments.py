@@ -5,7 +5,8 @@ Pure: asks the ledger. What the person decided about older changes is theirs, li
 
 from __future__ import annotations
 
-from agent_ls.session.review_ledger import Ledger, RestorePoint, Touch
+from agent_ls.session.review_ledger import Ledger, RestorePoint
+from agent_ls.session.review_touches import Touch
 
 
 def calls_that_changed(ledger: Ledger, turn_id: str) -> list[str]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
-from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, FileEdit, MoveFile, TextFile
+from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, MoveFile, TextFile
 from agent_ls.domain.errors import bug
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.line_ends import with_ends_of
@@ -19,47 +17,11 @@ from agent_ls.edits.merge import Merged, merge
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk, flat
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.session.review_images import image_step
+from agent_ls.session.review_steps import Clash, Step
 
 _INLINE_CHARACTERS = 200_000
 """Larger texts are merged in a thread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """Both versions of what the agent and somebody else changed; nothing was done."""
-
-    path: str
-    line: int
-    """1-based, in the file as it is now; 0: the file as a whole."""
-    now: str | None
-    """The file as it is; None: it is gone."""
-    wanted: str | None
-    """The file as the decision alone would have it; None: it would be gone."""
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """What became of one file."""
-
-    turn_id: str
-    path: str
-    status: Literal["done", "nothing", "conflict", "refused"]
-    hunks: int = 0
-    reason: str = ""
-    """For a person, unless it is done."""
-    clash: Clash | None = None
-    """Both versions, for a conflict."""
-    edit: Literal["change", "create", "delete", "move"] | None = None
-    """What a restore does to the file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One edit, or none where the file is as wanted already, and the hunks it settles."""
-
-    hunks: tuple[str, ...]
-    edit: FileEdit | None
 
 
 async def next_step(
@@ -71,11 +33,11 @@ async def next_step(
 
     Errors: ``WorkspaceError`` for a file that cannot be read.
     """
+    if file.images is not None:
+        return await _of_layers(workspace, file, hunks, state)
     lines = [one for one in hunks if one.kind == "text"]
     whole = [one for one in hunks if one.kind != "text"]
     now = await workspace.read(file.path) if await workspace.exists(file.path) else None
-    if whole and whole[0].kind == "opaque":
-        return Clash(file.path, 0, None, None, "it is no text, so only a copy of yours brings it")
     for one in whole:
         if one.kind == "moved":
             goal = one.old[0] if state == "undone" else one.new[0]
@@ -87,6 +49,21 @@ async def next_step(
         if isinstance(step, Clash) or not whole:
             return step
     return _of_file(file, whole[0], state, now)
+
+
+async def _of_layers(
+    workspace: Workspace, file: FileLedger, hunks: Sequence[Hunk], state: HunkState
+) -> Step | Clash:
+    """Undo the whole file before what was changed in it earlier; redo that first."""
+    whole = file.hunks[0]
+    rest = [one for one in hunks if one.id != whole.id]
+    is_meant = len(rest) < len(hunks)
+    if is_meant and (state == "undone" or not rest):
+        return await image_step(workspace, file, state)
+    if file.under is None or whole.state != "undone":
+        reason = "the file was changed as a whole since; that has to be undone first"
+        return Clash(file.path, 0, None, None, reason)
+    return await next_step(workspace, file.under, rest, state)
 
 
 async def _of_lines(

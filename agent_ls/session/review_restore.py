@@ -7,6 +7,7 @@ before, between and after the edits stays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from agent_ls.domain.edits import (
     ChangeText,
@@ -17,35 +18,44 @@ from agent_ls.domain.edits import (
     apply_replacements,
 )
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.images import PutImage
 from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.review_hunks import flat
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.session.review_ledger import Touch, text_after
-from agent_ls.session.review_plans import Clash, FileResult, merged_texts
+from agent_ls.session.review_images import restored_image
+from agent_ls.session.review_plans import merged_texts
+from agent_ls.session.review_steps import Clash, FileResult
+from agent_ls.session.review_touches import Touch, both_images, images_of, text_of, texts_of
 
 
 async def restoring_step(
     workspace: Workspace, blobs: Blobs, lineage: Sequence[Touch], path: str
-) -> FileEdit | Clash | None:
+) -> FileEdit | PutImage | Clash | None:
     """Return the next edit that brings the file at ``path`` back; None when it is as it was.
 
     Shape: after a move there may be another one, after any other edit it is done.
 
     Errors: ``WorkspaceError`` for a file that cannot be read.
     """
+    images = [await images_of(one, blobs.get_blob) for one in lineage]
+    if any(one is not None for one in images):
+        each = [
+            known or await both_images(one, blobs.get_blob)
+            for known, one in zip(images, lineage, strict=True)
+        ]
+        is_moved = any(one.path != one.new_path for one in lineage)
+        return await restored_image(workspace, path, each, is_moved=is_moved)
     now = await workspace.read(path) if await workspace.exists(path) else None
     goal: str | None = now.text if now else None
     try:
-        sides = [await _sides(blobs, one) for one in lineage]
+        sides = [await texts_of(one, blobs.get_blob) for one in lineage]
         for before, after in _joined(sides):
             goal = await _taken_back(before, after, goal)
     except _Contradiction as error:
-        wanted = await _text(blobs, lineage[0].before_blob)
+        wanted = await text_of(lineage[0].before_blob, blobs.get_blob)
         return Clash(path, error.line, now.text if now else None, wanted, str(error))
-    except UnicodeDecodeError:
-        return Clash(path, 0, None, None, "it is no text, so only a copy of yours brings it back")
     origin = lineage[0].path
     if goal is None:
         return None if now is None else DeleteFile(path=path, base_version=now.version)
@@ -74,7 +84,12 @@ async def foreseen(
         return FileResult(turn_id, path, "conflict", 0, step.reason, step)
     if step is None:
         return FileResult(turn_id, path, "nothing")
-    return FileResult(turn_id, path, "done", edit=step.kind)
+    return FileResult(turn_id, path, "done", edit=effect_of(step))
+
+
+def effect_of(edit: FileEdit | PutImage) -> Literal["change", "create", "delete", "move"]:
+    """Return what an edit does to its file."""
+    return edit.effect if isinstance(edit, PutImage) else edit.kind
 
 
 class _Contradiction(Exception):
@@ -83,12 +98,6 @@ class _Contradiction(Exception):
     def __init__(self, reason: str, line: int = 0) -> None:
         super().__init__(reason)
         self.line = line
-
-
-async def _sides(blobs: Blobs, touch: Touch) -> tuple[str | None, str | None]:
-    """Return the text before an edit, and what the edit alone made of it."""
-    before, after = await _text(blobs, touch.before_blob), await _text(blobs, touch.after_blob)
-    return before, after if touch.edit is None else text_after(touch.edit, before, after)
 
 
 def _joined(
@@ -125,8 +134,3 @@ async def _taken_back(before: str | None, after: str | None, now: str | None) ->
     if merged.conflicts:
         raise _Contradiction("these lines were changed since", merged.conflicts[0].line)
     return apply_replacements(now, merged.replacements)
-
-
-async def _text(blobs: Blobs, digest: str | None) -> str | None:
-    data = None if digest is None else await blobs.get_blob(digest)
-    return None if data is None else data.decode()

@@ -266,6 +266,7 @@ def _findings(event: ev.FindingsReported) -> dict[str, JsonValue]:
         "count": len(event.findings),
         "findings": found,
         "problems": list(event.problems),
+        "unanswered": list(event.unanswered),
     }
 
 

@@ -26,6 +26,7 @@ from agent_ls.domain.edits import (
     apply_replacements,
 )
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.images import PutImage
 from agent_ls.loop.ports.workspace import DirEntry, Look, Root
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
@@ -119,7 +120,7 @@ class DiskWorkspace:
             return self._read_at(place, path).version
         except WorkspaceError:
             # Not every file is a text that can be read; its bytes can be compared all the same.
-            return disk_files.digest(disk_files.read_bytes(place, path, limit=None))
+            return disk_files.version_of(place, path)
 
     async def exists(self, path: str) -> bool:
         """Say whether anything is there."""
@@ -161,19 +162,27 @@ class DiskWorkspace:
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         """Carry out one file edit, wholly or not at all."""
+        return await self._written(lambda: self._apply_alone(edit))
+
+    async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
+        """Give a file these bytes, or take it away, wholly or not at all."""
+        return await self._written(lambda: self._put(edit, data))
+
+    async def _written(self, write: Callable[[], EditOutcome]) -> EditOutcome:
+        """Write alone: between checking a version and the rename nobody else of ours may."""
+
+        def alone() -> EditOutcome:
+            with self._writing:
+                return write()
+
         try:
-            return await self._do(lambda: self._apply(edit))
+            return await self._do(alone)
         except disk_files.Stale:
             return EditOutcome(status="stale", reason="the file has changed since it was read.")
         except FileExistsError:
             return EditOutcome(status="refused", reason="something is at that path already.")
         except WorkspaceError as error:
             return EditOutcome(status="refused", reason=str(error))
-
-    def _apply(self, edit: FileEdit) -> EditOutcome:
-        # One write at a time: between checking a version and the rename nobody of ours may write.
-        with self._writing:
-            return self._apply_alone(edit)
 
     def _apply_alone(self, edit: FileEdit) -> EditOutcome:
         place = paths.locate_file(edit.path, self._roots)
@@ -201,6 +210,21 @@ class DiskWorkspace:
         data = encoded(bom + text, edit.path)
         disk_files.replace(place, edit.path, data, version=edit.base_version)
         return _applied(data, text)
+
+    def _put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
+        place, base, goal = paths.locate_file(edit.path, self._roots), edit.base, edit.goal
+        if place.below.parts != place.spelled:
+            raise WorkspaceError(f"a link stands at {edit.path} or above it, and is not followed")
+        if base is None:
+            mode = goal.mode if goal else None
+            disk_files.create(place, edit.path, data or b"", mode=mode)
+            return EditOutcome(status="applied")
+        version = disk_files.version(base.digest or "")
+        if data is None:
+            disk_files.delete(place, edit.path, version=version)
+        else:
+            disk_files.replace(place, edit.path, data, version=version, mode_after=edit.mode_after)
+        return EditOutcome(status="applied")
 
     def _files(self, place: Place, path: str) -> list[str]:
         if not place.absolute.is_dir():

@@ -6,30 +6,30 @@ step. Owns bytes and errors in words; texts and versions are ``disk``'s.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
-import fcntl
 import hashlib
 import os
 import secrets
 import stat
-import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.images import PERMISSIONS
 from agent_ls.loop.ports.workspace import DirEntry
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 from agent_ls.safety.paths import Place
+from agent_ls.workspace.folder_lock import alone_in
 from agent_ls.workspace.read_cache import Signature
 
 MAX_BYTES = 2 * 2**20
 _NEW_MODE = 0o666
 _BLOCK = 2**20
-_LOCK_S = 10.0
-_LOCK_STEP_S = 0.005
-_NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
+_SAME = -1
+"""An owner or group that stays whoever it is."""
 
 
 class Stale(Exception):
@@ -128,15 +128,30 @@ def version(digest: str) -> str:
     return f"sha256:{digest}"
 
 
-def replace(place: Place, shown: str, data: bytes, *, version: str) -> None:
+def version_of(place: Place, shown: str) -> str:
+    """Return the version of a regular file, however large. Errors: ``WorkspaceError``."""
+    with _in_words(shown), _opened(place) as descriptor:
+        _regular_size(descriptor, shown)
+        return _hashed(descriptor)
+
+
+def replace(
+    place: Place,
+    shown: str,
+    data: bytes,
+    *,
+    version: str,
+    mode_after: Callable[[int], int] = lambda mode: mode,
+) -> None:
     """Give an existing file new content, if it still has ``version``.
 
-    Its permissions and its owner stay. Errors: ``Stale``, ``WorkspaceError``.
+    Its owner stays, and what ``mode_after`` makes of its permissions; if not given, they stay too.
+    Errors: ``Stale``, ``WorkspaceError``.
     """
     with (
         _in_words(shown),
         folder_beneath(place.root.path, place.below.parent) as folder,
-        _alone_in(folder),
+        alone_in(folder),
     ):
         kept = _check_version(place, shown, version)
         if not kept.mode & 0o222:
@@ -144,7 +159,8 @@ def replace(place: Place, shown: str, data: bytes, *, version: str) -> None:
                 f"{shown} is write-protected, so it was not changed. Ask the user, or make it "
                 "writable first."
             )
-        temporary = _written(folder, data, kept)
+        facts = dataclasses.replace(kept, mode=mode_after(kept.mode))
+        temporary = _written(folder, data, facts)
         try:
             # Once more, as late as can be: somebody may have written meanwhile.
             _check_version(place, shown, version)
@@ -156,14 +172,17 @@ def replace(place: Place, shown: str, data: bytes, *, version: str) -> None:
         _sync(folder)
 
 
-def create(place: Place, shown: str, data: bytes) -> None:
+def create(place: Place, shown: str, data: bytes, *, mode: int | None = None) -> None:
     """Create a file where nothing is, with the folders above it.
+
+    Shape: with these permissions, or those that any new file gets.
 
     Errors: ``FileExistsError`` when something is there, ``WorkspaceError``.
     """
     parent = place.below.parent
     with _in_words(shown), folder_beneath(place.root.path, parent, create=True) as folder:
-        temporary = _written(folder, data, None)
+        kept = None if mode is None else _Facts(mode & PERMISSIONS, _SAME, _SAME)
+        temporary = _written(folder, data, kept)
         try:
             rename_new(folder, temporary, folder, place.absolute.name)
         except BaseException:
@@ -178,7 +197,7 @@ def delete(place: Place, shown: str, *, version: str) -> None:
     with (
         _in_words(shown),
         folder_beneath(place.root.path, place.below.parent) as folder,
-        _alone_in(folder),
+        alone_in(folder),
     ):
         _check_version(place, shown, version)
         os.unlink(place.absolute.name, dir_fd=folder)
@@ -195,7 +214,7 @@ def move(place: Place, shown: str, goal: Place, *, version: str) -> None:
         _in_words(shown),
         folder_beneath(place.root.path, place.below.parent) as folder,
         folder_beneath(goal.root.path, above, create=True) as to_folder,
-        _alone_in(folder),
+        alone_in(folder),
     ):
         _check_version(place, shown, version)
         rename_new(folder, place.absolute.name, to_folder, goal.absolute.name)
@@ -203,53 +222,21 @@ def move(place: Place, shown: str, goal: Place, *, version: str) -> None:
         _sync(to_folder)
 
 
-@contextmanager
-def _alone_in(folder: int) -> Generator[None]:
-    """Let no other agent-ls check a file of this folder and then write it, meanwhile.
-
-    A lock on the folder itself leaves nothing behind, and goes with a process that dies.
-    """
-    is_locked = _locked(folder)
-    try:
-        yield
-    finally:
-        if is_locked:
-            fcntl.flock(folder, fcntl.LOCK_UN)
-
-
-def _locked(folder: int) -> bool:
-    """Lock a folder; False on a file system without locks, where the version alone has to do."""
-    until_s = time.monotonic() + _LOCK_S
-    while True:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until_s:
-                raise WorkspaceError(
-                    "another agent-ls has been writing in that folder for a long time; "
-                    "nothing was changed. Try again, or end that process"
-                ) from None
-            # The system cannot wait for a lock with a limit; this is a thread of its own.
-            time.sleep(_LOCK_STEP_S)  # noqa: TID251
-        except OSError as error:
-            if error.errno in _NO_LOCKS:
-                return False
-            raise
-        else:
-            return True
-
-
 def _check_version(place: Place, shown: str, version: str) -> _Facts:
     """Return what the file keeps; it must have this version."""
     with _opened(place) as descriptor:
         _regular_size(descriptor, shown)
-        hasher = hashlib.sha256()
-        while part := os.read(descriptor, _BLOCK):
-            hasher.update(part)
-        if "sha256:" + hasher.hexdigest() != version:
+        if _hashed(descriptor) != version:
             raise Stale
         found = os.fstat(descriptor)
         return _Facts(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid)
+
+
+def _hashed(descriptor: int) -> str:
+    hasher = hashlib.sha256()
+    while part := os.read(descriptor, _BLOCK):
+        hasher.update(part)
+    return version(hasher.hexdigest())
 
 
 def _written(folder: int, data: bytes, kept: _Facts | None) -> str:

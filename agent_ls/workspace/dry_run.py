@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile, apply_replacements
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.images import PutImage
 from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.loop.spelling import canonical
@@ -143,6 +144,10 @@ class DryRunWorkspace:
                 return EditOutcome(status="refused", reason=f"{edit.new_path} exists already.")
             self._kept(edit.new_path, file.text)
         return self._kept(edit.path, None)
+
+    async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
+        """Put nothing: no command runs here, so there is nothing to bring back."""
+        return EditOutcome(status="refused", reason="this is a dry run; the file was left alone")
 
     async def save_dirty(self) -> list[str]:
         """Save nothing: no command will look."""

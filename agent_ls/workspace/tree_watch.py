@@ -1,16 +1,15 @@
-"""Sees what commands change: texts of the project, before and after, by a look around each command.
+"""Sees what commands change: files of the project, before and after, by a look around each command.
 
-What ignore rules leave out is not looked at, nor what is no text. Blocking work runs in a thread.
+What ignore rules leave out is not looked at, nor what Python compiles beside its sources. Blocking
+work runs in a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,26 +21,14 @@ from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.command_calls import decide_call
 from agent_ls.workspace.ignore import walk
+from agent_ls.workspace.seen_files import Seen, SeenFiles, signature
 
-_MAX_FILE_BYTES = 2 * 2**20
-_MAX_KEPT_BYTES = 64 * 2**20
-"""Of all texts together; what is beyond is seen to change, without the text before."""
 _BOM = "\ufeff".encode()
 _CLOCK_NS = 20_000_000
 """A file system's clock may be that much behind ours."""
+_COMPILED = "__pycache__"
 
 T = TypeVar("T")
-
-_Signature = tuple[int, int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """One file as it was at the last look."""
-
-    signature: _Signature
-    data: bytes | None
-    """None: no text, or not kept."""
 
 
 class TreeWatch:
@@ -50,10 +37,9 @@ class TreeWatch:
     def __init__(self, workspace: Workspace) -> None:
         """Take whose folders are watched; the first look comes with the first command."""
         self._workspace = workspace
-        self._files: dict[Path, _Seen] = {}
+        self._files = SeenFiles()
         self._edited: dict[Path, int] = {}
         """When an agent's edit of a file began or ended last."""
-        self._kept_bytes = 0
         self._is_filled = False
         self._looking = asyncio.Lock()
 
@@ -66,9 +52,7 @@ class TreeWatch:
             # It is saved first; only what comes after that is the command's doing.
             _, path = self._workspace.locate(one.path)
             if (seen := self._files.get(path)) is not None:
-                data = _encoded(one.text, seen.data)
-                self._kept_bytes += len(data) - len(seen.data or b"")
-                self._files[path] = replace(seen, data=data)
+                self._files.put(path, _saved(seen, one.text))
         return time.time_ns() - _CLOCK_NS
 
     def edits(self, path: str) -> None:
@@ -80,9 +64,10 @@ class TreeWatch:
         self._edited[place] = time.time_ns()
 
     async def changes(self, mark: int) -> tuple[CommandChange, ...]:
-        """Return what has changed since ``begin``, by path."""
+        """Return what has changed since ``begin``, by path, texts first."""
         saved = self._workspace.saved_since(mark)
-        return await self._look(lambda: tuple(self._changes(mark, saved)))
+        found = await self._look(lambda: list(self._changes(mark, saved)))
+        return tuple(sorted(found, key=lambda one: one.images is not None))
 
     async def _look(self, how: Callable[[], T]) -> T:
         async with self._looking:
@@ -91,84 +76,68 @@ class TreeWatch:
 
     def _look_before(self) -> None:
         """See what has changed since the last look: whoever did that, it was no command."""
+        roots = self._roots()
         if not self._is_filled:
             for path in self._listed():
-                self._take(path)
+                self._files.look(path, roots)
             self._is_filled = True
             return
-        for path, seen in list(self._files.items()):
-            if _signature(path) != seen.signature:
-                self._forget(path)
-                self._take(path)
+        for path in self._files:
+            seen = self._files.get(path)
+            if seen is not None and signature(path) != seen.signature:
+                self._files.look(path, roots)
 
     def _changes(self, mark: int, saved: Mapping[Path, str]) -> Iterator[CommandChange]:
-        listed = self._listed()
+        listed, roots = set(self._listed()), self._roots()
         for path in sorted({*listed, *self._files}):
             before = self._files.get(path)
-            now = _signature(path)
-            if before is not None and before.signature == now:
+            # One that is not listed may lie behind a link by now; a look does not go there.
+            is_same = before is not None and path in listed and signature(path) == before.signature
+            if is_same:
                 continue
-            self._forget(path)
-            after = self._take(path)
+            after = self._files.look(path, roots, hashes=True)
             if self._edited.get(path, 0) >= mark:
                 continue
-            if path in saved:
+            if path in saved and (after or before):
                 # Whatever it was, the person has made it this meanwhile.
-                before_data, is_known = _encoded(saved[path], before and before.data), True
-            elif before is None:
+                before = _saved(before or after, saved[path])
+            elif before is None and (after is None or max(after.signature[2:]) < mark):
                 # It may have come between two looks, by somebody else's hand.
-                if after is None or after.data is None or max(after.signature[2:]) < mark:
-                    continue
-                before_data, is_known = None, True
-            else:
-                before_data, is_known = before.data, before.data is not None
-            after_data = after.data if after else None
-            is_text = after is None or after_data is not None
+                continue
             shown = self._workspace.shown(path)
-            if shown is not None and is_text and before_data != after_data:
-                yield CommandChange(shown, before_data, after_data, is_before_known=is_known)
+            if shown is not None and not _is_same(before, after):
+                yield _change(shown, before, after)
 
     def _listed(self) -> list[Path]:
-        return [root.path / name for root in self._workspace.roots for name in walk(root.path)]
+        return [
+            root.path / name
+            for root in self._workspace.roots
+            for name in walk(root.path)
+            if _COMPILED not in name or _COMPILED not in name.split("/")
+        ]
 
-    def _take(self, path: Path) -> _Seen | None:
-        """Remember a file as it is now; None when nothing is there."""
-        signature = _signature(path)
-        if signature is None:
-            return None
-        seen = _Seen(signature, self._text(path, signature))
-        self._files[path] = seen
-        self._kept_bytes += len(seen.data or b"")
-        return seen
-
-    def _forget(self, path: Path) -> None:
-        seen = self._files.pop(path, None)
-        self._kept_bytes -= len(seen.data or b"") if seen else 0
-
-    def _text(self, path: Path, signature: _Signature) -> bytes | None:
-        size = signature[1]
-        if size > _MAX_FILE_BYTES or self._kept_bytes + size > _MAX_KEPT_BYTES:
-            return None
-        try:
-            data = path.read_bytes()
-            data.decode()
-        except (OSError, UnicodeDecodeError):
-            return None
-        return None if b"\0" in data else data
+    def _roots(self) -> list[Path]:
+        return [root.path for root in self._workspace.roots]
 
 
-def _encoded(text: str, before: bytes | None) -> bytes:
-    """Return a buffer's text as its editor saves it."""
-    bom = _BOM if before is not None and before.startswith(_BOM) else b""
-    return bom + text.encode(errors="surrogateescape")
+def _is_same(before: Seen | None, after: Seen | None) -> bool:
+    if before is None or after is None:
+        return before is after
+    return before.is_same(after)
 
 
-def _signature(path: Path) -> _Signature | None:
-    """Return what tells a changed file from the same one; None when no file is there."""
-    try:
-        facts = os.lstat(path)
-    except OSError:
-        return None
-    if not stat.S_ISREG(facts.st_mode):
-        return None
-    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+def _change(path: str, before: Seen | None, after: Seen | None) -> CommandChange:
+    data = before and before.data, after and after.data
+    if all(one is None or one.is_plain for one in (before, after)):
+        return CommandChange(path, *data)
+    is_known = before is None or before.data is not None
+    images = before and before.image, after and after.image
+    return CommandChange(path, *data, is_before_known=is_known, images=images)
+
+
+def _saved(seen: Seen | None, text: str) -> Seen:
+    """Return a file with a buffer's text, as its editor saves it."""
+    assert seen is not None
+    bom = _BOM if seen.data is not None and seen.data.startswith(_BOM) else b""
+    data = bom + text.encode(errors="surrogateescape")
+    return replace(seen, data=data, digest=None, is_text=True)

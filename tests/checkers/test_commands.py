@@ -118,7 +118,7 @@ async def test_only_what_a_change_brought_in_is_new_and_a_second_run_sees_the_ne
         ("line\nTODO old\n", []), ("TODO old\nTODO new\n", [1]), ("done\n", []),
         ("TODO old\nTODO new\n", [1]),
     ):  # fmt: skip
-        report = await checks.introduced(before, {"a.txt": text}, anew=True)
+        report = await checks.introduced(before, {"a.txt": text}, anew=True, asker="t")
         assert [one.start_line for one in report.findings] == expected
 
 
@@ -190,7 +190,7 @@ async def test_why_it_cannot_run_is_said_once(
 ) -> None:
     space = workspace(folder)
     checks = IntroducedChecks((CommandChecker(space, todo(folder, **values)),), space)
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
     assert (report.findings, report.checkers) == ((), ())
     assert len(report.problems) == 1
     assert report.problems[0].startswith(words)
@@ -239,7 +239,7 @@ async def test_findings_that_name_lines_are_told_from_new_ones(folder: Path) -> 
     options = todo(folder, command=f'{sys.executable} -c "{program}"')
     checks = IntroducedChecks((CommandChecker(space, options),), space)
     before = {"a.txt": "twice\ntwice"}
-    report = await checks.introduced(before, {"a.txt": "above\ntwice\ntwice"})
+    report = await checks.introduced(before, {"a.txt": "above\ntwice\ntwice"}, asker="t")
     assert (report.findings, report.problems) == ((), ())
 
 
@@ -314,6 +314,6 @@ async def test_with_pyright_an_error_across_unsaved_files_is_found(tmp_path: Pat
     checks = IntroducedChecks((CommandChecker(space, options),), space)
     before = {"b.py": "import pkg.a\nx: int = missing\n"}
     now = {"b.py": "import pkg.a\nx: int = missing\né = '\U0001f600'; y: int = pkg.a.one()\n"}
-    report = await checks.introduced(before, now)
+    report = await checks.introduced(before, now, asker="t")
     assert told(report) == [("b.py", 2, 18, "reportAssignmentType")]
     assert report.findings[0].line_text == "é = '\U0001f600'; y: int = pkg.a.one()"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,7 +75,7 @@ async def check(
 ) -> list[str]:
     """Return what is new, as ``path:line``, with lines from 1."""
     checks = IntroducedChecks((checker or TodoChecker(),), workspace(tmp_path))
-    report = await checks.introduced(before, now)
+    report = await checks.introduced(before, now, asker="t")
     assert report.problems == ()
     return [f"{one.path}:{one.start_line + 1}" for one in report.findings]
 
@@ -139,7 +139,7 @@ async def test_files_that_lost_a_finding_are_named(
     tmp_path: Path, before: Texts, now: Texts, expected: tuple[str, ...]
 ) -> None:
     checks = IntroducedChecks((TodoChecker(),), workspace(tmp_path))
-    assert (await checks.introduced(before, now)).mended == expected
+    assert (await checks.introduced(before, now, asker="t")).mended == expected
 
 
 async def test_the_texts_from_before_are_checked_once(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_the_texts_from_before_are_checked_once(tmp_path: Path) -> None:
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before = {"a.txt": "TODO"}
     for text in ("1", "2", "TODO\nTODO 3"):
-        report = await checks.introduced(before, {"a.txt": text})
+        report = await checks.introduced(before, {"a.txt": text}, asker="t")
     assert [finding.line_text for finding in report.findings] == ["TODO 3"]
     assert checker.asked.count(before) == 1
     assert len(checker.asked) == 4
@@ -157,8 +157,8 @@ async def test_two_that_ask_at_once_share_the_texts_from_before(tmp_path: Path) 
     checker = TodoChecker()
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before = {"a.txt": "TODO"}
-    first = asyncio.ensure_future(checks.introduced(before, {"a.txt": "1"}))
-    second = asyncio.ensure_future(checks.introduced(before, {"a.txt": "2"}))
+    first = asyncio.ensure_future(checks.introduced(before, {"a.txt": "1"}, asker="t"))
+    second = asyncio.ensure_future(checks.introduced(before, {"a.txt": "2"}, asker="t"))
     await asyncio.sleep(0)
     first.cancel()
     assert (await second).findings == ()
@@ -170,13 +170,17 @@ async def test_of_checks_that_overlap_only_the_newest_is_done_and_everybody_is_t
 ) -> None:
     checker = TodoChecker(go_on=asyncio.Event())
     checks = IntroducedChecks((checker,), workspace(tmp_path))
-    older = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 1"}))
+    older = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 1"}, asker="t"))
     await until(lambda: {"a.txt": "TODO 1"} in checker.asked)
     newer = asyncio.ensure_future(
-        checks.introduced({"a.txt": "", "b.txt": ""}, {"a.txt": "TODO 2", "b.txt": "TODO 3"})
+        checks.introduced(
+            {"a.txt": "", "b.txt": ""}, {"a.txt": "TODO 2", "b.txt": "TODO 3"}, asker="t"
+        )
     )
     same = asyncio.ensure_future(
-        checks.introduced({"a.txt": "", "b.txt": ""}, {"a.txt": "TODO 2", "b.txt": "TODO 3"})
+        checks.introduced(
+            {"a.txt": "", "b.txt": ""}, {"a.txt": "TODO 2", "b.txt": "TODO 3"}, asker="t"
+        )
     )
     await until(lambda: checker.ended.get("TODO 1"))
     # Who stops waiting takes nothing from the others.
@@ -188,29 +192,49 @@ async def test_of_checks_that_overlap_only_the_newest_is_done_and_everybody_is_t
     assert checker.asked.count({"a.txt": "TODO 2", "b.txt": "TODO 3"}) == 1
 
 
-async def test_checks_of_different_changes_are_all_done(tmp_path: Path) -> None:
+async def test_two_who_ask_each_have_their_own_check(tmp_path: Path) -> None:
     checker = TodoChecker(go_on=asyncio.Event())
     checks = IntroducedChecks((checker,), workspace(tmp_path))
-    first = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 1"}))
+    first = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 1"}, asker="t"))
     await until(lambda: {"a.txt": "TODO 1"} in checker.asked)
-    second = asyncio.ensure_future(checks.introduced({"b.txt": ""}, {"b.txt": "TODO 2"}))
-    await until(lambda: {"b.txt": "TODO 2"} in checker.asked)
+    second = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 2"}, asker="u"))
+    await until(lambda: {"a.txt": "TODO 2"} in checker.asked)
     checker.go_on.set()
     assert [one.line_text for one in (await first).findings] == ["TODO 1"]
     assert [one.line_text for one in (await second).findings] == ["TODO 2"]
 
 
-async def test_a_check_that_nobody_waits_for_any_more_ends(tmp_path: Path) -> None:
+async def test_who_is_let_go_leaves_nothing_running_and_takes_nothing_from_others(
+    tmp_path: Path,
+) -> None:
     checker = TodoChecker(go_on=asyncio.Event())
     checks = IntroducedChecks((checker,), workspace(tmp_path))
-    asking = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}))
+    before: Texts = {"a.txt": "before"}
+    for who, was, text in (("t", before, "TODO 1"), ("u", before, "TODO 3")):
+        await checks.introduced(was, {"a.txt": text}, asker=who, within_s=0)
+        await until(lambda now={"a.txt": text}: now in checker.asked)
+    await checks.introduced({"a.txt": "x"}, {"a.txt": "TODO 2"}, asker="t", within_s=0)
+    await until(lambda: {"a.txt": "x"} in checker.asked)
+    assert checker.ended == {"TODO 1": "cancelled"}
+    await checks.let_go("t")
+    assert checker.ended == dict.fromkeys(["TODO 1", "TODO 2", "x"], "cancelled")
+    await checks.let_go("u")
+    assert checker.ended.keys() == {"TODO 1", "TODO 2", "TODO 3", "x", "before"}
+    assert set(checker.ended.values()) == {"cancelled"}
+    checker.go_on.set()
+    report = await checks.introduced(before, {"a.txt": "TODO 3"}, asker="u")
+    assert [one.line_text for one in report.findings] == ["TODO 3"]
+
+
+async def test_who_stops_waiting_ends_no_check(tmp_path: Path) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    asking = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t"))
     await until(lambda: {"a.txt": "TODO"} in checker.asked)
     asking.cancel()
-    await until(lambda: checker.ended.get("TODO"))
-    assert checker.ended["TODO"] == "cancelled"
     checker.go_on.set()
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
-    assert [one.line_text for one in report.findings] == ["TODO"]
+    await until(lambda: checker.ended.get("TODO"))
+    assert checker.ended["TODO"] == "answered"
 
 
 async def until(what: Callable[[], object]) -> None:
@@ -219,25 +243,94 @@ async def until(what: Callable[[], object]) -> None:
             await asyncio.sleep(0)
 
 
-async def test_a_checker_that_takes_too_long_keeps_nobody_from_the_others_answers(
+async def test_a_checker_of_projects_that_takes_too_long_keeps_nobody_and_is_found_when_it_is_done(
     tmp_path: Path,
 ) -> None:
-    quick, slow = TodoChecker(name="quick"), TodoChecker(name="slow", go_on=asyncio.Event())
+    quick, slow = TodoChecker(name="quick", is_per_file=True), TodoChecker(name="slow")
+    slow.go_on = asyncio.Event()
     checks = IntroducedChecks((quick, slow), workspace(tmp_path))
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, within_s=0.5)
-    assert [one.checker for one in report.findings] == ["quick"]
-    assert (report.checkers, report.problems) == (("quick",), ())
+
+    async def ask(text: str = "TODO") -> CheckReport:
+        return await checks.introduced({"a.txt": ""}, {"a.txt": text}, asker="t", within_s=0)
+
+    for _ in range(3):
+        report = await ask()
+        assert [one.checker for one in report.findings] == ["quick"]
+        assert (report.checkers, report.unanswered) == (("quick",), ("slow",))
+    await until(lambda: {"a.txt": "TODO"} in slow.asked)
+    slow.go_on.set()
     await until(lambda: slow.ended.get("TODO"))
-    assert slow.ended["TODO"] == "cancelled"
+    await until_answered(ask)
+    report = await ask()
+    assert [one.checker for one in report.findings] == ["quick", "slow"]
+    assert (report.checkers, report.unanswered) == (("quick", "slow"), ())
+    # Nothing ran twice for the same texts; an answer about older texts is nobody's.
+    assert slow.asked.count({"a.txt": "TODO"}) == 1
+    slow.go_on.clear()
+    report = await ask("TODO newer")
+    assert ([one.checker for one in report.findings], report.unanswered) == (["quick"], ("slow",))
+
+
+async def until_answered(ask: Callable[[], Awaitable[CheckReport]]) -> None:
+    async with asyncio.timeout(20):
+        while (await ask()).unanswered:  # noqa: ASYNC110 - a checker tells nobody
+            await asyncio.sleep(0)
+
+
+async def test_of_many_changes_at_once_only_the_last_one_starts_a_program(tmp_path: Path) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    await checks.introduced({"a.txt": ""}, {"a.txt": "0"}, asker="t", within_s=0)
+    await until(lambda: {"a.txt": "0"} in checker.asked)
+    asking = [
+        asyncio.ensure_future(
+            checks.introduced({"a.txt": ""}, {"a.txt": str(number)}, asker="t", within_s=0)
+        )
+        for number in range(1, 10)
+    ]
+    await asyncio.gather(*asking)
+    await until(lambda: {"a.txt": "9"} in checker.asked)
+    assert sorted(str(texts["a.txt"]) for texts in checker.asked) == ["", "0", "9"]
+    assert checker.ended == {"0": "cancelled"}
+    await checks.let_go("t")
+
+
+async def test_what_others_typed_elsewhere_makes_an_answer_old(tmp_path: Path) -> None:
+    checker = TodoChecker()
+    unsaved = {"b.txt": ""}
+    checks = IntroducedChecks((checker,), workspace(tmp_path, unsaved=unsaved))
+    for text in ("x", "x", "y", "y"):
+        unsaved["b.txt"] = text
+        await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
+    assert checker.asked.count({"a.txt": "TODO"}) == 2
+
+
+async def test_who_joins_a_check_may_want_that_nothing_counts_that_was_said_earlier(
+    tmp_path: Path,
+) -> None:
+    checker = TodoChecker(disk={"b.txt": ""})
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    before: Texts = {"a.txt": ""}
+    await checks.introduced(before, {"a.txt": "x"}, asker="t")
+    checker.disk["b.txt"] = "TODO by the person"
+    checker.go_on = asyncio.Event()
+    now: Texts = {"a.txt": "TODO"}
+    assert (await checks.introduced(before, now, asker="t", within_s=0)).unanswered == ("todo",)
+    joining = asyncio.ensure_future(checks.introduced(before, now, asker="t", anew=True))
+    await until(lambda: now in checker.asked)
+    await asyncio.sleep(0)
+    checker.go_on.set()
+    assert [one.path for one in (await joining).findings] == ["a.txt"]
+    assert checker.asked.count(now) == 1
 
 
 async def test_what_others_broke_meanwhile_in_other_files_is_not_new(tmp_path: Path) -> None:
     checker = TodoChecker(disk={"b.txt": ""})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before: Texts = {"a.txt": ""}
-    await checks.introduced(before, {"a.txt": "x"})
+    await checks.introduced(before, {"a.txt": "x"}, asker="t")
     checker.disk["b.txt"] = "TODO by the person"
-    report = await checks.introduced(before, {"a.txt": "TODO"}, anew=True)
+    report = await checks.introduced(before, {"a.txt": "TODO"}, anew=True, asker="t")
     assert [one.path for one in report.findings] == ["a.txt"]
 
 
@@ -254,10 +347,10 @@ async def test_old_texts_are_forgotten(tmp_path: Path) -> None:
     checker = TodoChecker()
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     for number in range(40):
-        await checks.introduced({"a.txt": str(number)}, {"a.txt": ""})
-    await checks.introduced({"a.txt": "39"}, {"a.txt": ""})
+        await checks.introduced({"a.txt": str(number)}, {"a.txt": ""}, asker="t")
+    await checks.introduced({"a.txt": "39"}, {"a.txt": ""}, asker="t")
     assert checker.asked.count({"a.txt": "39"}) == 1
-    await checks.introduced({"a.txt": "0"}, {"a.txt": ""})
+    await checks.introduced({"a.txt": "0"}, {"a.txt": ""}, asker="t")
     assert checker.asked.count({"a.txt": "0"}) == 2
 
 
@@ -267,14 +360,14 @@ async def test_other_unsaved_texts_belong_to_what_was_there_before(tmp_path: Pat
     for unsaved in ({"b.txt": "x"}, {"b.txt": "y"}, {"b.txt": "y", "a.txt": "1"}):
         space = workspace(tmp_path, unsaved=unsaved)
         checks = IntroducedChecks((checker,), space)
-        await checks.introduced(before, now)
+        await checks.introduced(before, now, asker="t")
     assert checker.asked.count(before) == 3
 
 
 async def test_a_problem_of_both_is_told_once_and_nothing_counts(tmp_path: Path) -> None:
     checker = TodoChecker(failures={"": ["not installed"], "TODO": ["not installed"]})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
     assert (report.findings, report.checkers) == ((), ())
     assert report.problems == ("not installed",)
 
@@ -284,10 +377,10 @@ async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as
 ) -> None:
     checker = TodoChecker(failures={"": ["timed out"]})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
     assert report.findings == ()
     assert report.problems == ("timed out",)
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
     assert [finding.path for finding in report.findings] == ["a.txt"]
     assert report.problems == ()
 
@@ -295,7 +388,7 @@ async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as
 async def test_what_makes_an_answer_doubtful_is_told_and_hides_nothing(tmp_path: Path) -> None:
     checks = IntroducedChecks((TodoChecker(caution="a broken file"),), workspace(tmp_path))
     for report in (
-        await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}),
+        await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t"),
         await checks.found({"a.txt": "TODO"}),
     ):
         assert (len(report.findings), report.problems) == (1, ("a broken file",))
@@ -304,7 +397,7 @@ async def test_what_makes_an_answer_doubtful_is_told_and_hides_nothing(tmp_path:
 async def test_nothing_counts_as_new_where_different_things_went_wrong(tmp_path: Path) -> None:
     checker = TodoChecker(failures={"": ["timed out"], "TODO": ["not trusted"]})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
     assert (report.findings, report.mended) == ((), ())
     assert report.problems == ("not trusted", "timed out")
 
@@ -315,9 +408,9 @@ async def test_a_file_that_could_not_be_checked_takes_nothing_from_the_others(
     checker = TodoChecker(is_per_file=True)
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before: Texts = {"a.txt": "", "b.txt": "TODO"}
-    await checks.introduced(before, {"a.txt": "x", "b.txt": "TODO\nTODO 2"})
+    await checks.introduced(before, {"a.txt": "x", "b.txt": "TODO\nTODO 2"}, asker="t")
     checker.failures["TODO"] = ["no"]
-    report = await checks.introduced(before, {"a.txt": "TODO", "b.txt": "TODO\nTODO 2"})
+    report = await checks.introduced(before, {"a.txt": "TODO", "b.txt": "TODO\nTODO 2"}, asker="t")
     assert [one.line_text for one in report.findings] == ["TODO 2"]
     assert (report.checkers, report.mended, report.problems) == (("todo",), (), ("no",))
 
@@ -328,9 +421,9 @@ async def test_a_checker_of_single_files_is_asked_only_for_texts_it_has_not_seen
     checker = TodoChecker(is_per_file=True)
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before: Texts = {"a.txt": "TODO", "b.txt": ""}
-    await checks.introduced(before, {"a.txt": "x", "b.txt": "TODO one"})
+    await checks.introduced(before, {"a.txt": "x", "b.txt": "TODO one"}, asker="t")
     assert len(checker.asked) == 2
-    report = await checks.introduced(before, {"a.txt": "TODO two", "b.txt": "TODO one"})
+    report = await checks.introduced(before, {"a.txt": "TODO two", "b.txt": "TODO one"}, asker="t")
     assert checker.asked[2:] == [{"a.txt": "TODO two"}]
     assert [one.path for one in report.findings] == ["a.txt", "b.txt"]
 
@@ -339,16 +432,18 @@ async def test_anew_asks_again_for_what_is_there_now(tmp_path: Path) -> None:
     checker = TodoChecker(is_per_file=True)
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     now: Texts = {"a.txt": "TODO"}
-    await checks.introduced({"a.txt": ""}, now)
-    await checks.introduced({"a.txt": ""}, now, anew=True)
+    await checks.introduced({"a.txt": ""}, now, asker="t")
+    await checks.introduced({"a.txt": ""}, now, anew=True, asker="t")
     assert checker.asked.count(now) == 2
 
 
 async def test_what_could_not_be_checked_is_asked_again(tmp_path: Path) -> None:
     checker = TodoChecker(is_per_file=True, failures={"TODO": ["no"]})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
-    assert (await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})).problems == ("no",)
-    assert (await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})).findings != ()
+    assert (await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")).problems == (
+        "no",
+    )
+    assert (await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")).findings != ()
 
 
 async def test_texts_that_did_not_change_need_no_check(tmp_path: Path) -> None:
@@ -360,7 +455,9 @@ async def test_texts_that_did_not_change_need_no_check(tmp_path: Path) -> None:
 async def test_every_checker_sees_its_own_files_and_all_are_reported(tmp_path: Path) -> None:
     first, second = TodoChecker(), TodoChecker(".md", "later")
     checks = IntroducedChecks((first, second), workspace(tmp_path))
-    report = await checks.introduced({"a.txt": "", "b.md": ""}, {"a.txt": "TODO", "b.md": "TODO"})
+    report = await checks.introduced(
+        {"a.txt": "", "b.md": ""}, {"a.txt": "TODO", "b.md": "TODO"}, asker="t"
+    )
     assert [finding.checker for finding in report.findings] == ["todo", "later"]
     assert report.checkers == ("todo", "later")
     assert {tuple(texts.items()) for texts in first.asked} == {
@@ -378,7 +475,7 @@ async def test_a_workspace_that_cannot_tell_what_is_unsaved_stops_nothing(tmp_pa
 
     silent = Silent(space.roots, {})
     checks = IntroducedChecks((TodoChecker(),), silent)
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"})
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
     assert len(report.findings) == 1
 
 
@@ -388,6 +485,6 @@ async def test_with_ruff_a_moved_warning_is_old_and_an_undefined_name_is_new(
     space = workspace(tmp_path)
     checks = IntroducedChecks((Ruff(space, RuffOptions()),), space)
     before = {"a.py": "import os\n"}
-    report = await checks.introduced(before, {"a.py": "x = 1\nimport os\ny = missing\n"})
+    report = await checks.introduced(before, {"a.py": "x = 1\nimport os\ny = missing\n"}, asker="t")
     assert [finding.code for finding in report.findings] == ["F821"]
     assert report.checkers == ("ruff",)

@@ -243,9 +243,9 @@ async def test_what_broken_syntax_hid_is_not_new_when_that_is_mended(project: Pa
     space = workspace(project)
     checks = IntroducedChecks((Tsc(space),), space)
     broken, mended = {"src/a.ts": "let x = ;\nexport {};\n"}, {"src/a.ts": "export {};\n"}
-    assert told(await checks.introduced(broken, mended)) == []
+    assert told(await checks.introduced(broken, mended, asker="t")) == []
     worse = {"src/a.ts": "let x = ;\nlet y = ;\nexport {};\n"}
-    assert told(await checks.introduced(broken, worse)) == [("src/a.ts", 1, 8, "TS1109")]
+    assert told(await checks.introduced(broken, worse, asker="t")) == [("src/a.ts", 1, 8, "TS1109")]
 
 
 async def test_packages_and_configurations_above_are_found(project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,21 @@ from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.checkers.tsc import Tsc, TscOptions
 from agent_ls.domain.calls import ErrorKind, ToolResult
-from agent_ls.domain.events import EditApplied, FindingsReported, PolicySilenced, TurnStarted
+from agent_ls.domain.events import (
+    AdvisoryRaised,
+    EditApplied,
+    FindingsReported,
+    PolicySilenced,
+    TurnStarted,
+)
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason
-from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
+from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass, Proceed
+from agent_ls.loop.findings import reported
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
+from agent_ls.policies.checks.late_findings import LateFindings, LateFindingsOptions
 from agent_ls.policies.followups.post_edit import PostEdit, PostEditOptions
 from agent_ls.policies.gates.compile import Compile, CompileOptions
 from agent_ls.tools.delete_file import DeleteFile, DeleteFileArguments
@@ -217,6 +226,44 @@ async def test_an_edit_with_a_byte_order_mark_is_compared_without_it(happened, c
     assert isinstance(await judged(happened, checkers()), Pass)
 
 
+LINES = "a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n"
+"""Of which the agent changes the second line."""
+
+
+@pytest.mark.parametrize(
+    ("typed", "now", "blamed"),
+    [
+        pytest.param(LINES, "a = 1\nb = 2\nc = 3\nd = half", (), id="elsewhere"),
+        pytest.param(LINES, "a = 1\nb = lost\nc = 3\nd = half", ("a.py:2:5",), id="and its own"),
+        pytest.param(LINES, "a = 1\nb = lost\nhalf\nd = 4", ("a.py:2:5",), id="right below"),
+        pytest.param(LINES, "half\nb = lost\nc = 3\nd = 4", ("a.py:2:5",), id="right above"),
+        pytest.param(LINES, "a = 1\nb = 2\nc = (\nd = 4", (), id="does not parse"),
+        pytest.param(LINES, "a = 1\nb = half\nc = 3\nd = 4", ("a.py:2:5",), id="in its line"),
+        pytest.param(LINES, "half\n" + LINES.replace("2", "lost"), ("a.py:3:5",), id="above all"),
+    ],
+)
+@pytest.mark.parametrize("then", ["", "the agent goes on"])
+async def test_what_a_person_half_types_beside_an_edit_is_not_the_agents(
+    happened, checkers, typed, now, blamed, then
+) -> None:
+    (happened.root / "a.py").write_text(typed)
+    mine = "lost" if "lost" in now else "2 + 2"
+    await happened.write("a.py", typed.replace("b = 2", f"b = {mine}"))
+    checks = checkers()
+    (happened.root / "a.py").write_text(now.replace("b = 2", "b = 2 + 2") + "\n")
+    if then:
+        text = (happened.root / "a.py").read_text()
+        await happened.write("a.py", text + "z = 6\n")
+    verdict = await judged(happened, checks)
+    if blamed:
+        one = f"introduced {len(blamed)} problem"
+        Expected(Nudge, says=(one, *blamed)).hold(verdict)
+    else:
+        assert isinstance(verdict, Pass)
+    told = await followed(happened, checks)
+    assert told.count("a.py:") == len(blamed)
+
+
 async def test_an_edit_that_broke_nothing_is_not_talked_about(happened, checkers) -> None:
     await happened.write("a.py", CLEAN)
     assert await followed(happened, checkers()) == "Edited."
@@ -330,13 +377,143 @@ async def test_what_was_there_before_a_command_is_not_held_against_it(
     assert isinstance(await judged(happened, checkers()), Pass)
 
 
-async def test_a_checker_that_takes_its_time_holds_nobody_up_after_an_edit(happened) -> None:
-    sleeper = CheckCommand(name="slow", command="sleep 60", files=("*.py",))
+WAITS = """\
+while [ ! -e "$XDG_STATE_HOME/go" ]; do sleep 0.02; done
+grep -nH TODO *.txt
+exit 0
+"""
+"""Answers when a file is there, and never before."""
+
+
+@pytest.fixture
+def waits(happened: Happened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CompileChecks:
+    """A checker of the whole project that answers when ``go`` says so."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "waits.sh").write_text(WAITS)
+    command = f"sh {tmp_path / 'waits.sh'}"
+    pattern = r"^(?P<path>[^:]+):(?P<line>\d+):(?P<message>.*)$"
+    waits = CheckCommand(name="waits", command=command, files=("*.txt",), pattern=pattern)
+    return commanded(happened, waits)
+
+
+def commanded(happened: Happened, command: CheckCommand) -> CompileChecks:
+    """Return a person's own command as the only checker, in a folder they trust."""
     roots = tuple(replace(root, is_trusted=True) for root in happened.workspace.roots)
-    checks = IntroducedChecks((CommandChecker(DiskWorkspace(roots), sleeper),), happened.workspace)
-    await happened.write("a.py", BROKEN)
-    assert await followed(happened, checks, wait_s=0.05) == "Edited."
-    assert not any(isinstance(event, FindingsReported) for event in happened.events)
+    return IntroducedChecks((CommandChecker(DiskWorkspace(roots), command),), happened.workspace)
+
+
+def go(tmp_path: Path) -> None:
+    (tmp_path / "go").touch()
+
+
+async def late(happened: Happened, checks: CompileChecks, **options: int) -> Proceed | Nudge:
+    """Return what is said before the next request, and record it as CHECK does."""
+    policy = LateFindings(
+        checks, happened.workspace, happened.store, LateFindingsOptions(**options)
+    )
+    view = view_of(*happened.events)
+    verdict = await policy.check(view)
+    assert isinstance(verdict, Proceed | Nudge)
+    if isinstance(verdict, Nudge):
+        happened.events.append(AdvisoryRaised(origin=policy.name, text=verdict.text, priority=1))
+    if verdict.report is not None:
+        happened.events += reported(verdict.report, verdict.paths, view)
+    return verdict
+
+
+async def answered(happened: Happened, checks: CompileChecks, **options: int) -> Proceed | Nudge:
+    """Go from request to request until no checker owes an answer; return what was said then."""
+    async with asyncio.timeout(30):
+        while True:
+            verdict = await late(happened, checks, **options)
+            if not view_of(*happened.events).unanswered:
+                return verdict
+
+
+def reports(happened: Happened) -> list[FindingsReported]:
+    return [one for one in happened.events if isinstance(one, FindingsReported)]
+
+
+async def test_a_slow_checker_holds_nobody_up_and_is_told_before_the_next_request_when_it_is_done(
+    happened, waits, tmp_path
+) -> None:
+    await happened.write("a.txt", "TODO 1\n")
+    assert await followed(happened, waits) == "Edited."
+    assert reports(happened) == [FindingsReported(paths=("a.txt",), unanswered=("waits",))]
+    for _ in range(3):
+        assert isinstance(await late(happened, waits), Proceed)
+    # One that looks at the same texts owes nothing more.
+    assert await followed(happened, waits) == "Edited."
+    assert (len(reports(happened)), shown(happened)) == (1, {})
+
+    go(tmp_path)
+    verdict = await answered(happened, waits)
+    assert isinstance(verdict, Nudge)
+    assert verdict.text == (
+        "The checkers find 1 new problem after your edits:\na.txt:1:1: error waits: TODO 1"
+    )
+    assert shown(happened) == {"a.txt": [""]}
+    # Told once, and nobody asks when nothing is owed.
+    assert await late(happened, waits) == Proceed()
+    assert await followed(happened, waits) == "Edited."
+
+
+async def test_what_was_found_of_an_older_text_is_nobodys(happened, waits, tmp_path) -> None:
+    await happened.write("a.txt", "TODO 1\n")
+    await followed(happened, waits)
+    await happened.write("a.txt", "TODO 1\nTODO 2\n")
+    await followed(happened, waits)
+    go(tmp_path)
+    await happened.write("b.txt", "TODO 3\n")
+    await happened.write("a.txt", "TODO 2\n")
+    verdict = await answered(happened, waits, max_listed=1)
+    assert isinstance(verdict, Nudge)
+    assert "2 new problems" in verdict.text
+    assert verdict.text.endswith("a.txt:1:1: error waits: TODO 2\n… and 1 more.")
+
+
+async def test_that_nothing_is_found_late_is_shown_and_not_told(happened, waits, tmp_path) -> None:
+    await happened.write("a.txt", "fine\n")
+    await followed(happened, waits)
+    go(tmp_path)
+    assert isinstance(await answered(happened, waits), Proceed)
+    assert reports(happened)[-1] == FindingsReported(paths=("a.txt",))
+
+
+async def test_another_process_owes_the_same_answer_and_says_nothing_twice(
+    happened, waits, tmp_path
+) -> None:
+    await happened.write("a.txt", "TODO 1\n")
+    await followed(happened, waits)
+    await waits.let_go("trn_1")
+    go(tmp_path)
+    resumed = IntroducedChecks(waits.checkers, waits.workspace)
+    assert isinstance(await answered(happened, resumed), Nudge)
+    # It died after the words and before what shows the findings.
+    assert isinstance(happened.events.pop(), FindingsReported)
+    assert isinstance(await answered(happened, resumed), Proceed)
+    assert shown(happened) == {"a.txt": [""]}
+
+
+async def test_the_gate_waits_for_what_is_owed_and_nothing_is_owed_then(
+    happened, waits, tmp_path
+) -> None:
+    await happened.write("a.txt", "fine\n")
+    await followed(happened, waits)
+    judging = asyncio.ensure_future(judged(happened, waits, is_slow=True))
+    go(tmp_path)
+    verdict = await judging
+    assert verdict.report is not None
+    events = reported(verdict.report, verdict.paths, view_of(*happened.events))
+    assert events == (FindingsReported(paths=("a.txt",)),)
+
+
+async def test_a_person_may_want_that_an_edit_waits(happened, waits, tmp_path) -> None:
+    go(tmp_path)
+    await happened.write("a.txt", "TODO 1\n")
+    text = await followed(happened, waits, is_slow=True, wait_s=60)
+    assert text.endswith("problem after this edit:\na.txt:1:1: error waits: TODO 1")
+    assert not view_of(*happened.events).unanswered
 
 
 async def test_what_a_checker_found_stays_shown_while_it_gives_no_answer(
@@ -376,18 +553,17 @@ async def test_what_an_earlier_turn_broke_in_another_file_is_cleared_when_it_is_
     script.write_text(USES)
     pattern = r"^(?P<path>[^:]+):(?P<line>\d+):(?P<message>.*)$"
     uses = CheckCommand(name="uses", command=f"sh {script}", files=("*.txt",), pattern=pattern)
-    roots = tuple(replace(root, is_trusted=True) for root in happened.workspace.roots)
-    checks = IntroducedChecks((CommandChecker(DiskWorkspace(roots), uses),), happened.workspace)
+    checks = commanded(happened, uses)
     (happened.root / "a.txt").write_text("def x\n")
     (happened.root / "b.txt").write_text("use x\n")
     await happened.write("a.txt", "gone\n")
-    assert "b.txt:1:1: error uses: use x" in await followed(happened, checks)
+    assert "b.txt:1:1: error uses: use x" in await followed(happened, checks, wait_s=60)
     assert list(shown(happened)) == ["b.txt"]
 
     earlier, happened.events = happened.events, []
     await happened.write("a.txt", "gone, too\n")
     view = view_of(*happened.events, earlier=[TurnStarted(turn_id="t", prompt="p"), *earlier])
-    policy = PostEdit(checks, happened.workspace, happened.store)
+    policy = PostEdit(checks, happened.workspace, happened.store, PostEditOptions(wait_s=60))
     outcome = await check(policy, view)
     assert isinstance(outcome, FollowUpOutcome)
     assert outcome.events == ()
@@ -417,7 +593,7 @@ async def test_a_file_that_another_ones_change_broke_is_told_shown_and_cleared(
     )
 
     await happened.write("one.ts", 'export const one: string = "1";\n')
-    text = await followed(happened, checks, is_slow=True)
+    text = await followed(happened, checks, is_slow=True, wait_s=60)
     assert "two.ts:2:14: error tsc" in text
     assert list(shown(happened)) == ["two.ts"]
     verdict = await judged(happened, checks, is_slow=True)
@@ -425,5 +601,5 @@ async def test_a_file_that_another_ones_change_broke_is_told_shown_and_cleared(
     assert verdict.paths == ("one.ts", "two.ts")
 
     await happened.write("one.ts", "export const one: number = 2;\n")
-    assert await followed(happened, checks, is_slow=True) == "Edited."
+    assert await followed(happened, checks, is_slow=True, wait_s=60) == "Edited."
     assert shown(happened) == {}

@@ -10,6 +10,7 @@ from typing import Any
 
 from agent_ls.assembly import SystemClock
 from agent_ls.domain import events as e
+from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.edits import (
     ChangeText,
     CreateFile,
@@ -22,16 +23,21 @@ from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.loop.command_changes import stored_change
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.sockets import PlannedCall
 from agent_ls.session.review import Review
 from agent_ls.session.review_ledger import RestorePoint, Selection
 from agent_ls.session.review_moments import moment_before
-from agent_ls.session.review_plans import FileResult
+from agent_ls.session.review_steps import FileResult
 from agent_ls.store.sql_store import SqlStore, open_store
+from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.runner import ShellRunner
+from agent_ls.workspace.tree_watch import TreeWatch
 
 
 class TypedBehind:
@@ -62,6 +68,8 @@ class Reviewed:
     session_id: str = "ses_1"
     turns: int = 0
     calls: int = 0
+    watch: TreeWatch | None = None
+    """What sees the changes of commands."""
     types_behind: tuple[str, str] | None = None
     """What the person replaces, and by what, right after the agent's next edit."""
 
@@ -165,6 +173,21 @@ class Reviewed:
                 after_blob=None if text is None else await self.store.put_blob(text.encode()),
             )
         )
+
+    async def runs(self, do: Callable[[], object]) -> None:
+        """Have a command of the agent's do something; what it changed is seen and recorded."""
+        self.calls += 1
+        if self.watch is None:
+            self.watch = TreeWatch(self.workspace)
+        call = ToolCall(id=self.call_id, provider_id="p", tool="run_command", arguments_json="{}")
+        tool = RunCommand(self.workspace, ShellRunner())
+        mark = await self.watch.begin(
+            PlannedCall(call, tool, RunCommandArguments(command="make it so"))
+        )
+        assert mark is not None
+        do()
+        for one in await self.watch.changes(mark):
+            await self.recorder.emit(await stored_change(self.call_id, one, self.store))
 
     @asynccontextmanager
     async def child(self) -> AsyncGenerator[None]:

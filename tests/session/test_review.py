@@ -14,7 +14,7 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.session.review_ledger import RestorePoint, Selection
-from agent_ls.session.review_plans import FileResult
+from agent_ls.session.review_steps import FileResult
 from tests.session.reviewing import Reviewed, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
@@ -442,7 +442,7 @@ async def test_a_running_turn_is_not_restored(tmp_path: Path) -> None:
     await check(tmp_path, story, after={"a.py": _TEXT})
 
 
-async def test_a_file_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_text_is_brought_back_as_a_whole(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         (session.folder / "b.bin").write_bytes(b"a\n")
         version = (await session.workspace.read("b.bin")).version
@@ -451,9 +451,11 @@ async def test_a_file_that_is_no_text_is_said_to_be_none(tmp_path: Path) -> None
         await session.recorder.emit(e.EditIntended(call_id="c", edit=edit, before_blob=blob))
         (session.folder / "b.bin").unlink()
         await session.recorder.emit(e.EditApplied(call_id="c", path="b.bin", status="applied"))
-        assert statuses(await session.undo()) == [("b.bin", "conflict")]
+        assert statuses(await session.undo()) == [("b.bin", "done")]
+        assert (session.folder / "b.bin").read_bytes() == b"\xff\xfe\0"
+        (session.folder / "b.bin").unlink()
 
-    await check(tmp_path, story, after={"a.py": _TEXT}, still_open=[("b.bin", "opaque")])
+    await check(tmp_path, story, after={"a.py": _TEXT})
 
 
 @pytest.mark.parametrize("is_done", [True, False])

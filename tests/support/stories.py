@@ -17,6 +17,7 @@ from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.providers.scenario import Scenario
 from agent_ls.providers.scripted import ScriptedModel
+from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from tests.support.archive import Archive
@@ -24,7 +25,7 @@ from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of
 
 _SECTIONS = frozenset(
-    {"settings", "prompt", "goal", "schema", "alone", "answers", "model", "events"}
+    {"settings", "prompt", "goal", "schema", "alone", "trusted", "answers", "model", "events"}
 )
 _OF_FILES = ("file ", "after ")
 STORIES = Path(__file__).parents[1] / "transcripts"
@@ -64,6 +65,8 @@ async def opened_story(
     """Open sessions as the story sets them, with its model; another scenario is not held to."""
     if unknown := [one for one in story.members if not _is_section(one)]:
         raise ValueError(f"a story has no section {unknown[0]!r}; docs/loop-guide.md names them")
+    if "trusted" in story.members:
+        TrustedFolders(trust_file()).trust(folder)
     async with (
         scripted(scenario or story.members["model"], port=port, is_strict=not scenario) as model,
         open_test_sessions(

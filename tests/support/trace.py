@@ -76,7 +76,8 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  goal checked by {event.origin}: {'; '.join(said)}"
         case e.FindingsReported():
             found = [f"{f.path}:{f.start_line + 1} {f.checker} {f.code}" for f in event.findings]
-            return f"  findings in {' '.join(event.paths)}: {'; '.join(found) or 'none'}"
+            owed = f", still looking: {' '.join(event.unanswered)}" if event.unanswered else ""
+            return f"  findings in {' '.join(event.paths)}: {'; '.join(found) or 'none'}{owed}"
         case e.CallDecided():
             return f"  {event.call_id} {event.decision} by {event.origin}"
         case e.ApprovalRequested():

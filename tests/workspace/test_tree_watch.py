@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -79,7 +80,7 @@ def _make(path: Path, text: str | bytes = "new\n") -> None:
             id="moved",
         ),
         pytest.param(lambda at: _make(at / "ignored/x.txt"), [], id="ignored"),
-        pytest.param(lambda at: _make(at / "x.bin", b"\0\1"), [], id="no-text"),
+        pytest.param(lambda at: _make(at / "__pycache__/x.pyc", b"\0\1"), [], id="compiled"),
         pytest.param(lambda at: os.utime(at / "a.txt"), [], id="only-touched"),
         pytest.param(lambda at: _make(at / "a.txt", "one\r\n"), [], id="written-as-it-was"),
         pytest.param(lambda at: (at / "link").symlink_to("a.txt"), [], id="a-link"),
@@ -107,10 +108,72 @@ async def test_what_others_do_between_two_commands_is_not_theirs(folder: Path) -
 
 
 async def test_a_text_too_long_to_be_kept_is_seen_to_change(folder: Path) -> None:
-    _make(folder / "long.txt", "x" * 3_000_000)
+    _make(folder / "long.txt", "x" * 9_000_000)
     watch = TreeWatch(workspace(folder))
     (found,) = await check(watch, folder, lambda: _make(folder / "long.txt", "short\n"))
-    assert found == CommandChange("long.txt", None, b"short\n", is_before_known=False)
+    assert (found.before, found.after, found.is_before_known) == (None, b"short\n", False)
+    assert found.images is not None
+    before, after = found.images
+    assert before is not None
+    assert (before.size_bytes, before.digest, before.is_kept) == (9_000_000, None, False)
+    assert after is not None
+    assert (after.size_bytes, after.is_kept, after.is_text) == (6, True, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "is_kept"),
+    [
+        pytest.param("x.bin", b"\0\1", True, id="binary"),
+        pytest.param("x.txt", "grün".encode("latin-1"), True, id="not-utf-8"),
+        pytest.param("x.txt", b"y" * 3_000_000, True, id="a-large-text"),
+        pytest.param("x.txt", b"y" * 9_000_000, False, id="too-large-to-be-kept"),
+    ],
+)
+async def test_what_is_no_text_is_seen_as_a_whole_and_only_when_it_changed(
+    folder: Path, name: str, data: bytes, is_kept: bool
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    (made,) = await check(watch, folder, lambda: _make(folder / name, data))
+    (gone,) = await check(watch, folder, lambda: (folder / name).unlink())
+    assert made.images is not None
+    assert gone.images is not None
+    (_, after), (before, _) = made.images, gone.images
+    assert after is not None
+    assert (after, made.images[0], gone.images[1]) == (before, None, None)
+    assert (after.size_bytes, after.is_kept) == (len(data), is_kept)
+    assert after.digest == hashlib.sha256(data).hexdigest()
+    assert made.after == gone.before == (data if is_kept else None)
+    await check(watch, folder, lambda: _make(folder / name, data))
+    assert await check(watch, folder, lambda: (folder / name).chmod(0o600)) == ()
+
+
+async def test_other_files_leave_the_texts_their_room(folder: Path) -> None:
+    for number in range(6):
+        _make(folder / f"{number}.bin", bytes(7_000_000))
+    _make(folder / "z.txt", "z\n")
+    watch = TreeWatch(workspace(folder))
+
+    def do() -> None:
+        for path in [*folder.glob("*.bin"), folder / "z.txt"]:
+            path.unlink()
+
+    found = await check(watch, folder, do)
+    # Texts come first: there is a most that is recorded of one command.
+    assert found[0] == CommandChange("z.txt", b"z\n", None)
+    assert [one.before is not None for one in found[1:]] == [True] * 4 + [False] * 2
+
+
+async def test_what_lies_behind_a_link_is_not_looked_at(folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    watch = TreeWatch(workspace(folder))
+
+    def do() -> None:
+        (folder / "sub").rename(outside)
+        _make(outside / "b.txt", "secret\n")
+        (folder / "sub").symlink_to(outside)
+
+    assert await check(watch, folder, do) == (CommandChange("sub/b.txt", b"two\n", None),)
+    assert await check(watch, folder, lambda: _make(outside / "b.txt", "more\n")) == ()
 
 
 async def test_a_command_that_only_reads_is_not_watched(folder: Path) -> None:

@@ -159,6 +159,8 @@ export interface FindingsUpdate {
   findings: FoundProblem[];
   /** Why a checker could not run. */
   problems: string[];
+  /** Checkers that still look at them. */
+  unanswered: string[];
 }
 
 /** One finding of a checker; the column counts code points. */

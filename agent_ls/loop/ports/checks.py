@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from agent_ls.domain.findings import CheckReport
+
+_NOTHING: Mapping[str, Sequence[tuple[str, str]]] = MappingProxyType({})
 
 
 class Checker(Protocol):
@@ -41,14 +44,23 @@ class CompileChecks(Protocol):
         before: Mapping[str, str | None],
         now: Mapping[str, str | None],
         *,
+        asker: str,
+        by_others: Mapping[str, Sequence[tuple[str, str]]] = _NOTHING,
         anew: bool = False,
         within_s: float | None = None,
     ) -> CheckReport:
         """Return the findings of ``now`` that ``before`` did not have; same keys in both.
 
-        ``anew``: what was said of the same texts earlier does not count. ``within_s``: checkers
-        that take longer are broken off, and are none of those that ran.
+        ``by_others``: what others changed of a file in between, as texts before and after, in
+        order; it is not the asker's. ``anew``: what was said of the same texts earlier does not
+        count. ``within_s``: checkers of whole projects that take longer are ``unanswered``; they
+        go on, and the same question finds their answer, until the ``asker`` asks about newer
+        texts or is let go.
         """
+        ...
+
+    async def let_go(self, asker: str) -> None:
+        """End what goes on for an asker who wants no more answers."""
         ...
 
     async def found(self, texts: Mapping[str, str | None]) -> CheckReport:

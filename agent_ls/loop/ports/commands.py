@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from agent_ls.domain.images import Images
+
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
@@ -51,14 +53,16 @@ class GoalCommands(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CommandChange:
-    """A text that a command changed, made or took away."""
+    """A file that a command changed, made or took away."""
 
     path: str
     before: bytes | None
-    """None: there was no file, or its text was not known."""
+    """None: there was no file, or what it held is not known."""
     after: bytes | None
-    """None: it is gone."""
+    """None: it is gone, or too large to be kept."""
     is_before_known: bool = True
+    images: Images | None = None
+    """Both sides where one of them is no text, or too large for one."""
 
 
 @dataclass(frozen=True, slots=True)

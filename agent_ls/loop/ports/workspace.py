@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
+from agent_ls.domain.images import PutImage
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,10 @@ class Workspace(Protocol):
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         """Carry out one file edit, wholly or not at all; shielded from cancellation."""
+        ...
+
+    async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
+        """Give a closed file these bytes, or take it away, wholly or not at all; as ``apply``."""
         ...
 
     async def save_dirty(self) -> list[str]:

@@ -6,7 +6,7 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.session.review_ledger import Selection
-from agent_ls.session.review_plans import FileResult
+from agent_ls.session.review_steps import FileResult
 from agent_ls.session.session import Session
 
 
@@ -50,5 +50,7 @@ def _told(edge: Edge, result: FileResult) -> wire.ReviewFileResult:
         hunks=result.hunks,
         reason=result.reason,
         edit=result.edit,
-        conflict=clash and wire.ReviewConflict(now=clash.now, wanted=clash.wanted),
+        conflict=wire.ReviewConflict(now=clash.now, wanted=clash.wanted)
+        if clash is not None and clash.has_texts
+        else None,
     )

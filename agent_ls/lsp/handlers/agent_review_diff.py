@@ -8,7 +8,10 @@ from agent_ls.lsp.edge import Edge
 
 
 async def handle(edge: Edge, params: wire.ReviewDiffParams) -> wire.ReviewDiffResult:
-    """Return the text before the turn's first touch, and as the agent left it."""
+    """Return the text before the turn's first touch, and as the agent left it.
+
+    Shape: of a file that is no text, its kind and size.
+    """
     async for session, turn in edge.reviews.turns():
         file = turn.files.get(params.path)
         if (
@@ -16,6 +19,9 @@ async def handle(edge: Edge, params: wire.ReviewDiffParams) -> wire.ReviewDiffRe
             and turn.turn_id == params.turn_id
             and params.session_id in (None, session.id)
         ):
+            if file.images is not None:
+                before, after = (one and f"{one.words}\n" for one in file.images)
+                return wire.ReviewDiffResult(before=before, after=after, uri=None)
             uri = edge.attention.uri(file.path)
             return wire.ReviewDiffResult(before=file.base, after=file.text, uri=uri)
     raise AgentLsError(f"The agent changed no {params.path} in turn {params.turn_id}.")

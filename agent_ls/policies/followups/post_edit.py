@@ -8,10 +8,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.calls import Effect, ToolResult
-from agent_ls.domain.events import CommandChanged, FindingsReported
-from agent_ls.domain.findings import CheckReport, Finding
+from agent_ls.domain.events import CommandChanged
 from agent_ls.domain.record import Record
-from agent_ls.loop.findings import Looked, check_changes, counting, listed
+from agent_ls.loop.findings import check_changes, reported, told, untold
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
@@ -26,8 +25,9 @@ class PostEditOptions(Record):
     """Check after every edit, not only when the model says that it is done."""
     max_listed: int = Field(default=20, ge=1)
     """New findings named in one result; the rest is counted."""
-    wait_s: float = Field(default=20.0, gt=0)
-    """How long the model waits for it; what takes longer is found when it says that it is done."""
+    wait_s: float = Field(default=0.0, ge=0)
+    """How long the model waits for checkers of whole projects, such as tsc; what takes longer is
+    told with the next request after it is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +54,11 @@ class PostEdit:
         )
         if looked is None:
             return FollowUpOutcome(result)
-        what = "edit" if planned.effect is Effect.WRITE else "command"
-        return FollowUpOutcome(self._told(result, what, looked, view), _reported(looked, view))
-
-    def _told(self, result: ToolResult, what: str, looked: Looked, view: TurnView) -> ToolResult:
-        """Append the findings that nobody was told of yet."""
-        known = {one.fingerprint for found in view.session.findings.values() for one in found}
-        new = [one for one in counting(looked.report.findings) if one.fingerprint not in known]
-        if not new:
-            return result
-        text = (
-            f"{result.text}\n\nThe checkers find {len(new)} new "
-            f"{'problem' if len(new) == 1 else 'problems'} after this {what}:\n"
-            f"{listed(new, self.options.max_listed)}"
-        )
-        return result.model_copy(update={"text": text})
+        if new := untold(looked.report.findings, view):
+            what = "edit" if planned.effect is Effect.WRITE else "command"
+            more = told(new, f"after this {what}", self.options.max_listed)
+            result = result.model_copy(update={"text": f"{result.text}\n\n{more}"})
+        return FollowUpOutcome(result, reported(looked.shown, looked.paths, view))
 
 
 def _has_changed_files(planned: PlannedCall, result: ToolResult, view: TurnView) -> bool:
@@ -76,20 +66,3 @@ def _has_changed_files(planned: PlannedCall, result: ToolResult, view: TurnView)
     if planned.effect is Effect.WRITE:
         return not result.error
     return any(one.call_id == planned.call.id for one in view.each(CommandChanged))
-
-
-def _reported(looked: Looked, view: TurnView) -> tuple[FindingsReported, ...]:
-    """Return the event that shows the findings, unless everybody knows all of it."""
-    told = {problem for event in view.each(FindingsReported) for problem in event.problems}
-    shown = view.session.findings
-    report = looked.shown
-    is_known = all(_of(path, report) == shown.get(path, ()) for path in looked.paths)
-    if is_known and told.issuperset(report.problems):
-        return ()
-    return (
-        FindingsReported(paths=looked.paths, findings=report.findings, problems=report.problems),
-    )
-
-
-def _of(path: str, report: CheckReport) -> tuple[Finding, ...]:
-    return tuple(one for one in report.findings if one.path == path)

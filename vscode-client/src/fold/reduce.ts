@@ -113,8 +113,8 @@ const FOLDS: Folds = {
   permission_resolved: (state, update) => resolved(state, update),
   question: (state, update) => ({ ...state, questions: [...state.questions, update] }),
   question_resolved: (state, update) => replied(state, update),
-  findings: (state, { paths, findings, problems }) =>
-    add(state, { kind: "findings", paths, findings, problems }),
+  findings: (state, { paths, findings, problems, unanswered }) =>
+    add(state, { kind: "findings", paths, findings, problems, unanswered }),
   gate_failed: (state, update) =>
     add(state, { kind: "gate", origin: update.origin, text: update.text, isNudged: false }),
   notice: (state, update) => add(state, { kind: "notice", level: update.level, text: update.text }),

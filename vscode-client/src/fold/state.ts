@@ -164,6 +164,8 @@ export interface FindingsItem extends Keyed {
   paths: readonly string[];
   findings: readonly FoundProblem[];
   problems: readonly string[];
+  /** Checkers that still looked then. */
+  unanswered: readonly string[];
 }
 
 /** A question that has been answered. */

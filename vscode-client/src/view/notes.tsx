@@ -123,6 +123,9 @@ export function Asked({ item }: { item: AskedItem }) {
 export function Findings({ item }: { item: FindingsItem }) {
   const post = usePost();
   const { findings, problems } = item;
+  if (!findings.length && !problems.length && item.unanswered.length) {
+    return <Line icon="search">{`Still checking: ${item.unanswered.join(", ")}`}</Line>;
+  }
   if (!findings.length && !problems.length) {
     return <Line icon="pass" class="good">{`Checks pass: ${item.paths.join(", ")}`}</Line>;
   }

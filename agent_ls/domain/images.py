@@ -1,0 +1,98 @@
+"""Whole contents of files that are not looked at as texts: binary ones, and very large ones."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Literal
+
+from agent_ls.domain.record import Record
+
+PERMISSIONS = 0o777
+"""The bits of a file's mode that are remembered; never those that lend its owner's rights."""
+
+
+class FileImage(Record):
+    """What a file held at one moment, as a whole."""
+
+    size_bytes: int
+    digest: str | None = None
+    """SHA-256, in hexadecimal; None: it was too large to be looked at."""
+    mode: int | None = None
+    """Its permissions; None: not known."""
+    is_kept: bool = False
+    """Whether the blob store has the bytes."""
+    is_text: bool = False
+
+    @property
+    def words(self) -> str:
+        """Return its kind and size for a person."""
+        return f"{'text' if self.is_text else 'binary'}, {_size(self.size_bytes)}"
+
+
+class PutImage(Record):
+    """Give a file that holds ``base`` what ``goal`` was; None: no file. Only the review does it."""
+
+    kind: Literal["put"] = "put"
+    path: str
+    base: FileImage | None
+    goal: FileImage | None
+
+    @property
+    def effect(self) -> Literal["change", "create", "delete"]:
+        """Return what it does to the file."""
+        if self.goal is None:
+            return "delete"
+        return "create" if self.base is None else "change"
+
+    def mode_after(self, mode: int) -> int:
+        """Return the permissions of a file that has these; what the person set since stays."""
+        base, goal = self.base and self.base.mode, self.goal and self.goal.mode
+        if base is None or goal is None or mode & PERMISSIONS != base:
+            return mode
+        return mode & ~PERMISSIONS | goal
+
+
+Images = tuple[FileImage | None, FileImage | None]
+"""A file before and after a change; None: there was, or is, no file."""
+
+
+def change_words(images: Images) -> str:
+    """Return a change of a whole file in words: ``binary, 12 KB → 14 KB``."""
+    before, after = images
+    if before is None or after is None:
+        there = before or after
+        state = "deleted" if after is None else "new"
+        words = f"{state}, {there.words}" if there else "gone again"
+    elif before.is_text == after.is_text:
+        words = f"{before.words} → {_size(after.size_bytes)}"
+    else:
+        words = f"{before.words} → {after.words}"
+    return words if can_be_undone(images) else f"{words}; too large to be undone"
+
+
+def can_be_undone(images: Images) -> bool:
+    """Say whether enough of both sides is known to bring the first one back safely."""
+    before, after = images
+    return (before is None or before.is_kept) and (after is None or after.digest is not None)
+
+
+def is_text(data: bytes, *, is_whole: bool = True) -> bool:
+    """Say whether bytes, or the beginning of some, are a text: UTF-8 without null characters."""
+    if b"\0" in data:
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, final=is_whole)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes < 1_000:
+        return f"{size_bytes} bytes" if size_bytes != 1 else "1 byte"
+    size, unit = size_bytes / 1_000, "KB"
+    for larger in ("MB", "GB"):
+        if size < 1_000:
+            break
+        size, unit = size / 1_000, larger
+    return f"{size:.0f} {unit}" if size >= 10 else f"{size:.1f} {unit}"

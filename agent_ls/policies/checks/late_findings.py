@@ -1,0 +1,57 @@
+"""Is something known by now that checkers were still looking for after an edit?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import Field
+
+from agent_ls.domain.events import AdvisoryRaised, FindingsReported
+from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
+from agent_ls.loop.findings import check_changes, told, untold
+from agent_ls.loop.ports.checks import CompileChecks
+from agent_ls.loop.ports.store import Blobs
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.view import TurnView
+
+
+class LateFindingsOptions(Record):
+    """How much the model is told."""
+
+    max_listed: int = Field(default=20, ge=1)
+    """New findings named in one request; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateFindings:
+    """Tells what checkers found that no edit's result had waited for, and shows it to the person.
+
+    It never waits, and asks about the newest texts: an answer about older ones is nobody's.
+    Source: seed 002 post-edit hooks.
+    """
+
+    name: ClassVar[str] = "late_findings"
+    checks: CompileChecks
+    workspace: Workspace
+    blobs: Blobs
+    options: LateFindingsOptions = LateFindingsOptions()
+
+    async def check(self, view: TurnView) -> CheckVerdict:
+        """Answer from what the checkers say by now, if one of them owes an answer."""
+        if not view.unanswered:
+            return Proceed()
+        looked = await check_changes(view, self.checks, self.workspace, self.blobs, within_s=0.0)
+        if looked is None:
+            return Proceed()
+        new = untold(looked.report.findings, view)
+        text = told(new, "after your edits", self.options.max_listed) if new else ""
+        if not text or self._has_said(text, view):
+            return Proceed(looked.shown, looked.paths)
+        return Nudge(text, report=looked.shown, paths=looked.paths)
+
+    def _has_said(self, text: str, view: TurnView) -> bool:
+        """Say whether the process died after it was said, and before it was shown."""
+        said = view.each_since(AdvisoryRaised, FindingsReported)
+        return any(one.origin == self.name and one.text == text for one in said)

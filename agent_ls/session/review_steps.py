@@ -1,0 +1,52 @@
+"""What the review is going to do to a file, what became of it, and what stood in the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.images import PutImage
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Both versions of what the agent and somebody else changed; nothing was done."""
+
+    path: str
+    line: int
+    """1-based, in the file as it is now; 0: the file as a whole."""
+    now: str | None
+    """The file as it is; None: it is gone."""
+    wanted: str | None
+    """The file as the decision alone would have it; None: it would be gone."""
+    reason: str
+
+    @property
+    def has_texts(self) -> bool:
+        """Say whether there is anything to show: neither is known of a file that is no text."""
+        return (self.now, self.wanted) != (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of one file."""
+
+    turn_id: str
+    path: str
+    status: Literal["done", "nothing", "conflict", "refused"]
+    hunks: int = 0
+    reason: str = ""
+    """For a person, unless it is done."""
+    clash: Clash | None = None
+    """Both versions, for a conflict."""
+    edit: Literal["change", "create", "delete", "move"] | None = None
+    """What a restore does to the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One edit, or none where the file is as wanted already, and the hunks it settles."""
+
+    hunks: tuple[str, ...]
+    edit: FileEdit | PutImage | None

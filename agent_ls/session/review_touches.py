@@ -1,0 +1,104 @@
+"""One edit that happened, with what its file was before and after: a text, or a whole image."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from agent_ls.domain import events as e
+from agent_ls.domain.edits import FileEdit, apply_replacements
+from agent_ls.domain.images import FileImage, Images, is_text
+from agent_ls.edits.lines import BOM
+
+Fetch = Callable[[str], Awaitable[bytes | None]]
+"""Gets stored bytes by their digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One edit that happened, whoever's decision it was."""
+
+    turn_id: str
+    """The turn in which, or after which, it happened."""
+    path: str
+    new_path: str
+    """Another one only for a move."""
+    before_blob: str | None
+    after_blob: str | None
+    edit: FileEdit | None = None
+    """What exactly was done; None for what a command did, and for a file put back as a whole."""
+    call_id: str = ""
+    """The call that did it, a sub-agent's own counting as its parent's; empty for the review's."""
+    at: str = ""
+    """What the ids of its hunks begin with."""
+    decision: e.ReviewDecided | None = None
+    """What the review did it for."""
+    images: Images | None = None
+    """Both sides where one of them is no text."""
+
+
+async def images_of(touch: Touch, fetch: Fetch) -> Images | None:
+    """Return both sides of a touch as wholes; None when it changed a text and is to be read so."""
+    if touch.images is not None:
+        return touch.images
+    for digest in (touch.before_blob, touch.after_blob):
+        if digest is not None and not _decodes(await fetch(digest)):
+            return await both_images(touch, fetch)
+    return None
+
+
+async def both_images(touch: Touch, fetch: Fetch) -> Images:
+    """Return both sides of a touch as wholes, whatever they are."""
+    return await _image(touch.before_blob, fetch), await _image(touch.after_blob, fetch)
+
+
+async def texts_of(touch: Touch, fetch: Fetch) -> tuple[str | None, str | None]:
+    """Return the text before a touch, and what it alone made of it.
+
+    Errors: ``UnicodeDecodeError`` for what is no text.
+    """
+    before, after = await text_of(touch.before_blob, fetch), await text_of(touch.after_blob, fetch)
+    return before, after if touch.edit is None else text_after(touch.edit, before, after)
+
+
+async def text_of(digest: str | None, fetch: Fetch) -> str | None:
+    """Return a stored text. Errors: ``UnicodeDecodeError`` for what is none."""
+    data = None if digest is None else await fetch(digest)
+    return None if data is None else data.decode()
+
+
+def text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | None:
+    """Return what an edit alone made of a text.
+
+    What was ``seen`` right after it may hold what a quick person typed meanwhile.
+    """
+    if edit.kind == "create":
+        return edit.text
+    if edit.kind != "change" or before is None:
+        return seen
+    try:
+        return apply_replacements(before.removeprefix(BOM), edit.replacements)
+    except ValueError:
+        return seen
+
+
+async def _image(digest: str | None, fetch: Fetch) -> FileImage | None:
+    if digest is None:
+        return None
+    data = await fetch(digest)
+    return FileImage(
+        size_bytes=len(data or b""),
+        digest=digest,
+        is_kept=data is not None,
+        is_text=data is not None and is_text(data),
+    )
+
+
+def _decodes(data: bytes | None) -> bool:
+    if data is None:
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,185 @@
+"""What files held when a command's surroundings were last looked at, within bounds of memory.
+
+Texts and other files have room apart, so that pictures never crowd out sources. Links are never
+followed. Blocking.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from agent_ls.domain.images import PERMISSIONS, FileImage, is_text
+from agent_ls.safety.beneath import open_beneath
+from agent_ls.workspace.disk_files import MAX_BYTES
+
+MAX_WHOLE_BYTES = 8 * 2**20
+"""Of a file that is no text, or too large for one; larger ones cannot be brought back."""
+_MAX_HASHED_BYTES = 64 * 2**20
+"""A larger file is told from a changed one by size and time alone."""
+_MAX_KEPT_TEXTS_BYTES = 64 * 2**20
+_MAX_KEPT_WHOLE_BYTES = 32 * 2**20
+_BLOCK = 2**20
+_HEAD_BYTES = 64 * 2**10
+_LOOKING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+Signature = tuple[int, int, int, int]
+"""Inode, size, time of the content, time of the entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One file as it was at a look."""
+
+    signature: Signature
+    mode: int
+    data: bytes | None = None
+    """None: not kept."""
+    digest: str | None = None
+    """None: too large to be looked at, or only at a change."""
+    is_text: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Say whether it is a text that is edited by its lines."""
+        return self.data is not None and self.is_text and len(self.data) <= MAX_BYTES
+
+    @property
+    def image(self) -> FileImage:
+        """Return it as a whole."""
+        return FileImage(
+            size_bytes=self.signature[1] if self.data is None else len(self.data),
+            digest=self.digest or (self.data is not None and _digest(self.data)) or None,
+            mode=self.mode & PERMISSIONS,
+            is_kept=self.data is not None,
+            is_text=self.is_text,
+        )
+
+    def is_same(self, other: Seen) -> bool:
+        """Say whether both hold the same; by size and time where nothing better is known."""
+        if self.data is not None and other.data is not None:
+            return self.data == other.data
+        if self.image.digest is not None and other.image.digest is not None:
+            return self.image.digest == other.image.digest
+        return self.signature[1:3] == other.signature[1:3]
+
+
+class SeenFiles:
+    """The files of some folders, by place."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._files: dict[Path, Seen] = {}
+        self._kept_bytes = {True: 0, False: 0}
+        """Of plain texts, and of all else."""
+
+    def __iter__(self) -> Iterator[Path]:
+        """Yield the places of all."""
+        return iter(list(self._files))
+
+    def get(self, path: Path) -> Seen | None:
+        """Return a file as it was last seen."""
+        return self._files.get(path)
+
+    def put(self, path: Path, seen: Seen) -> None:
+        """Remember a file; what was known of it is forgotten."""
+        self.forget(path)
+        self._files[path] = seen
+        self._kept_bytes[seen.is_plain] += len(seen.data or b"")
+
+    def forget(self, path: Path) -> None:
+        """Remember nothing of a file any more."""
+        if (seen := self._files.pop(path, None)) is not None:
+            self._kept_bytes[seen.is_plain] -= len(seen.data or b"")
+
+    def look(self, path: Path, roots: Sequence[Path], *, hashes: bool = False) -> Seen | None:
+        """Remember a file as it is now; None when none is there. ``hashes`` too large ones."""
+        self.forget(path)
+        root = max(
+            (one for one in roots if path.is_relative_to(one)),
+            key=lambda one: len(one.parts),
+            default=None,
+        )
+        if root is None:
+            return None
+        try:
+            below = PurePosixPath(path.relative_to(root).as_posix())
+            descriptor = open_beneath(root, below, _LOOKING)
+        except PermissionError:
+            # It may be there, and nobody may know what it holds.
+            seen = _closed(path)
+        except OSError:
+            return None
+        else:
+            try:
+                seen = self._read(descriptor, hashes=hashes)
+            except OSError:
+                return None
+            finally:
+                os.close(descriptor)
+        if seen is not None:
+            self.put(path, seen)
+        return seen
+
+    def _read(self, descriptor: int, *, hashes: bool) -> Seen | None:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            return None
+        signature = signature_of(facts)
+        if facts.st_size > MAX_WHOLE_BYTES:
+            return _large(descriptor, signature, facts.st_mode, hashes=hashes)
+        parts: list[bytes] = []
+        left = MAX_WHOLE_BYTES + 1
+        while left > 0 and (part := os.read(descriptor, min(left, _BLOCK))):
+            parts.append(part)
+            left -= len(part)
+        data = b"".join(parts)
+        found = Seen(signature, facts.st_mode, data, None, is_text(data))
+        room = _MAX_KEPT_TEXTS_BYTES if found.is_plain else _MAX_KEPT_WHOLE_BYTES
+        if left <= 0 or self._kept_bytes[found.is_plain] + len(data) > room:
+            digest = _digest(data) if left > 0 else None
+            return Seen(signature, facts.st_mode, None, digest, found.is_text)
+        return found
+
+
+def signature(path: Path) -> Signature | None:
+    """Return what tells a changed file from the same one; None when no file is there."""
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return None
+    return signature_of(facts) if stat.S_ISREG(facts.st_mode) else None
+
+
+def _closed(path: Path) -> Seen | None:
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return None
+    return Seen(signature_of(facts), facts.st_mode) if stat.S_ISREG(facts.st_mode) else None
+
+
+def signature_of(facts: os.stat_result) -> Signature:
+    """Return the signature that these facts make."""
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+
+
+def _large(descriptor: int, signature: Signature, mode: int, *, hashes: bool) -> Seen:
+    """Return a file that is not kept; read to its end only if that pays."""
+    head = os.read(descriptor, _HEAD_BYTES)
+    digest: str | None = None
+    if hashes and signature[1] <= _MAX_HASHED_BYTES:
+        hasher, size = hashlib.sha256(head), len(head)
+        while size <= _MAX_HASHED_BYTES and (part := os.read(descriptor, _BLOCK)):
+            hasher.update(part)
+            size += len(part)
+        digest = hasher.hexdigest() if size <= _MAX_HASHED_BYTES else None
+    return Seen(signature, mode, None, digest, is_text(head, is_whole=False))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
