@@ -263,6 +263,8 @@ class FindingsReported(_Event):
     """The files that were looked at; those without findings are clean now."""
     findings: tuple[Finding, ...] = ()
     problems: tuple[str, ...] = ()
+    unanswered: tuple[str, ...] = ()
+    """Checkers that still look: what they find is reported when they are done."""
 
 
 class CallDecided(_Event):

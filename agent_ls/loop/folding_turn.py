@@ -88,7 +88,7 @@ def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
             return _fold_edit(turn, event)
         case e.ReviewApplied(status="applied") if event.path in turn.touched:
             first = turn.touched[event.path]
-            after = TouchedFile(first.before_blob, event.after_blob)
+            after = replace(first, after_blob=event.after_blob)
             return replace(turn, touched=with_entry(turn.touched, event.path, after))
         case e.CommandChanged():
             return _fold_command_change(turn, event)
@@ -107,8 +107,8 @@ def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
     touched = dict(turn.touched)
     for file in event.files:
         first = touched.get(file.path)
-        before = first.before_blob if first else file.before_blob
-        touched[file.path] = TouchedFile(before, file.after_blob)
+        first = first or TouchedFile(file.before_blob, file.before_blob)
+        touched[file.path] = first.changed(file.before_blob, file.after_blob)
     return replace(turn, usage=turn.usage + event.usage, touched=MappingProxyType(touched))
 
 
@@ -141,13 +141,12 @@ def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
     turn = replace(turn, intents=without_entry(turn.intents, event.path))
     if event.status != "applied" or intent is None:
         return turn
-    first = turn.touched.get(event.path)
-    before = first.before_blob if first else intent.before_blob
+    first = turn.touched.get(event.path) or TouchedFile(intent.before_blob, intent.before_blob)
     touched = dict(turn.touched)
-    touched[event.path] = TouchedFile(before, event.after_blob)
+    touched[event.path] = first.changed(intent.before_blob, event.after_blob)
     if intent.edit.kind == "move":
         # The old name has no file any more; the new one had none, unless it is moved back.
-        touched[event.path] = TouchedFile(before, None)
+        touched[event.path] = TouchedFile(first.before_blob, None)
         known = touched.get(intent.edit.new_path)
         was = known.before_blob if known else None
         touched[intent.edit.new_path] = TouchedFile(was, event.after_blob)
@@ -162,8 +161,9 @@ def _fold_command_change(turn: TurnState, event: e.CommandChanged) -> TurnState:
     first = turn.touched.get(event.path)
     if first is None and not event.is_before_known:
         return turn
-    before = first.before_blob if first else event.before_blob
-    touched = {**turn.touched, event.path: TouchedFile(before, event.after_blob)}
+    first = first or TouchedFile(event.before_blob, event.before_blob)
+    changed = first.changed(event.before_blob, event.after_blob)
+    touched = {**turn.touched, event.path: changed}
     return replace(turn, touched=MappingProxyType(touched))
 
 

@@ -97,7 +97,11 @@ def checked(event: ev.FindingsReported) -> list[str]:
     """Return what checkers found, the first ones in full."""
     count = len(event.findings)
     sign = f"⚠️  {count} new finding{'' if count == 1 else 's'}" if count else "✓"
+    if event.unanswered and not count:
+        sign = "nothing so far"
     lines = [f"      🔍 Checks: {sign}", *map(_finding, event.findings[:_MAX_FINDINGS])]
+    if event.unanswered:
+        lines.append(f"      🔍 Still looking: {', '.join(event.unanswered)}")
     return [*lines, *(f"      🔍 {short(problem, 200)}" for problem in event.problems)]
 
 
