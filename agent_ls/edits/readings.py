@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agent_ls.edits.keys import BLANKS, stripped
@@ -21,7 +21,7 @@ _PAIR = re.compile(r"\\.")
 _NO_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\[^\\\"/bfnrtu]")
 _NUMBERED = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})(?:\t| ?[|│→:]|[)\]] | {2})")
 _SPACED = re.compile(r"^[ \t]{0,8}L?\d{1,7} ?[|│→:](?: |$)")
-_BARE_NUMBER = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})([|│→:\]]?)[ \t]*$")
+_BARE_NUMBER = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})([|│→:)\]]?)[ \t]*$")
 _WIDE = "".join(BLANKS)
 _WIDE_INDENT = re.compile(rf"^[ \t]*[{_WIDE}][ \t{_WIDE}]*", re.M)
 _NARROW = str.maketrans(BLANKS)
@@ -45,17 +45,26 @@ class Reading:
 
 
 def readings(flat: str, old: str, new: str) -> Iterator[Reading]:
-    """Yield the readings that the texts allow; those that change nothing are left out."""
-    numbered = _without_numbers(flat, old, new)
-    if numbered is not None:
-        yield numbered
-    fenced = _without_fences(flat, old, new)
-    if fenced is not None:
-        yield fenced
-    entities = set(_ENTITY.findall(old))
-    if entities and not any(one in flat for one in entities | set(_ENTITY.findall(new))):
-        yield Reading(_without_entities(old), _without_entities(new), group=2)
-    yield from _without_escapes(flat, old, new)
+    """Yield the readings that the texts allow; those that change nothing are left out.
+
+    What is wrapped around the lines comes off first, then what was done to their characters.
+    """
+    given = Reading(old, new)
+    bare = _unwrapped(flat, given)
+    if bare != given:
+        yield bare
+    for group, one in enumerate(dict.fromkeys((bare, given))):
+        plain = _without_entities(flat, one)
+        if plain != one:
+            yield replace(plain, group=4 * group + 2)
+            yield from _without_escapes(flat, plain, 4 * group + 3)
+        yield from _without_escapes(flat, one, 4 * group + 4)
+
+
+def _unwrapped(flat: str, given: Reading) -> Reading:
+    """Return the texts without the fence and the line numbers around what they say."""
+    fenced = _without_fences(flat, given) or given
+    return _without_numbers(flat, fenced.old, fenced.new) or fenced
 
 
 def plainly_indented(flat: str, old: str, new: str) -> tuple[str, str]:
@@ -69,12 +78,20 @@ def plainly_indented(flat: str, old: str, new: str) -> tuple[str, str]:
     )
 
 
-def _without_entities(text: str) -> str:
+def _without_entities(flat: str, given: Reading) -> Reading:
+    entities = set(_ENTITY.findall(given.old))
+    if not entities or any(one in flat for one in entities | set(_ENTITY.findall(given.new))):
+        return given
     # HTML also knows entities without an end, which plain text is full of.
-    return _ENTITY.sub(lambda match: html.unescape(match.group()), text)
+    old, new = (
+        _ENTITY.sub(lambda match: html.unescape(match.group()), text)
+        for text in (given.old, given.new)
+    )
+    return replace(given, old=old, new=new)
 
 
-def _without_escapes(flat: str, old: str, new: str) -> Iterator[Reading]:
+def _without_escapes(flat: str, given: Reading, group: int) -> Iterator[Reading]:
+    old, new = given.old, given.new
     is_one_line = "\n" not in old.strip("\n")
     tables = [_ONLY_QUOTES, _LITERALS]
     if is_one_line and "\\n" in old:
@@ -84,14 +101,29 @@ def _without_escapes(flat: str, old: str, new: str) -> Iterator[Reading]:
         tables = [_CONTROLS] if is_json else [_CONTROLS, _ONLY_CONTROLS]
     seen: set[tuple[str, str]] = set()
     for table in tables:
-        undone = {one for one in _ESCAPE.findall(old + new) if one[1] in table}
-        in_old = {one for one in _ESCAPE.findall(old) if one[1] in table}
-        if not in_old or any(one in flat for one in undone):
-            continue
-        pair = (_unescaped(old, table), _unescaped(new, table))
+        undone = _undone(flat, old, new, table)
+        pair = (_unescaped(old, undone), _unescaped(new, undone))
         if pair not in seen and pair[0] != old:
             seen.add(pair)
-            yield Reading(*pair, group=3)
+            yield replace(given, old=pair[0], new=pair[1], group=group)
+
+
+def _undone(flat: str, old: str, new: str, table: dict[str, str]) -> dict[str, str]:
+    """Return what is undone by a table: the escapes of the old text that the file has not.
+
+    Escaped line ends are undone with all that the table has, or not at all.
+    """
+    in_old, in_both = (
+        {one[1] for one in _ESCAPE.findall(text) if one[1] in table} for text in (old, old + new)
+    )
+    there = {one for one in in_both if f"\\{one}" in flat}
+    if "n" in table:
+        return {} if there or not in_old else table
+    chosen = in_old - there
+    if '"' in chosen and table is _LITERALS:
+        # Who escapes quotes as JSON does, does so with backslashes.
+        chosen |= {"\\"} - there
+    return {one: table[one] for one in chosen}
 
 
 def _unescaped(text: str, table: dict[str, str]) -> str:
@@ -110,9 +142,13 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
         return None
     if len(numbers) > 1 and numbers[-1] - numbers[0] > 2 * len(lines):
         return None
-    if _has_numbers(flat, solid[0]) or any(line in flat for line in solid[:3]):
-        return None
     kept = _unnumbered(old)
+    if any(line in flat for line in solid[:3]):
+        return None
+    if _has_numbers(flat, solid[0]) and not _is_listed(
+        flat, old.strip("\n").split("\n"), numbers[0]
+    ):
+        return None
     is_spaced = all(_SPACED.match(line) for line in solid)
     if is_spaced and (_stands(flat, _unnumbered(old, is_spaced=True)) or not _stands(flat, kept)):
         # The separator has a blank of its own where no line goes without it.
@@ -136,6 +172,16 @@ def _has_numbers(flat: str, line: str) -> bool:
     return bool(re.search(rf"^[ \t]{{0,8}}[L\[]?\d{{1,7}} ?{mark}", flat, re.M))
 
 
+def _is_listed(flat: str, lines: list[str], first: int) -> bool:
+    """Tell whether the lines are some of the file's, each with the number that it has there."""
+    there = flat.split("\n")[first - 1 :][: len(lines)]
+    parsed = [_number_of(line) for line in lines]
+    return len(there) == len(lines) > 1 and all(
+        one is not None and one[0] == first + at and stripped(line[one[1] :]) == stripped(now)
+        for at, (one, line, now) in enumerate(zip(parsed, lines, there, strict=True))
+    )
+
+
 def _number_of(line: str) -> tuple[int, int] | None:
     match = _NUMBERED.match(line) or _BARE_NUMBER.match(line)
     return (int(match.group(1)), match.end()) if match else None
@@ -154,11 +200,12 @@ def _unnumbered(text: str, *, is_spaced: bool = False) -> str:
     return "\n".join(found)
 
 
-def _without_fences(flat: str, old: str, new: str) -> Reading | None:
-    if "```" in flat or "~~~" in flat:
+def _without_fences(flat: str, given: Reading) -> Reading | None:
+    """Return the texts without a fence around them, if the file has no line like it."""
+    inner, fence = _inside_fence(given.old), given.old.lstrip("\n")[:3]
+    if inner is None or re.search(rf"^[ \t]*{fence}(?!{fence[0]})", flat, re.M):
         return None
-    inner = _inside_fence(old)
-    return None if inner is None else Reading(inner, _inside_fence(new) or new)
+    return replace(given, old=inner, new=_inside_fence(given.new) or given.new)
 
 
 def _inside_fence(text: str) -> str | None:
