@@ -7,7 +7,7 @@ from typing import Literal
 
 from agent_ls.edits.requests import Hunk
 
-PatchKind = Literal["change", "create", "delete", "move"]
+PatchKind = Literal["change", "create", "delete", "move", "replace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,4 +20,4 @@ class FilePatch:
     new_path: str | None = None
     """Where it is moved to, with or without changes."""
     text: str = ""
-    """Of a file to create."""
+    """Of a file to create, or of one to change that may be missing: nothing was in it before."""

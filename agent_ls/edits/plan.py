@@ -12,6 +12,8 @@ from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.envelope import is_envelope, parse_envelope
 from agent_ls.edits.hunks import place_hunks
+from agent_ls.edits.merge import rebase
+from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.patches import FilePatch, PatchKind
 from agent_ls.edits.requests import Refused
 from agent_ls.edits.unified import parse_unified
@@ -51,6 +53,8 @@ def plan_patch(
         return parsed
     plans: list[FilePlan] = []
     gathered = _gathered(parsed)
+    if isinstance(gathered, Refused):
+        return gathered
     named = [path for one in gathered for path in (one.path, one.new_path) if path is not None]
     twice = [path for path in dict.fromkeys(named) if named.count(path) > 1]
     if twice:
@@ -67,20 +71,35 @@ def plan_patch(
     return tuple(plans)
 
 
-def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch]:
-    """Return the patches with those that change one file joined."""
-    found: dict[str, FilePatch] = {}
-    order: list[FilePatch] = []
+def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch] | Refused:
+    """Return the patches with those of one file joined where one goes on from the other."""
+    found: list[FilePatch] = []
     for one in patches:
-        known = found.get(one.path)
-        if known is not None and known.kind == one.kind == "change":
-            order[order.index(known)] = found[one.path] = replace(
-                known, hunks=(*known.hunks, *one.hunks)
-            )
+        at = next((n for n, known in enumerate(found) if known.path == one.path), None)
+        both = None if at is None else _joined(found[at], one)
+        if isinstance(both, Refused):
+            return replace(both, reason=f"{one.path}: {both.reason} Nothing was changed.")
+        if at is None or both is None:
+            found.append(one)
         else:
-            order.append(one)
-            found[one.path] = one
-    return order
+            found[at] = both
+    return found
+
+
+def _joined(one: FilePatch, then: FilePatch) -> FilePatch | Refused | None:
+    """Return what two patches of one file do together; None where they exclude each other."""
+    match one.kind, then.kind:
+        case "change", "change":
+            return replace(one, hunks=(*one.hunks, *then.hunks))
+        case "create", "change":
+            placed = place_hunks(one.text, then.hunks)
+            if isinstance(placed, Refused):
+                return placed
+            return replace(one, text=apply_replacements(one.text, placed))
+        case "delete", "create" if not one.hunks:
+            return replace(then, kind="replace")
+        case _:
+            return None
 
 
 def _planned(
@@ -93,10 +112,14 @@ def _planned(
                 "the file exists already, so it cannot be added. Update it instead.", "exists"
             )
         return FilePlan("create", patch.path, text=patch.text)
+    if text is None and patch.kind == "change" and patch.text:
+        return FilePlan("create", patch.path, text=patch.text)
     if text is None:
         return Refused("there is no such file. Check the path.", "missing")
     if patch.new_path not in (None, patch.path) and texts.get(patch.new_path or "") is not None:
         return Refused(f"{patch.new_path} exists already, so it is no place to move to.", "exists")
+    if patch.kind == "replace":
+        return _replaced(patch, text, base)
     if not patch.hunks:
         return FilePlan(patch.kind, patch.path, new_path=patch.new_path)
     found = place_as_read(base, text, lambda either: place_hunks(either, patch.hunks))
@@ -106,6 +129,18 @@ def _planned(
     if patch.kind == "delete":
         return _deleted(patch.path, apply_replacements(text, placed))
     return FilePlan(patch.kind, patch.path, placed, patch.new_path, is_merged=found.is_merged)
+
+
+def _replaced(patch: FilePatch, text: str, base: str | None) -> FilePlan | Refused:
+    """Return the change to a whole new text, beside what others changed since the file was read."""
+    is_merged = base is not None and base != text
+    wanted = replacements_between(base if base is not None and is_merged else text, patch.text)
+    if not wanted:
+        return Refused("the file is deleted and added with the text that it has.", "equal")
+    placed = rebase(base, wanted, text) if base is not None and is_merged else wanted
+    if isinstance(placed, Refused):
+        return placed
+    return FilePlan("change", patch.path, placed, is_merged=is_merged)
 
 
 def _deleted(path: str, rest: str) -> FilePlan | Refused:

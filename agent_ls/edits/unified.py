@@ -16,6 +16,7 @@ from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.requests import Hunk, HunkLine, Refused
 
 _NUMBERS = re.compile(r"^@@+ *-(\d+)(?:,(\d+))? *\+(\d+)(?:,(\d+))? *@@+ ?(.*)$")
+_FROM_NOTHING = re.compile(r"^@@+ *-0,0 ")
 _HEADER = re.compile(r"^@@")
 _NAME = re.compile(
     r"^(?:---|\+\+\+) +(\"(?:[^\"\\]|\\.)*\"|.+?)"
@@ -45,6 +46,8 @@ class _Draft:
     is_new: bool = False
     is_deleted: bool = False
     is_copy: bool = False
+    is_from_nothing: bool = False
+    """The numbers say that no line was there before."""
 
 
 _NO_DIFF = Refused(
@@ -83,6 +86,7 @@ def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
             hunk = _hunk(lines[at] if first > at else "@@", lines[first:past])
             if hunk.lines and (drafts[-1].is_new or any(line.sign != " " for line in hunk.lines)):
                 drafts[-1].hunks.append(hunk)
+                drafts[-1].is_from_nothing = bool(_FROM_NOTHING.match(line)) and not hunk.old
             at = past
         else:
             at += 1
@@ -267,7 +271,7 @@ def _patch(draft: _Draft) -> FilePatch | Refused:
         return FilePatch("change", draft.new, hunks)
     if draft.old and draft.new and draft.old != draft.new:
         return FilePatch("move", draft.old, hunks, draft.new)
-    return FilePatch("change", path, hunks)
+    return FilePatch("change", path, hunks, text=_text(hunks) if draft.is_from_nothing else "")
 
 
 def _created(path: str, hunks: Sequence[Hunk]) -> FilePatch | Refused:
@@ -280,6 +284,11 @@ def _created(path: str, hunks: Sequence[Hunk]) -> FilePatch | Refused:
             "with `+`. Begin each line of a new file with `+`.",
             "malformed",
         )
+    return FilePatch("create", path, text=_text(hunks))
+
+
+def _text(hunks: Sequence[Hunk]) -> str:
+    """Return the text of a file that consists of the lines of the hunks."""
+    lines = [line.text for hunk in hunks for line in hunk.lines]
     has_end = all(hunk.final_end is not False for hunk in hunks)
-    text = "\n".join(line.text for line in lines)
-    return FilePatch("create", path, text=text + ("\n" if lines and has_end else ""))
+    return "\n".join(lines) + ("\n" if lines and has_end else "")

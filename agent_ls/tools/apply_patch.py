@@ -140,7 +140,7 @@ class ApplyPatch:
             found[path] = await self.workspace.read(path) if is_there else None
         texts = {path: None if file is None else file.text for path, file in found.items()}
         seen = self.seen
-        bases = {one.path: await seen.text(one.path) for one in files if one.hunks and seen}
+        bases = {one.path: await seen.text(one.path) for one in files if seen}
         plans = plan_patch(files, texts, bases)
         if isinstance(plans, Refused):
             raise ToolError(plans.reason)
