@@ -42,6 +42,10 @@ class Evidence:
     is_diff: bool
     is_told: bool
     """The line number says the same."""
+    is_bent: bool
+    """Lines that say something are indented otherwise."""
+    has_new: bool
+    """The file has lines between two that are neighbours."""
     is_cut: bool
     """Outermost lines that say nothing are missing."""
     is_at_end: bool
@@ -50,8 +54,14 @@ class Evidence:
     @property
     def is_sure(self) -> bool:
         """Tell whether no other place can be meant unless it was changed in as many lines."""
-        is_one_enough = self.is_diff and self.context + self.is_at_end >= _ENOUGH[0]
+        around = self.context + self.is_at_end
+        is_one_enough = self.is_diff and (around >= _ENOUGH[0] or self.total >= _ENOUGH[1])
         return len(self.alone) >= (1 if is_one_enough else _MIN_ALONE)
+
+    @property
+    def is_much(self) -> bool:
+        """Tell whether it is so much that even a name may be another."""
+        return len(self.alone) > _MIN_ALONE
 
     @property
     def lead(self) -> int:
@@ -63,21 +73,18 @@ class Evidence:
 
     def bears(self, drifts: Mapping[int, Drift]) -> bool:
         """Tell whether that is enough for what became of the lines that differ."""
-        if any(one.fate == "another" for one in drifts.values()):
+        fates = {one.fate for one in drifts.values()}
+        outside = {number: one for number, one in drifts.items() if self._is_outside(number)}
+        is_renamed = any(one.is_renamed for one in outside.values())
+        if "another" in fates or ((is_renamed or self.is_bent) and not self.is_much):
             return False
         if self.is_told:
             return self.context >= 1
-        outside = {number: one for number, one in drifts.items() if self._is_outside(number)}
-        if any(one.is_renamed for one in outside.values()):
+        if "renumbered" in fates:
+            # Copies of one another mostly differ in their numbers.
             return False
-        if outside and not self.is_diff:
-            # A quote is as long as it takes to be the only one, so its first or last line may be
-            # all that told the place from its copies; and its first one says what it is about.
-            return self.is_sure and all(
-                one.fate == "grown"
-                or (one.fate in _SLIGHT and (number > max(self.lines) or self._is_much))
-                for number, one in outside.items()
-            )
+        if not self.is_diff and (outside or self.has_new or self.is_cut or "gone" in fates):
+            return self._bears_in_quote(drifts, outside)
         needed = [self._needed(number, one) for number, one in drifts.items()]
         if self.is_cut:
             needed.append(_LITTLE if len(self.alone) >= _MIN_ALONE else _MUCH)
@@ -88,17 +95,41 @@ class Evidence:
             for least in needed or [_LITTLE if self.is_sure else _ENOUGH]
         )
 
+    def _bears_in_quote(self, drifts: Mapping[int, Drift], outside: Mapping[int, Drift]) -> bool:
+        """Tell whether it is enough where a quote may differ in all that told it from its copies.
+
+        It is as long as it takes to be the only one: its first or last line may be there for that
+        alone, and so may two lines between which something stands now.
+        """
+        if (
+            self.is_cut
+            or not self.is_sure
+            or any(one.fate not in _SLIGHT for one in drifts.values())
+        ):
+            return False
+        if (
+            self.has_new or any(one.fate == "gone" for one in drifts.values())
+        ) and not self.is_much:
+            return False
+        return all(
+            one.fate == "grown"
+            or not (
+                one.has_likes
+                or (number < min(self.lines) and (one.is_renamed or not self._is_more))
+            )
+            for number, one in outside.items()
+        )
+
     @property
-    def _is_much(self) -> bool:
-        return len(self.alone) > _MIN_ALONE
+    def _is_more(self) -> bool:
+        return self.is_much or self.total >= _MUCH[0]
 
     def _needed(self, number: int, drift: Drift) -> tuple[int, int] | None:
         is_sure = self.is_sure and not (self.is_cut and len(self.alone) < _MIN_ALONE)
         # Whatever became of a line between two that stand nowhere else, it is that line.
-        is_framed = self.is_diff and self.alone[:1] < (number,) < self.alone[-1:]
-        return (
-            _LITTLE if is_sure and (is_framed or drift.fate in _SLIGHT) else _NEEDED.get(drift.fate)
-        )
+        is_framed = (self.is_diff or self.is_much) and self.alone[:1] < (number,) < self.alone[-1:]
+        is_same = drift.fate in _SLIGHT or (drift.fate == "rewritten" and is_framed)
+        return _LITTLE if is_sure and is_same else _NEEDED.get(drift.fate)
 
     def _is_outside(self, number: int) -> bool:
         return not min(self.lines) < number < max(self.lines)

@@ -16,14 +16,18 @@ from rapidfuzz import fuzz
 from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 
-Fate = Literal["grown", "reworded", "rewritten", "gone", "replaced", "another"]
-"""Something was added to the line; one word of it, or a piece, is another; most of it is the same;
-nothing is in its place; another line is; or it told which block this is, and now tells another."""
+Fate = Literal["grown", "reworded", "renumbered", "rewritten", "gone", "replaced", "another"]
+"""Something was added to the line; one word of it, or a piece, is another; its numbers alone are;
+most of it is the same, or all but its words; nothing is in its place; another line is; or it told
+which block this is, and now tells another."""
 
 _MIN_LETTERS = 4
 _MIN_ALIKE = 60.0
 """A line less alike than this was not changed by someone: it is another one."""
 _WORD = re.compile(r"[\w$]+")
+_NUMBER = re.compile(r"\d+|\b[A-Za-z]\b")
+"""A letter by itself counts as one."""
+_TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
 _HEADER = re.compile(
     r"^(?:export |default |public |private |protected |static |async |pub |abstract |final |"
     r"inline |unsafe |template\b.*)*"
@@ -57,14 +61,19 @@ class Drift:
     """The number of the file line that it became."""
     is_renamed: bool = False
     """What it sets has another name."""
+    has_likes: bool = False
+    """Other lines of the file are like it but for one word."""
 
 
-def fate_of(line: str, there: Sequence[str], below: Sequence[str] = ()) -> Fate:
+def fate_of(
+    line: str, there: Sequence[str], below: Sequence[str] = (), *, is_beyond: bool = False
+) -> Fate:
     """Return what became of a line, ``there`` being what the file has in its place.
 
-    ``below`` are the lines that follow it in the old text, or in the file behind its end.
+    ``below`` are the lines that follow it in the old text, or in the file behind its end. What
+    begins beyond all that changes tells nothing of the block that is changed.
     """
-    is_name = names_a_place(stripped(line)) or _heads_a_block(line, below)
+    is_name = not is_beyond and (names_a_place(stripped(line)) or _heads_a_block(line, below))
     line = stripped(line)
     if not there:
         return "another" if is_name else "gone"
@@ -72,11 +81,14 @@ def fate_of(line: str, there: Sequence[str], below: Sequence[str] = ()) -> Fate:
     if is_name:
         return "grown" if len(there) == 1 and _goes_on(line, now) else "another"
     if len(there) == 1:
+        if _NUMBER.sub("0", line) == _NUMBER.sub("0", now):
+            return "reworded" if _sets_a_number(line) else "renumbered"
         if _has_more(line, now):
             return "grown" if _has_all_words(line, now) else "reworded"
         if _has_more(now, line) or _differs_in_a_word(line, now):
             return "reworded"
-    return "rewritten" if fuzz.ratio(line, now) >= _MIN_ALIKE else "replaced"
+    is_alike = fuzz.ratio(line, now) >= _MIN_ALIKE or (len(there) == 1 and _is_framed(line, now))
+    return "rewritten" if is_alike else "replaced"
 
 
 def names_a_place(line: str) -> bool:
@@ -99,6 +111,24 @@ def sets_another(line: str, now: str) -> bool:
     """Tell whether both lines set something, and not the same."""
     ours, theirs = _SETS.match(line), _SETS.match(now)
     return ours is not None and theirs is not None and ours[1] != theirs[1]
+
+
+def has_likes(line: str, lines: Sequence[str], there: int | None) -> bool:
+    """Tell whether lines of a file, but for one, are like a line in all but a word or a text."""
+    line = stripped(line)
+    frame, bare = _WORD.sub("w", line), _TEXT.sub("t", line)
+    return any(
+        (_TEXT.sub("t", one) == bare != one)
+        or (_WORD.sub("w", one) == frame and _differs_in_a_word(line, one))
+        for number, one in enumerate(map(stripped, lines))
+        if number != there
+    )
+
+
+def _sets_a_number(line: str) -> bool:
+    """Tell whether a line sets a name to a number alone: the next version, or another port."""
+    name = _SETS.match(line)
+    return name is not None and not any(map(str.isalpha, line[name.end() :]))
 
 
 def _goes_on(line: str, now: str) -> bool:
@@ -129,5 +159,9 @@ def _common(one: str, other: str) -> int:
 
 def _differs_in_a_word(line: str, now: str) -> bool:
     words, theirs = _WORD.findall(line), _WORD.findall(now)
-    is_frame = _WORD.sub("w", line) == _WORD.sub("w", now)
-    return is_frame and len(words) > 1 and sum(map(str.__ne__, words, theirs)) == 1
+    return _is_framed(line, now) and len(words) > 1 and sum(map(str.__ne__, words, theirs)) == 1
+
+
+def _is_framed(line: str, now: str) -> bool:
+    """Tell whether both lines are the same but for their words."""
+    return _WORD.sub("w", line) == _WORD.sub("w", now)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from agent_ls.edits.alignments import Alignment, alignments, weight
 from agent_ls.edits.keys import stripped, trimmed
-from agent_ls.edits.locate import Ground, Place
+from agent_ls.edits.locate import Ground, Place, is_regular
 from agent_ls.edits.requests import Hunk
 
 _MAX_LINES = 2_000
@@ -34,7 +34,7 @@ def in_own_dress(ground: Ground, hunk: Hunk, place: Place) -> int | None:
     for one in alignments(ground.keyed(trimmed), old, solid, set()):
         first = min(one.lines.values())
         # A line that it lacks and the place has as it was written speaks for the place.
-        is_like = set(solid) - one.lines.keys() <= bent
+        is_like = set(solid) - one.lines.keys() <= bent or not is_regular(ground, old, place)
         if is_like and (first >= place.past or max(one.lines.values()) < place.first):
             is_told = hunk.line is not None and _is_at(one, hunk.line - 1)
             if one.apart <= 1 and one.total >= whole - 1 and (is_told or one.total >= _MIN_TOTAL):

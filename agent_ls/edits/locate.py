@@ -122,7 +122,7 @@ def places(ground: Ground, old: list[str], most: int = 0) -> list[Place]:
                 *_shifted_alike(ground, old, solid, most),
             ]
         if len(found) > 1 and key is not trimmed:
-            found = [one for one in found if _is_regular(ground, old, one)] or found
+            found = [one for one in found if is_regular(ground, old, one)] or found
         if found:
             return found
     return []
@@ -136,7 +136,7 @@ def _shifted_alike(ground: Ground, old: list[str], solid: list[int], most: int) 
     return [
         one
         for one in _at_level(ground, old, solid, stripped, most)
-        if one.is_same_layout and _is_regular(ground, old, one)
+        if one.is_same_layout and is_regular(ground, old, one)
     ]
 
 
@@ -187,7 +187,7 @@ def aligned(ground: Ground, old: list[str], solid: dict[int, int]) -> Place:
     return Place(tuple(at), numbers[0], numbers[-1] + 1, is_same)
 
 
-def _is_regular(ground: Ground, old: list[str], place: Place) -> bool:
+def is_regular(ground: Ground, old: list[str], place: Place) -> bool:
     """Tell whether one shift of the indentation explains all lines."""
     pairs = [
         (indent_of(line), indent_of(ground.file.lines[number]))

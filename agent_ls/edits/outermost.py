@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from agent_ls.edits.alignments import Alignment, weight
 from agent_ls.edits.indents import indent_of
@@ -42,6 +43,25 @@ def with_outermost(
         gone += len(found.keys() - lines.keys())
         lines |= found
     return replace(best, lines=dict(sorted(lines.items())), apart=best.apart - gone)
+
+
+def with_inner(ground: Ground, old: list[str], solid: Sequence[int], best: Alignment) -> Alignment:
+    """Return the alignment with inner lines that say nothing and stand behind new lines."""
+    file = ground.file.lines
+    found: dict[int, int] = {}
+    for above, below in pairwise(best.lines):
+        there = best.lines[below]
+        if weight(old[below]) < 1:
+            continue
+        for row in reversed([row for row in solid if above < row < below]):
+            while there > best.lines[above] and trimmed(file[there]) != trimmed(old[row]):
+                there -= 1
+            if there == best.lines[above] or weight(old[row]) == 1:
+                break
+            found[row] = there
+    return replace(
+        best, lines=dict(sorted((best.lines | found).items())), apart=best.apart - len(found)
+    )
 
 
 def _while_beside(

@@ -15,10 +15,11 @@ from itertools import islice, pairwise
 from agent_ls.edits.alignments import Alignment, alignments, weight
 from agent_ls.edits.certainty import LEAD, Evidence
 from agent_ls.edits.changes import changes_of
-from agent_ls.edits.drifted import Drift, fate_of, sets_another
+from agent_ls.edits.drifted import Drift, fate_of, has_likes, sets_another
+from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, aligned
-from agent_ls.edits.outermost import with_outermost
+from agent_ls.edits.outermost import with_inner, with_outermost
 from agent_ls.edits.requests import Hunk
 
 _MAX_LINES = 2_000
@@ -37,13 +38,13 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
     if not found or not core <= found[0].lines.keys():
         return None
     best, *others = found
-    best = with_outermost(ground, old, solid, best)
+    best = with_outermost(ground, old, solid, with_inner(ground, old, solid, best))
     telling = _telling(old, solid, best)
     evidence = _evidence(ground, hunk, solid, telling, best)
     most = (len(telling) - len(core)) // 4 if evidence.is_told else len(telling) // 8
     if len(telling) - len(best.lines) > max(1, most) or _skips(ground, old, best):
         return None
-    drifts = _drifts(ground, old, telling, best)
+    drifts = _drifts(ground, hunk, telling, best, evidence)
     whole = _with_drifts(best, drifts)
     if not _is_held(ground, hunk, whole) or not evidence.bears(drifts):
         return None
@@ -71,6 +72,12 @@ def _evidence(
         tuple(alone),
         is_diff=hunk.is_diff,
         is_told=_is_told(ground, hunk, best),
+        is_bent=any(
+            weight(hunk.old[row]) == 1
+            and trimmed(hunk.old[row]) != trimmed(ground.file.lines[line])
+            for row, line in best.lines.items()
+        ),
+        has_new=any(_is_parted(ground, best, *pair) for pair in pairwise(solid)),
         is_cut=len(telling) < len(solid),
         is_at_end=keyed.numbers[-1] == best.lines.get(solid[-1]),
     )
@@ -114,12 +121,18 @@ def _connected(ground: Ground, hunk: Hunk, solid: list[int], best: Alignment) ->
     for row, below in pairwise([*solid, -1]):
         if row in best.lines:
             runs[-1].append(row)
-        if row in best.lines and below in best.lines:
-            between = range(best.lines[row] + 1, best.lines[below])
-            if any(line not in ground.blanks for line in between):
-                runs.append([])
+        if _is_parted(ground, best, row, below):
+            runs.append([])
     middle = _core(hunk) | _beside_changes(hunk, solid)
     return [row for run in runs if middle & set(run) for row in run]
+
+
+def _is_parted(ground: Ground, best: Alignment, above: int, below: int) -> bool:
+    """Tell whether the file has something between two neighbours that it has both."""
+    if above not in best.lines or below not in best.lines:
+        return False
+    between = range(best.lines[above] + 1, best.lines[below])
+    return any(line not in ground.blanks for line in between)
 
 
 def _beside_changes(hunk: Hunk, solid: list[int]) -> set[int]:
@@ -155,18 +168,41 @@ def _core(hunk: Hunk) -> set[int]:
     return found
 
 
-def _drifts(ground: Ground, old: list[str], solid: list[int], best: Alignment) -> dict[int, Drift]:
+def _is_apart(hunk: Hunk, number: int) -> bool:
+    """Tell whether a blank line stands between an old line and all that changes."""
+    changes, old = changes_of(hunk), hunk.old
+    low, high = changes[0].low, changes[-1].high
+    between = old[number:low] if number < low else old[high:number]
+    return not all(map(stripped, between))
+
+
+def _drifts(
+    ground: Ground, hunk: Hunk, solid: list[int], best: Alignment, evidence: Evidence
+) -> dict[int, Drift]:
     """Return what became of the old lines that are not there, by their numbers."""
     found: dict[int, Drift] = {}
+    old, file = hunk.old, ground.file.lines
+    # What begins behind a blank line below all that changes is another block than the changed one.
+    is_free = hunk.is_diff and (evidence.is_told or evidence.is_much)
+    past = changes_of(hunk)[-1].high
     for row, number in enumerate(solid):
         if number in best.lines:
             continue
         there = _in_place_of(ground, solid, best, row)
         below = old[number + 1 :] if number < solid[-1] else _below(ground, best, there)
-        fate = fate_of(old[number], [ground.file.lines[line] for line in there], below)
+        is_apart = _is_apart(hunk, number)
+        is_beyond = is_free and is_apart and number >= past
+        now = [file[line] for line in there]
+        fate = fate_of(old[number], now, below, is_beyond=is_beyond)
         is_one = len(there) == 1 and fate not in ("replaced", "another")
-        is_renamed = is_one and sets_another(old[number], ground.file.lines[there[0]])
-        found[number] = Drift(fate, there[0] if is_one else None, is_renamed)
+        line = there[0] if is_one else None
+        is_renamed = line is not None and sets_another(old[number], file[line])
+        if is_renamed and evidence.is_told and indent_of(old[number]):
+            # Inside of a block, the line number says enough.
+            is_renamed = False
+        found[number] = Drift(
+            fate, line, is_renamed, not hunk.is_diff and has_likes(old[number], file, line)
+        )
     return found
 
 

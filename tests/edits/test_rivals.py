@@ -62,6 +62,14 @@ def test_a_quote_has_rivals_as_well() -> None:
     assert placed.why == "ambiguous"
 
 
+def test_a_place_of_which_one_line_is_indented_otherwise_has_rivals() -> None:
+    there = "    {0}wake(now)\n    open(door)\n    turn({1})\n"
+    text = there.format("", "wheel") + "leave()\n" + there.format("  ", "handle")
+    old = there.format("", "handle")
+    placed = place(text, [Wish(old, old.replace("turn", "pull"))])
+    assert isinstance(placed, Refused)
+
+
 def test_a_line_as_it_was_written_that_the_rival_lacks_speaks_for_the_place() -> None:
     text = "def a():\n    first()\n    second()\n\n\ndef b():\n    first()\n\n    second()\n"
     placed = place(text, [Wish("def b():\n    first()\n    second()", "def b():\n    third()")])

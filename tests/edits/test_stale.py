@@ -7,7 +7,8 @@ import pytest
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.drifted import Fate, fate_of
 from agent_ls.edits.envelope import place_envelope
-from agent_ls.edits.requests import Refused
+from agent_ls.edits.requests import Refused, Wish
+from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
 
 _LOAD = (
@@ -81,6 +82,36 @@ def check(text: str, hunks: str, expected: str | None) -> None:
         pytest.param(_SIX.replace("pull(lever)", "wait(5)"), _TURN + " push(button)\n",
                      _SIX.replace("pull(lever)", "wait(5)").replace("handle", "knob"),
                      id="another-line-between-two-that-stand-nowhere-else"),
+        pytest.param(_SIX.replace("pull(lever)", "wait.long(5)"), _TURN + " push(button)\n", None,
+                     id="another-line-of-another-shape-between-two-that-stand-nowhere-else"),
+        pytest.param(_SIX.replace("pull(lever)", "pull(lever, 2)"),
+                     " open(door)\n-turn(handle)\n+turn(knob)\n pull(lever, 1)\n push(button)\n",
+                     None, id="a-number-in-it-is-another"),
+        pytest.param(_SIX.replace("pull(lever)", "lever = 2"),
+                     " open(door)\n-turn(handle)\n+turn(knob)\n lever = 1\n push(button)\n",
+                     _SIX.replace("pull(lever)", "lever = 2").replace("handle", "knob"),
+                     id="it-sets-another-number"),
+        pytest.param("lever = one\n" + _SIX,
+                     " crank = one\n open(door)\n-turn(handle)\n+turn(knob)\n pull(lever)\n"
+                     " push(button)\n", "lever = one\n" + _SIX.replace("handle", "knob"),
+                     id="it-sets-another-name-beside-much-that-stands-nowhere-else"),
+        pytest.param(_SIX + "\n[lever]\n",
+                     " turn(handle)\n pull(lever)\n push(button)\n-shut(door)\n+shut(gate)\n"
+                     " lock(door)\n \n [crank]\n",
+                     _SIX.replace("shut(door)", "shut(gate)") + "\n[lever]\n",
+                     id="another-block-begins-beyond-what-changes"),
+        pytest.param(_SIX + "[lever]\n",
+                     " turn(handle)\n pull(lever)\n push(button)\n-shut(door)\n+shut(gate)\n"
+                     " lock(door)\n [crank]\n", None,
+                     id="another-block-begins-right-behind-what-changes"),
+        pytest.param("run(it)\nif ready {\n  open(door)\n  wait(5)\n}\nshut(door)\nlock(door)\n",
+                     " run(it)\n if ready {\n   open(door)\n }\n-shut(door)\n+shut(gate)\n"
+                     " lock(door)\n",
+                     "run(it)\nif ready {\n  open(door)\n  wait(5)\n}\nshut(gate)\nlock(door)\n",
+                     id="a-brace-behind-a-new-line-is-the-same-brace"),
+        pytest.param("wake()\nopen(door)\nturn(handle)\n",
+                     "   wake()\n   open(door)\n }\n-  turn(handle)\n+  turn(knob)\n", None,
+                     id="in-another-indentation-and-a-brace-is-gone"),
         pytest.param(_SIX.replace("pull(lever)", "wait(5)") + "push(button)\n",
                      _TURN + " push(button)\n", None,
                      id="another-line-before-one-that-stands-elsewhere-too"),
@@ -133,6 +164,11 @@ def test_changed_context_stays_where_the_place_is_certain(
         ("load(path)", ["load(path, mode)"], "grown"),
         ("load(path, mode)", ["load(path)"], "reworded"),
         ("size = width * 4", ["size = height * 4"], "reworded"),
+        ("size = width * 4", ["size = width * 8"], "renumbered"),
+        ("load(a, path)", ["load(b, path)"], "renumbered"),
+        ("size = 4", ["size = 8"], "reworded"),
+        ('"version": "1.2.3",', ['"version": "1.3.0",'], "reworded"),
+        ("leave();", ["enter();"], "rewritten"),
         ("send(text, to=first, at=now)", ["send(texts, to=first, at=later)"], "rewritten"),
         ("size = 4", ["print(everything)"], "replaced"),
         ("load(path)", [], "gone"),
@@ -188,6 +224,47 @@ def test_a_line_that_heads_a_block_tells_which_one_it_is(line: str, now: str, be
 )  # fmt: skip
 def test_a_line_that_tells_the_place_from_its_likes_may_not_differ(text: str, hunks: str) -> None:
     check(text, hunks, None)
+
+
+@pytest.mark.parametrize(
+    "text, old, is_placed",
+    [
+        pytest.param("rest(now)\n" + _SIX,
+                     "sleep(now)\nopen(door)\nturn(handle)\npull(lever)\npush(button)",
+                     True, id="the-first-line-was-changed-above-much"),
+        pytest.param("rest(now)\n" + _SIX, "sleep(now)\nturn(handle)\npull(lever)",
+                     False, id="the-first-line-was-changed-above-little"),
+        pytest.param("rest = now()\n" + _SIX,
+                     "sleep = now()\nopen(door)\nturn(handle)\npull(lever)",
+                     False, id="the-first-line-sets-another-name"),
+        pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "pull(rope)") + "pull(crank)\n",
+                     "wake(now)\nopen(door)\nturn(handle)\npull(lever)", False,
+                     id="the-last-line-was-changed-and-has-likes"),
+        pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "pull(rope)"),
+                     "wake(now)\nopen(door)\nturn(handle)\npull(lever)", True,
+                     id="the-last-line-was-changed-and-has-none"),
+        pytest.param(_SIX.replace("turn", "wait(5)\nturn"), "open(door)\nturn(handle)\npull(lever)",
+                     False, id="a-line-came-into-a-short-one"),
+        pytest.param("wake(now)\n" + _SIX.replace("push", "wait(5)\npush"),
+                     "wake(now)\nopen(door)\nturn(handle)\npull(lever)\npush(button)",
+                     True, id="a-line-came-into-a-longer-one"),
+    ],
+)  # fmt: skip
+def test_a_quote_may_be_told_from_its_copies_by_any_of_its_ends(
+    text: str, old: str, is_placed: bool
+) -> None:
+    placed = place(text, [Wish(old, old.replace("handle", "knob"))])
+    if not is_placed:
+        assert isinstance(placed, Refused), apply_replacements(text, placed)
+        return
+    assert not isinstance(placed, Refused), placed.reason
+    assert apply_replacements(text, placed) == text.replace("handle", "knob")
+
+
+def test_a_line_number_that_is_right_does_not_make_one_setting_of_another() -> None:
+    diff = "@@ -1,3 +1,3 @@\n HOST=a\n-PORT=1\n+PORT=2\n USER=u\n"
+    text = "STAGING_HOST=a\nPORT=1\nUSER=u\n"
+    assert isinstance(place_unified(text, "--- a/f\n+++ b/f\n" + diff), Refused)
 
 
 def test_a_line_number_that_is_right_does_not_make_one_function_of_another() -> None:
