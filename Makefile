@@ -11,8 +11,11 @@ NODE_TOOLS := tools/node/node_modules/.package-lock.json
 CLIENT := $(wildcard vscode-client/package.json)
 CLIENT_MODULES := vscode-client/node_modules/.package-lock.json
 
-# The tests share the machine with the editors they drive: two at a time.
-PYTEST := $(PY) -m pytest -n 2 --dist worksteal
+# Where this is set, each of the hundreds of processes that tests start would compile its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
+# On two cores a third worker uses what the others leave while they wait for editors and servers.
+PYTEST := $(PY) -m pytest -n 3 --dist worksteal
 
 .PHONY: help setup node-tools editors format generate lock wheel clean demo bench \
 	check check-format check-lint check-types check-imports check-tidy \
