@@ -89,6 +89,8 @@ class Settings(Record):
     """What an instruction comment begins with."""
     save_fallback: Literal["ask", "write", "never"] = "ask"
     """What happens to unsaved changes before a command, when the editor cannot save them."""
+    change_hints: Literal["auto", "always", "never"] = "auto"
+    """Whether open changes are hints among the diagnostics; auto: where no lenses tell of them."""
     store_url: str = ""
     """An SQLAlchemy URL; empty: SQLite in the user's data folder."""
     telemetry: TelemetryOptions = TelemetryOptions()

@@ -23,6 +23,7 @@ from typing import Any
 from agent_ls.edits.diff import unified
 from agent_ls.lsp.demo_buffers import Buffer
 from agent_ls.lsp.demo_client import DemoClient
+from agent_ls.lsp.mark import CHANGE_CODE
 
 _DATA = Path(__file__).parents[1] / "demo"
 _COMMENT = (
@@ -138,11 +139,12 @@ class _Story:
         ]
 
     def _fresh_diagnostics(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return what asks or is wrong; the hints of open changes come with every edit."""
         return [
             (uri, one)
             for uri, found in self._editor.shown.diagnostics.items()
             for one in found
-            if _key(uri, one) not in self._seen
+            if _key(uri, one) not in self._seen and one.get("code") != CHANGE_CODE
         ]
 
     async def _react(self, buffer: Buffer) -> str:

@@ -62,7 +62,7 @@ class Attention:
         document = self._documents.get(uri)
         if document is None:
             return None
-        return _lines_of(document.text)
+        return lines_of_document(document.text)
 
     async def newest(self, path: str) -> str | None:
         """Return a file's text, saved or not; None where there is none."""
@@ -74,7 +74,7 @@ class Attention:
     async def saved_lines(self, path: str) -> list[str]:
         """Return the lines of a file that is not open; none where there is no file."""
         text = await self.newest(path)
-        return [] if text is None else _lines_of(text)
+        return [] if text is None else lines_of_document(text)
 
     def _on_document(self, event: DocumentEvent) -> None:
         if event.kind is DocumentEventKind.CLOSED:
@@ -83,5 +83,6 @@ class Attention:
             self.touch(event.uri)
 
 
-def _lines_of(text: str) -> list[str]:
+def lines_of_document(text: str) -> list[str]:
+    """Return a text's lines as an editor counts them, without their ends."""
     return [line[: content_length(line)] for line in split_lines(text)]

@@ -59,6 +59,8 @@ class ClientProfile:
     progress: bool = False
     progress_cancel: bool = False
     code_lens: bool = False
+    draws_lenses: bool = False
+    """Code lenses are seen in the text without the person having set anything up."""
     lens_refresh: bool = False
     """The server may ask the client to ask for its code lenses anew."""
     inlay_hints: bool = False
@@ -245,6 +247,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "progress_cancel": True,
             "message_requests": True,
             "sees_others_diagnostics": True,
+            "draws_lenses": True,
         },
         recognise=_is_of_vscode,
         sources="vscode-languageclient 9 to 11; VS Code 1.100 and 1.139 driven",

@@ -66,7 +66,7 @@ class Edge:
             server.documents,
             self.workspace,
             lambda: self.faces.sessions.values(),
-            self._refresh_lenses,
+            self._show_changes,
         )
         self.review_documents = ReviewDocuments(server, self.editor)
         self.chooser = Chooser(self.reviews, self.workspace.shown)
@@ -276,7 +276,8 @@ class Edge:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("something in the background failed", exc_info=error)
 
-    def _refresh_lenses(self) -> None:
+    def _show_changes(self) -> None:
+        self.faces.marks.look()
         if self.server.profile.lens_refresh:
             self.spawn(self.editor.refresh_lenses())
 

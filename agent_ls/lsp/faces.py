@@ -16,6 +16,7 @@ from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
+from agent_ls.lsp.change_hints import ChangeHints
 from agent_ls.lsp.closed_files import ClosedFiles
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.editor import EditorClient
@@ -27,6 +28,7 @@ from agent_ls.lsp.pending_edits import PendingEdits
 from agent_ls.lsp.progress import Limits, TurnProgress
 from agent_ls.lsp.publisher import Publisher, droppable_size, joined
 from agent_ls.lsp.rechecks import Rechecks
+from agent_ls.lsp.reviews import Reviews
 from agent_ls.lsp.shapes import diagnostic_of
 from agent_ls.session.session import Session
 from agent_ls.settings import Settings
@@ -41,7 +43,7 @@ class Faces:
         editor: EditorClient,
         attention: Attention,
         pending_edits: PendingEdits,
-        reviews: Reader,
+        reviews: Reviews,
     ) -> None:
         """Build the faces that this client can show."""
         self._server = server
@@ -50,7 +52,10 @@ class Faces:
         """The open sessions by id; the last is the current one."""
         self._pending_edits = pending_edits
         self._reviews = reviews
-        self.marks = Marks(attention, self.states, self._publish_marks, pending_edits.all)
+        self._hints = ChangeHints(reviews, server.documents, attention)
+        self.marks = Marks(
+            attention, self.states, self._publish_marks, pending_edits.all, self._hints
+        )
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         self.rechecks = Rechecks(self.states, attention.newest, self.marks.on_looked)
         self._closed_files = ClosedFiles(
@@ -86,6 +91,7 @@ class Faces:
         self.sessions[session.id] = session
         self.marks.refresh()
         if not is_known:
+            self.marks.look()
             # What its turns found may be long ago.
             self._closed_files.look()
             self.rechecks.look_soon()
@@ -100,6 +106,9 @@ class Faces:
 
     def use_settings(self, settings: Settings) -> None:
         """Take over what the settings say of the faces."""
+        self._hints.is_on = settings.change_hints == "always" or (
+            settings.change_hints == "auto" and not self._server.profile.draws_lenses
+        )
         policies: dict[str, Any] = settings.model_dump()["policies"]
         self.progress.use_limits(
             Limits(

@@ -1,4 +1,5 @@
-"""One thing that the agent shows in a document: an approval, a question, a nudge, a finding.
+"""One thing that the agent shows in a document: an approval, a question, a nudge, a finding, a
+change that nobody has decided about.
 
 Owns what a diagnostic says of it and where it stands in today's text; which there are is the
 business of ``marks.py``. Lines and columns are 0-based and count code points.
@@ -15,6 +16,8 @@ from agent_ls.domain.findings import Finding, Severity
 from agent_ls.safety.text import visible
 
 SOURCE = "agent-ls"
+CHANGE_CODE = "agent-change"
+"""The code of a change's diagnostic; it is no problem, and nobody may be asked to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,16 @@ class PendingEdit:
     """What the code action carries; only its maker knows its type."""
 
 
-Subject = ApprovalRequest | Question | Nudge | PendingEdit | Finding
+@dataclass(frozen=True, slots=True)
+class ChangeHint:
+    """A change of the agent's that is still open."""
+
+    hunk_id: str | None
+    """None: it stands for those that get no hint of their own."""
+    text: str
+
+
+Subject = ApprovalRequest | Question | Nudge | PendingEdit | Finding | ChangeHint
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,13 @@ class Mark:
     @property
     def severity(self) -> Severity:
         """Return how a diagnostic shows it."""
-        return self.subject.severity if isinstance(self.subject, Finding) else Severity.INFORMATION
+        match self.subject:
+            case Finding():
+                return self.subject.severity
+            case ChangeHint():
+                return Severity.HINT
+            case _:
+                return Severity.INFORMATION
 
     @property
     def source(self) -> str:
@@ -106,6 +124,8 @@ class Mark:
                 return "edit"
             case Finding():
                 return self.subject.code
+            case ChangeHint():
+                return CHANGE_CODE
 
     @property
     def message(self) -> str:
@@ -116,7 +136,7 @@ class Mark:
                 return f"The agent asks: {asked.preview.title}\n{asked.reason}".rstrip()
             case Question():
                 return f"The agent asks: {visible(self.subject.text)}"
-            case Nudge():
+            case Nudge() | ChangeHint():
                 return self.subject.text
             case PendingEdit():
                 return f"{self.subject.label}: waits for you to apply it"

@@ -1,4 +1,4 @@
-"""What the agent shows in documents: approvals, questions, nudges and findings, each in its place.
+"""What the agent shows in documents: approvals, questions, nudges, findings and open changes.
 
 Owns which marks there are and when one goes; ``faces.py`` sends them as diagnostics, code actions
 and hover look them up here and never in what a client sends back (some drop the data).
@@ -7,7 +7,7 @@ and hover look them up here and never in what a client sends back (some drop the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from agent_ls.domain import events as e
@@ -44,6 +44,18 @@ class Documents(Protocol):
         ...
 
 
+class Changes(Protocol):
+    """The agent's open changes, which take a while to be found in a newer text."""
+
+    def marks(self) -> list[Mark]:
+        """Return those that were found."""
+        ...
+
+    def look(self) -> Awaitable[None]:
+        """Find them; raises nothing."""
+        ...
+
+
 Publish = Callable[[str, list[Mark]], None]
 
 
@@ -56,9 +68,10 @@ class Marks:
         states: Callable[[], Iterable[SessionState]],
         publish: Publish,
         pending_edits: Callable[[], Iterable[PendingEdit]] = tuple,
+        changes: Changes | None = None,
     ) -> None:
-        """Take the editor's documents, the open sessions' states, the edits that are offered, and
-        the way out.
+        """Take the editor's documents, the open sessions' states, the way out, and besides the
+        edits that are offered and the changes that are open.
         """
         self._documents = documents
         self._pending_edits = pending_edits
@@ -75,7 +88,9 @@ class Marks:
         self._looked: dict[str, dict[str, tuple[Finding, ...]]] = {}
         """What of the findings was there, and where, when somebody looked again since they were
         reported; by session and path."""
+        self._changes = changes
         self._timer: asyncio.TimerHandle | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Look again when something may stand elsewhere now."""
@@ -104,7 +119,24 @@ class Marks:
     def on_document(self) -> None:
         """Look again soon: a document was opened, changed or closed."""
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self.refresh)
+            self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self.look)
+
+    def look(self) -> None:
+        """Find the open changes, then place everything anew; no two such looks at once."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._changes is None:
+            self.refresh()
+        elif self._looking is not None and not self._looking.done():
+            # What it sees may be older than what there is to see.
+            self.on_document()
+        else:
+            self._looking = asyncio.get_running_loop().create_task(self._look(self._changes))
+
+    async def _look(self, changes: Changes) -> None:
+        await changes.look()
+        self.refresh()
 
     def on_closed(self, uri: str, lines: list[str]) -> None:
         """Look again for findings in a file that is not open and says this; nothing: it is gone."""
@@ -123,9 +155,6 @@ class Marks:
 
     def refresh(self) -> None:
         """Place everything anew and publish the documents whose marks changed."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         self._seen = set()
         found = [mark for state in self._states() for mark in self._of(state)]
         found += [Mark("", edit.uri, Span.whole(edit.line), edit) for edit in self._pending_edits()]
@@ -133,6 +162,9 @@ class Marks:
         marks: dict[str, list[Mark]] = {}
         for mark in found:
             marks.setdefault(mark.uri, []).append(mark.on(lines[mark.uri]))
+        for mark in self._changes.marks() if self._changes is not None else ():
+            # They stand where they were found; in a newer text they are soon looked for again.
+            marks.setdefault(mark.uri, []).append(mark)
         self._places = {key: self._places[key] for key in self._places if key in self._seen}
         before, self._marks = self._marks, marks
         for uri in sorted(before.keys() | marks.keys()):

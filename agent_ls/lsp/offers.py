@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
 from agent_ls.domain.findings import Finding
-from agent_ls.lsp.mark import Mark, Nudge, PendingEdit
+from agent_ls.lsp.mark import ChangeHint, Mark, Nudge, PendingEdit
 from agent_ls.lsp.prompts import PromptArgument, finding_prompt, problem_prompt
 from agent_ls.lsp.titles import CHOICE_NAMES
 from agent_ls.safety.text import visible_line
@@ -96,6 +96,9 @@ def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.Code
             title = f"Ask the agent to fix: {_short(mark.subject.message)}"
             asked = PromptArgument(uri=mark.uri, line=mark.span.line, text=wish)
             yield _asking(title, asked, diagnostic=diagnostic)
+        case ChangeHint():
+            # Offered by ``review_offers``, for all changes of the lines at once.
+            return
 
 
 def comment_offer(uri: str, comment: InstructionComment) -> types.CodeAction:

@@ -15,11 +15,26 @@ _MOST_LENSES = 60
 
 
 def review_offers(
-    uri: str, where: types.Range, changes: Sequence[Change]
+    uri: str, changes: Sequence[Change], hints: Sequence[types.Diagnostic]
 ) -> Iterator[types.CodeAction]:
-    """Yield what can be done about the changes on these lines: they, their file, their turn."""
+    """Yield what can be done about the changes on these lines: they, their file, their turn.
+
+    Keeping and undoing settles the hints that stand there.
+    """
     if not changes:
         return
+    for offer in _decisions(uri, changes):
+        offer.diagnostics = list(hints) or None
+        yield offer
+    turn = {"turnId": changes[-1].turn.turn_id}
+    yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
+    if len(changes) == 1:
+        asked = _meaning(changes)
+        yield action("Agent: restore files to before this change", "agent-ls.restore", asked)
+    yield from _deleted_offers(changes[-1])
+
+
+def _decisions(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeAction]:
     these = "this change" if len(changes) == 1 else f"these {len(changes)} changes"
     asked = _meaning(changes)
     name = uri.rpartition("/")[2]
@@ -30,10 +45,6 @@ def review_offers(
     yield action(f"Agent: undo all changes in {name}", "agent-ls.review.undo", {"uri": uri})
     yield action("Agent: keep all changes of the turn", "agent-ls.review.keep", turn)
     yield action("Agent: undo all changes of the turn", "agent-ls.review.undo", turn)
-    yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
-    if len(changes) == 1:
-        yield action("Agent: restore files to before this change", "agent-ls.restore", asked)
-    yield from _deleted_offers(changes[-1])
 
 
 def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:

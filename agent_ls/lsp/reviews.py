@@ -74,7 +74,7 @@ class Reviews:
     ) -> None:
         """Take the documents, the open sessions, and whom to tell that changes came or went."""
         self._documents, self._workspace = documents, workspace
-        self._sessions, self._changed = sessions, changed
+        self.sessions, self._changed = sessions, changed
         self._kept: dict[tuple[str, HunkState], tuple[object, list[Change]]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -103,30 +103,60 @@ class Reviews:
         shown = None if path is None else self._workspace.shown(path.resolve())
         if document is None or shown is None:
             return []
-        sessions = list(self._sessions())
+        sessions = list(self.sessions())
         now = (document.revision, [(one.id, one.review.version) for one in sessions])
         kept = self._kept.get((document.uri, state))
         if kept is not None and kept[0] == now:
             return kept[1]
+        found = await self._in_text(sessions, shown, document.text, state)
+        self._kept = {
+            key: value for key, value in self._kept.items() if self._documents.get(key[0])
+        }
+        self._kept[document.uri, state] = now, found
+        return found
+
+    async def closed(self, most_files: int) -> dict[str, tuple[str, list[Change]]]:
+        """Return the open changes in files that are not open in the editor, with what those say.
+
+        Shape: by path, at most so many files, those of newer turns first.
+        """
+        sessions, paths = list(self.sessions()), dict[str, None]()
+        async for _, turn in self.turns(sessions):
+            for file in turn.files.values():
+                if file.open() and file.text is not None and not self._is_shown(file.path):
+                    paths[file.path] = None
+        found: dict[str, tuple[str, list[Change]]] = {}
+        for path in list(paths)[:most_files]:
+            text = await self.text(path)
+            if text is not None:
+                found[path] = text, await self._in_text(sessions, path, text, "open")
+        return found
+
+    def _is_shown(self, path: str) -> bool:
+        """Say whether a file is open in the editor, or is none that could be."""
+        try:
+            return self._workspace.open_document(path) is not None
+        except WorkspaceError:
+            return True
+
+    async def _in_text(
+        self, sessions: Iterable[Session], path: str, text: str, state: HunkState
+    ) -> list[Change]:
+        """Return a file's changes that stand so, in the order of the lines of this text."""
         found: list[Change] = []
         # Editors show no line behind the last line end.
-        bottom = max(0, len(lines_of(document.text.removesuffix("\n"))) - 1)
+        bottom = max(0, len(lines_of(text.removesuffix("\n"))) - 1)
         async for session, turn in self.turns(sessions):
-            file = turn.files.get(shown)
+            file = turn.files.get(path)
             if file is not None and file.those(state):
-                places = await self._placed(file, document.text)
+                places = await self._placed(file, text)
                 changes = [
                     Change(session, turn, file, one, bottom)
                     for one in places
                     if one.hunk.state == state
                 ]
                 found += [one for one in changes if not _is_covered(one, found)]
-        found.sort(key=lambda one: (one.first_line, one.last_line))
-        self._kept = {
-            key: value for key, value in self._kept.items() if self._documents.get(key[0])
-        }
-        self._kept[document.uri, state] = now, found
-        return found
+        return sorted(found, key=lambda one: (one.first_line, one.last_line))
 
     async def at(
         self, uri: str, first_line: int, last_line: int, state: HunkState = "open"
@@ -138,7 +168,7 @@ class Reviews:
         self, sessions: Iterable[Session] | None = None
     ) -> AsyncIterator[tuple[Session, TurnLedger]]:
         """Yield the turns, newest first; a session that cannot be read is logged."""
-        for session in reversed(list(self._sessions() if sessions is None else sessions)):
+        for session in reversed(list(self.sessions() if sessions is None else sessions)):
             try:
                 ledger = await session.review.ledger()
             except AgentLsError as error:

@@ -201,6 +201,15 @@ class Kate:
             f"a diagnostic {code}",
         )
 
+    def hints(self) -> list[str]:
+        """The hints of open changes that the file has now, as ``line: message`` from 0."""
+        return [
+            f"{one['range']['start']['line']}: {one['message']}"
+            for told in self.said("server", "textDocument/publishDiagnostics")[-1:]
+            for one in told["diagnostics"]
+            if one.get("code") == "agent-change"
+        ]
+
     def wait_for_progress(self, kind: str) -> None:
         """Wait until a turn has come to its ``begin`` or ``end``."""
         self.wait_until(

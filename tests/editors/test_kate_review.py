@@ -52,6 +52,16 @@ def test_changes_are_kept_and_undone_by_keyboard(kate: OpenKate, tmp_path: Path)
             editor.wait_for_finding("edit")
             editor.act("Apply — Agent: edit a.py")
             editor.wait_for_progress("end")
+            # The comment that asked went with the line below it.
+            first = "0: agent-ls changed 1 line (was 2). Keep or undo."
+            last = "5: agent-ls changed 1 line. Keep or undo."
+            middle = "2: agent-ls changed 2 lines (was 1). Keep or undo."
+            editor.wait_until(
+                lambda: editor.hints() == [first, middle, last],
+                "the hints",
+            )
+            editor.go_to(0)
+            editor.screen.shot(tmp_path / "hints.png")
             # The person types beside the changes, and into one of them.
             editor.go_to(1)
             editor.screen.type("  # mine")
@@ -60,8 +70,14 @@ def test_changes_are_kept_and_undone_by_keyboard(kate: OpenKate, tmp_path: Path)
             assert editor.text() == (
                 "a = 10\nb = 2  # mine\nc = 30\ncc = 33\nd = 4\ne = 50  # mine, too\n"
             )
+            last = last.replace("line.", "line, changed again since.")
+            editor.wait_until(
+                lambda: editor.hints() == [first, middle, last],
+                "the hint that its line was changed",
+            )
             editor.go_to(0)
             editor.act("Agent: keep this change")
+            editor.wait_until(lambda: editor.hints() == [middle, last], "the kept one gone")
             editor.go_to(2)
             editor.act("Agent: undo this change")
             kept = "a = 10\nb = 2  # mine\nc = 3\nd = 4\ne = 50  # mine, too\n"

@@ -68,6 +68,44 @@ def test_changes_are_kept_and_undone_by_keyboard(nvim: OpenNeovim, tmp_path: Pat
         assert model.problems() == []
 
 
+def hints(editor: Neovim) -> list[tuple[int, int, str]]:
+    """Return first line, last line and text of every hint of ours."""
+    found = [one for one in editor.findings() if one.code == "agent-change"]
+    assert all((one.severity, one.source) == (4, "agent-ls") for one in found)
+    return [(one.line, one.end_line, one.message.removesuffix(". Keep or undo.")) for one in found]
+
+
+def test_open_changes_are_hints_among_the_diagnostics(nvim: OpenNeovim, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(_TEXT)
+    first, second = "agent-ls changed 1 line", "agent-ls changed 2 lines (was 1)"
+    third = "agent-ls removed 1 line here"
+    with served(_SCENARIO) as model:
+        editor = nvim(tmp_path, setup_for(model.url))
+        editor.open("a.py")
+        editor.wait_for_server()
+        editor.execute("agent-ls.mode", "accept-edits")
+        editor.execute("agent-ls.prompt", "Change them.")
+        editor.wait_until(
+            lambda: hints(editor) == [(0, 0, first), (2, 3, second), (4, 4, third)], "the hints"
+        )
+        editor.replace("b = 2", "b = 2\nmine = '😀'")
+        editor.wait_until(
+            lambda: hints(editor) == [(0, 0, first), (3, 4, second), (5, 5, third)],
+            "the hints at their new lines",
+        )
+        editor.put_cursor_at("cc = 33")
+        assert not [one for one in editor.offered() if "Ask the agent to fix" in one]
+        editor.act("Agent: undo this change")
+        editor.wait_until(
+            lambda: hints(editor) == [(0, 0, first), (4, 4, third)], "that the undone one is gone"
+        )
+        editor.put_cursor_at("ä = ")
+        editor.act("Agent: keep all changes in a.py")
+        editor.wait_until(lambda: hints(editor) == [], "that all are gone")
+        assert editor.text() == "ä = '😀'\nb = 2\nmine = '😀'\nc = 3\nd = 4\n"
+        assert model.problems() == []
+
+
 def test_a_conflict_is_told_and_its_document_opened(nvim: OpenNeovim, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(_TEXT)
     with served(_SCENARIO) as model:

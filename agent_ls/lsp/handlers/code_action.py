@@ -13,7 +13,7 @@ from lsprotocol import types
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.lsp import offers
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.mark import SOURCE, Mark
+from agent_ls.lsp.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
 from agent_ls.lsp.review_offers import redo_offers, review_offers
 from agent_ls.lsp.shapes import diagnostic_of
 from agent_ls.syntax.comments import InstructionComment
@@ -27,7 +27,7 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
     found = [
         *_marked(edge, uri, where),
         *_waiting_elsewhere(edge, uri, where),
-        *review_offers(uri, where, await edge.reviews.at(uri, *lines)),
+        *review_offers(uri, await edge.reviews.at(uri, *lines), _hints(edge, uri, where)),
         *redo_offers(await edge.reviews.at(uri, *lines, state="undone")),
         *await _comments(edge, uri, where),
         *_problems(edge, uri, params.context.diagnostics),
@@ -51,6 +51,13 @@ def _marked(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeActi
     encoding = edge.server.documents.encoding
     for mark in _marks(edge, uri, where):
         yield from offers.mark_offers(mark, diagnostic_of(mark, encoding))
+
+
+def _hints(edge: Edge, uri: str, where: types.Range) -> list[types.Diagnostic]:
+    """Return the diagnostics of the open changes as they were published."""
+    encoding = edge.server.documents.encoding
+    marks = _marks(edge, uri, where)
+    return [diagnostic_of(one, encoding) for one in marks if isinstance(one.subject, ChangeHint)]
 
 
 def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[types.CodeAction]:
@@ -89,5 +96,8 @@ def _problems(
     ours = {one.message for one in edge.faces.marks.in_document(uri)}
     for diagnostic in diagnostics:
         if anchor is None or diagnostic.source == SOURCE or diagnostic.message in ours:
+            continue
+        # Some clients drop the source, and a message may be of before the last change.
+        if diagnostic.code == CHANGE_CODE:
             continue
         yield offers.problem_offer(uri, anchor.path, diagnostic)

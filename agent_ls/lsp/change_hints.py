@@ -1,0 +1,115 @@
+"""The agent's open changes as hints in the text, in files that are open and in those that are not.
+
+Owns what a hint says, where it stands, and how many a file gets; ``marks.py`` publishes them with
+everything else, and what is done about a change is offered by ``review_offers.py``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from agent_ls.lsp.attention import Attention, lines_of_document
+from agent_ls.lsp.documents import DocumentStore
+from agent_ls.lsp.mark import ChangeHint, Mark, Span
+from agent_ls.lsp.reviews import Change, Reviews
+from agent_ls.safety.text import visible_line
+
+_log = logging.getLogger(__name__)
+
+_MOST_HINTS = 60
+"""In one file; the changes behind them are counted in one more."""
+_MOST_CLOSED_FILES = 60
+"""Of the files that are not open, those that newer turns changed come first."""
+
+
+class ChangeHints:
+    """The hints of one editor, as they were when somebody last looked."""
+
+    def __init__(self, reviews: Reviews, documents: DocumentStore, attention: Attention) -> None:
+        """Take the changes and the documents that they are in."""
+        self._reviews, self._documents, self._attention = reviews, documents, attention
+        self.is_on = False
+        self._open: list[Mark] = []
+        self._closed: list[Mark] = []
+        self._closed_at: object = None
+        """What the hints in closed files were made of."""
+
+    def marks(self) -> list[Mark]:
+        """Return the hints of the sessions that are open now."""
+        sessions = {one.id for one in self._reviews.sessions()}
+        return [one for one in (*self._open, *self._closed) if one.session_id in sessions]
+
+    async def look(self) -> None:
+        """Find out which there are, and where; what could not be read is logged and stays."""
+        if not self.is_on:
+            self._open, self._closed, self._closed_at = [], [], None
+            return
+        try:
+            self._open = [
+                hint
+                for uri in self._documents.uris()
+                for hint in hints_of(
+                    uri, await self._reviews.of(uri), self._attention.lines(uri) or []
+                )
+            ]
+            await self._look_at_closed()
+        except Exception:
+            _log.exception("could not look where the agent's changes are")
+
+    async def _look_at_closed(self) -> None:
+        """Read the changed files that are not open, unless nothing has happened to them here."""
+        versions = [(one.id, one.review.version) for one in self._reviews.sessions()]
+        now = (versions, self._documents.uris())
+        if now == self._closed_at:
+            return
+        found: list[Mark] = []
+        for path, (text, changes) in (await self._reviews.closed(_MOST_CLOSED_FILES)).items():
+            uri = self._attention.uri(path)
+            if uri is not None:
+                found += hints_of(uri, changes, lines_of_document(text))
+        self._closed, self._closed_at = found, now
+
+
+def hints_of(uri: str, changes: Sequence[Change], lines: Sequence[str]) -> list[Mark]:
+    """Return the hints of a file that reads so; its changes are in the order of their lines."""
+    found = [
+        (one, _span(one), ChangeHint(one.placed.hunk.id, words_of(one)))
+        for one in changes[:_MOST_HINTS]
+    ]
+    rest = changes[_MOST_HINTS:]
+    if rest:
+        many = "another change" if len(rest) == 1 else f"{len(rest)} more changes"
+        words = f"agent-ls made {many} from here on. Keep or undo those above to see them marked."
+        found.append((rest[0], Span.whole(rest[0].first_line), ChangeHint(None, words)))
+    return [Mark(one.session.id, uri, span, hint).on(lines) for one, span, hint in found]
+
+
+def words_of(change: Change) -> str:
+    """Return what a change is, in one line."""
+    hunk = change.placed.hunk
+    added, removed = hunk.size
+    match hunk.kind:
+        case "created":
+            what = f"made this file ({_lines(added)})"
+        case "moved":
+            what = f"moved this file from {visible_line(hunk.title)}"
+        case _ if not removed:
+            what = f"added {_lines(added)}"
+        case _ if not added:
+            what = f"removed {_lines(removed)} here"
+        case _:
+            what = f"changed {_lines(added)}" + (f" (was {removed})" if added != removed else "")
+    since = ", changed again since" if change.placed.is_changed else ""
+    return f"agent-ls {what}{since}. Keep or undo."
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
+
+
+def _span(change: Change) -> Span:
+    """Return the lines of a change; of a whole file's the first, which stands for all of it."""
+    if change.placed.hunk.kind != "text":
+        return Span.whole(change.first_line)
+    return Span(change.first_line, 0, change.last_line, None)
