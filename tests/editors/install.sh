@@ -26,7 +26,8 @@ die() {
 system() {
   local pair packages missing=()
   for pair in "$@"; do
-    command -v "${pair%%=*}" >/dev/null && continue
+    # Not `command -v`, which would find our own functions, one of which is called kate.
+    type -P "${pair%%=*}" >/dev/null && continue
     IFS=, read -ra packages <<<"${pair#*=}"
     missing+=("${packages[@]}")
   done
