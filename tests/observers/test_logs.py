@@ -266,6 +266,10 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
              "      🔍 tsc did not run: no node", "      🔍 ruff: odd"],
         ),
         (
+            ev.FindingsReported(paths=("a",), unanswered=("tsc", "mypy")),
+            ["      🔍 Checks: nothing so far", "      🔍 Still looking: tsc, mypy"],
+        ),
+        (
             ev.TurnEnded(
                 turn_id="t", stop=StopReason.ERROR, status=TurnStatus.FAILED, output="",
                 failure_reason="No key. Set one.",

@@ -1,0 +1,91 @@
+"""Checkers that no request waits for: what a turn that ends leaves of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain import events as e
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.ports.models import Provider
+from agent_ls.safety.trust import TrustedFolders, trust_file
+from tests.support.scripted import scripted
+from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+_SETTINGS = """
+mode = "auto"
+[policies.step_limit]
+max_steps = 1
+[[checkers.commands]]
+name = "endless"
+command = "sh endless.sh"
+files = ["*.txt"]
+timeout_s = 600
+"""
+_ENDLESS = 'echo $$ >> "$XDG_STATE_HOME/begun"\nexec sleep 600\n'
+_EDITS = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "a.txt", content = "hey" }
+[[answer.call]]
+tool = "run_command"
+arguments = { command = "until [ -s ../begun ]; do sleep 0.05; done" }
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "stop"),
+    [
+        pytest.param('text = "One step is all."', StopReason.MAX_STEPS, id="closed"),
+        pytest.param('hang = "before"', StopReason.CANCELLED, id="stopped"),
+    ],
+)
+async def test_a_turn_that_ends_leaves_no_checker_behind(
+    tmp_path: Path,
+    model_host: Provider,
+    model_port: int,
+    monkeypatch: pytest.MonkeyPatch,
+    then: str,
+    stop: StopReason,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "endless.sh").write_text(_ENDLESS)
+    TrustedFolders(trust_file()).trust(folder)
+    async with (
+        scripted(f"{_EDITS}[[answer]]\n{then}\n", port=model_port) as model,
+        open_test_sessions(folder, model_host, settings_toml=_SETTINGS) as sessions,
+    ):
+        session = await sessions.create()
+        person = Person(session, [])
+        session.follow(person)
+        await session.submit("Write it.")
+        await model.wait_for_requests(2)
+        pids = [int(line) for line in (tmp_path / "begun").read_text().split()]
+        assert pids, "nobody looked"
+        if stop is StopReason.CANCELLED:
+            assert all(map(_runs, pids))
+            await session.cancel("test")
+        async with asyncio.timeout(TURN_LIMIT_S):
+            ended = await session.wait_idle()
+        assert ended is not None
+        assert ended.stop is stop
+        assert [pid for pid in pids if _runs(pid)] == []
+    owed = [one.unanswered for one in person.events if isinstance(one, e.FindingsReported)]
+    assert owed == [("endless",)]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
