@@ -67,7 +67,7 @@ def change_words(images: Images) -> str:
         words = f"{before.words} → {_size(after.size_bytes)}"
     else:
         words = f"{before.words} → {after.words}"
-    return words if can_be_undone(images) else f"{words}; too large to be undone"
+    return words if can_be_undone(images) else f"{words}; cannot be undone"
 
 
 def can_be_undone(images: Images) -> bool:

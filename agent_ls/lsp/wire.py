@@ -673,7 +673,8 @@ class ReviewHunk(Wire):
     is_changed_since: bool
     """Somebody changed these very lines since: an undo would find a conflict."""
     title: str
-    """One line of it, new rather than old; the name before for a file that was moved."""
+    """One line of it, new rather than old; the name before for a file that was moved; kinds and
+    sizes of an ``opaque`` one, which is no text or too large for one."""
     old: str | None
     new: str | None
 
@@ -761,7 +762,7 @@ class ReviewDiffParams(Wire):
 
 
 class ReviewDiffResult(Wire):
-    """The two sides; null: there was, or is, no file."""
+    """The two sides; null: there was, or is, no file. Of one that is no text its kind and size."""
 
     before: str | None
     after: str | None

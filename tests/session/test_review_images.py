@@ -88,14 +88,14 @@ ROWS = {
     "huge_deleted": Row(
         {"b.bin": _LARGE},
         _gone("b.bin"),
-        "deleted, text, 9.4 MB; too large to be undone",
+        "deleted, text, 9.4 MB; cannot be undone",
         "conflict",
         reason="too large to be kept",
     ),
     "huge_changed": Row(
         {"b.bin": _LARGE},
         _put("b.bin", _NEW),
-        "text, 9.4 MB → binary, 19 bytes; too large to be undone",
+        "text, 9.4 MB → binary, 19 bytes; cannot be undone",
         "conflict",
         reason="too large to be kept",
     ),
@@ -103,7 +103,7 @@ ROWS = {
     "sparse_made": Row(
         {},
         _sparse("b.bin", 2**30),
-        "new, binary, 1.1 GB; too large to be undone",
+        "new, binary, 1.1 GB; cannot be undone",
         "conflict",
         reason="too large to tell",
     ),

@@ -402,7 +402,7 @@ export interface ReviewDiffParams {
   sessionId?: string | null;
 }
 
-/** The two sides; null: there was, or is, no file. */
+/** The two sides; null: there was, or is, no file. Of one that is no text its kind and size. */
 export interface ReviewDiffResult {
   before: string | null;
   /** As the agent left it. */
@@ -443,7 +443,7 @@ export interface ReviewHunk {
   removedLines: number;
   /** Somebody changed these very lines since: an undo would find a conflict. */
   isChangedSince: boolean;
-  /** One line of it, new rather than old; the name before for a file that was moved. */
+  /** One line of it, new rather than old; the name before for a file that was moved; kinds and sizes of an `opaque` one, which is no text or too large for one. */
   title: string;
   old: string | null;
   new: string | null;

@@ -430,6 +430,14 @@ test("changes are listed by file with a line of each, and decided about", async 
   expect(all(".changes")).toEqual([]);
 });
 
+test("a file that is no text is one change, with its kind and size", async () => {
+  const title = "binary, 12 KB → 14 KB";
+  await reviewed(file("src/a.png", [hunk("7", 0, { kind: "opaque", title })]));
+  expect(rows()).toEqual([`a.pngsrc${title}`]);
+  await click("Undo src/a.png");
+  expect(said).toEqual([{ type: "decide", asked: { ...OF, decision: "undo", path: "src/a.png" } }]);
+});
+
 test("a change leads to its place, and a file to both its sides", async () => {
   await reviewed(file("a.py", [hunk("7.0", 2)]));
   await click("Go to line 3 of a.py: x = 7.0");

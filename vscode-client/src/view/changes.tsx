@@ -181,6 +181,7 @@ function hunkName({ kind, line }: ReviewHunk): string {
 }
 
 function kindWords({ kind, title }: ReviewHunk): string {
+  if (kind === "opaque") return title;
   return kind === "moved" ? `moved from ${title}` : KINDS[kind];
 }
 
@@ -189,7 +190,7 @@ const KINDS: Record<ReviewHunk["kind"], string> = {
   created: "new",
   deleted: "deleted",
   moved: "moved",
-  opaque: "no text",
+  opaque: "whole file",
 };
 
 function Buttons({ of, onKeep, onUndo }: { of: string; onKeep: () => void; onUndo: () => void }) {
