@@ -87,7 +87,8 @@ class Evidence:
             return self._bears_in_quote(drifts, outside)
         needed = [self._needed(number, one) for number, one in drifts.items()]
         if self.is_cut:
-            needed.append(_LITTLE if len(self.alone) >= _MIN_ALONE else _MUCH)
+            is_held = self.total > self.context and len(self.alone) >= _MIN_ALONE
+            needed.append(_LITTLE if is_held or self.is_much else _MUCH)
         return all(
             least is not None
             and self.context >= least[0]

@@ -200,9 +200,8 @@ def _drifts(
         if is_renamed and evidence.is_told and indent_of(old[number]):
             # Inside of a block, the line number says enough.
             is_renamed = False
-        found[number] = Drift(
-            fate, line, is_renamed, not hunk.is_diff and has_likes(old[number], file, line)
-        )
+        is_like = is_apart and number >= past and has_likes(old[number], file, line)
+        found[number] = Drift(fate, line, is_renamed, is_like)
     return found
 
 
