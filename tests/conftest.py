@@ -78,17 +78,6 @@ def _refuse_the_network(event: str, args: tuple[object, ...]) -> None:
         )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the tests that ask for more time than others, so that none is left for last."""
-    usual_s = float(config.getini("timeout") or 0)
-
-    def asks_for_more(item: pytest.Item) -> bool:
-        marker = item.get_closest_marker("timeout")
-        return marker is not None and bool(marker.args) and marker.args[0] > usual_s
-
-    items.sort(key=asks_for_more, reverse=True)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """In CI a real-editor test that cannot run has failed; elsewhere it is skipped."""
