@@ -17,6 +17,8 @@ from agent_ls.edits.keys import stripped
 _LEAD = re.compile(r"[ \t]*")
 _TAB = 4
 _SAMPLE = 2_000
+_MIN_STEPS = 3
+"""Fewer steps do not tell which others a file has not."""
 
 Indent = Callable[[str], str | None]
 """From the model's indentation to the file's; None when that is not certain."""
@@ -45,6 +47,8 @@ class Style:
     unit: str
     """One level: a tab or some spaces; empty when nothing is indented."""
     is_mixed: bool = False
+    steps: frozenset[int] = frozenset()
+    """How many blanks its lines are deeper than those above them, where it has enough such."""
 
 
 def style_of(lines: Sequence[str]) -> Style:
@@ -68,7 +72,8 @@ def style_of(lines: Sequence[str]) -> Style:
         return Style("")
     steps.pop(1, None)
     size = min(steps, key=lambda one: (-steps[one], one)) if steps else 4
-    return Style(" " * size, is_mixed=tabs > 0)
+    shown = frozenset(steps) if steps.total() >= _MIN_STEPS else frozenset[int]()
+    return Style(" " * size, is_mixed=tabs > 0, steps=shown)
 
 
 def learned(
@@ -173,14 +178,16 @@ def _built(total: int, odd: int, *, to_tabs: bool) -> str:
 
 
 _BLOCKS = (":", "{", "(", "[", "=>", "->", "then", "do", "else")
-_QUOTES = ("`", "~~~", '"""', "'''")
+_RULE = re.compile(r"[^\s:=#][^:=#]*::?(?: [^=]*)?")
+"""A target with what it is made of: what is made is below, behind a tab."""
+_QUOTES = ("`", "~~~", '"""', "'''", "<<-")
 
 
 def restyled(new: Sequence[str], style: Style) -> Indent | None:
     """Return the map into the file's style for lines without evidence; None when none is due.
 
-    Shape: only for lines that are code for sure: deeper below what opens a block, in no text over
-    several lines, which may be another language.
+    Shape: blanks change only in lines that are code for sure: deeper below what opens a block. No
+    text over several lines changes, which may be another language.
     """
     solid = ["", *(line for line in new if line.strip())]
     leads = [lead for line in solid if (lead := indent_of(line))]
@@ -188,18 +195,23 @@ def restyled(new: Sequence[str], style: Style) -> Indent | None:
         return None
     if any(line.count(mark) % 2 for line in solid for mark in _QUOTES):
         return None
-    if any(
-        width(indent_of(other)) > width(indent_of(one)) and not stripped(one).endswith(_BLOCKS)
-        for one, other in pairwise(solid)
-    ):
-        return None
     wants_tabs = style.unit == "\t"
-    if wants_tabs and all("\t" not in lead for lead in leads):
-        step = len(_unit(new)) or _TAB
-        return lambda indent: "\t" * (len(indent) // step) + " " * (len(indent) % step)
     if not wants_tabs and all(set(lead) == {"\t"} for lead in leads):
         return lambda indent: style.unit * len(indent)
-    return None
+    deeper = [
+        (one, len(indent_of(other)) - len(indent_of(one)))
+        for one, other in pairwise(solid)
+        if width(indent_of(other)) > width(indent_of(one))
+    ]
+    if any("\t" in lead for lead in leads) or not all(
+        stripped(one).endswith(_BLOCKS) or (wants_tabs and _RULE.fullmatch(one))
+        for one, _ in deeper
+    ):
+        return None
+    step = min(size for _, size in deeper)
+    if not wants_tabs and (not style.steps or step in style.steps):
+        return None
+    return lambda indent: style.unit * (len(indent) // step) + " " * (len(indent) % step)
 
 
 _OPENERS = (":", "{", "(", "[", "=>", "->", "then", "do", "else", "=", ",", "\\", "&&", "||", "+")

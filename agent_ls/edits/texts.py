@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_ls.edits.keys import stripped
 from agent_ls.edits.minimal import blocks
 from agent_ls.edits.requests import Hunk, HunkLine
 
@@ -30,9 +31,13 @@ def lines_of(wish: Texts) -> tuple[list[str], list[str]]:
         return old[:-1], new[:-1]
     if old[-1] == "" and old[:-1] != new:
         return old[:-1], new
-    if new[-1] == "" and new[:-1] != old and new.count("") > old.count(""):
+    if new[-1] == "" and new[:-1] != old and _blanks(new) > _blanks(old):
         return old, new[:-1] if wish.new.strip() else []
     return old, new if wish.new else []
+
+
+def _blanks(lines: Sequence[str]) -> int:
+    return sum(not stripped(line) for line in lines)
 
 
 def hunk_of(old: Sequence[str], new: Sequence[str], line: int | None = None) -> Hunk:

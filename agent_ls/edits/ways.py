@@ -39,7 +39,7 @@ def ways(
     if hunk.is_diff and all(
         ours in (theirs, " " + theirs) or " " + ours == theirs for ours, theirs in leads
     ):
-        yield Way(_unprefixed(hunk, dict(pairs), news))
+        yield Way(_unprefixed(ground, hunk, dict(pairs), news))
         return
     o0, f0 = leads[0]
     rest = leads[1:]
@@ -54,25 +54,45 @@ def ways(
     has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
     if not has_kept and n0 == f0:
         yield Way(kept)
-    if len(pairs) == 1 and is_lost:
+    if len(pairs) == 1 and is_lost and not _hangs_on_a_dash(hunk.new):
         # Only the first line may have lost its blanks, the others being as in the file.
         yield Way(kept, _first(o0, f0))
 
 
-def _unprefixed(hunk: Hunk, theirs: dict[str, str], news: list[str]) -> Indent:
+def _hangs_on_a_dash(new: list[str]) -> bool:
+    """Tell whether the second line goes on with an item of a list that the first one begins."""
+    lines = [line for line in new if stripped(line)][:2]
+    return len(lines) == 2 and lines[0].startswith("- ") and indent_of(lines[1]) == "  "
+
+
+def _unprefixed(ground: Ground, hunk: Hunk, theirs: dict[str, str], news: list[str]) -> Indent:
     """Return how added lines are read in a diff whose signs have lost or doubled their blank.
 
     Context shows less by a blank where the sign was forgotten, which added lines have. Where the
-    removed lines are off as well, or no added line could be right, all lines are.
+    removed lines are off as well, or no added line could be right, all lines are: the signs stand
+    in the place of the first blank.
     """
     removed = {line.text for line in hunk.lines if line.sign == "-"} & theirs.keys()
     shown = {line: theirs[line] for line in removed or theirs}
     is_more = all(indent_of(line) == " " + indent_of(there) for line, there in shown.items())
     if is_more and all(line.startswith(" ") for line in news if stripped(line)):
         return lambda indent: indent[1:]
-    if removed and all(" " + indent_of(line) == indent_of(there) for line, there in shown.items()):
+    is_less = all(" " + indent_of(line) == indent_of(there) for line, there in shown.items())
+    if is_less and (removed or _are_between_levels(ground, news)):
         return lambda indent: " " + indent
     return kept
+
+
+def _are_between_levels(ground: Ground, news: list[str]) -> bool:
+    """Tell whether lines are indented as none of the file is, and with one more blank all are."""
+    levels = {indent_of(line) for line in ground.file.lines}
+    unit = len(ground.style.unit) if ground.style.unit.strip("\t") else 0
+    found = [indent_of(line) for line in news if stripped(line)]
+
+    def is_level(lead: str) -> bool:
+        return lead in levels or bool(unit and not len(lead) % unit)
+
+    return not any(map(is_level, found)) and all(is_level(" " + lead) for lead in found)
 
 
 def _first(ours: str, theirs: str) -> Indent:

@@ -16,6 +16,7 @@ _PY = (
 )
 _F = "def a():\n    x = 1\n    return x\n\n\ndef b():\n    x = 1\n    return x\n"
 _B2 = _F.replace("def b():\n    x = 1", "def b():\n    x = 2")
+_ARGS = "def f(\n        a: int,\n        b: int,\n    ):\n        pass\n"
 _SIX = "def f(a):\n    alpha = 1\n    beta = 2\n    gamma = 3\n    delta = 4\n    return alpha\n"
 _SIX_5 = _SIX.replace("delta = 4", "delta = 5")
 
@@ -126,8 +127,9 @@ def _envelope(body: str) -> str:
                      "say \\`vim\\` then\nrun \"a \\\"b\\\" c\"",
                      "say `vim` then\nrun \"a \\\"b\\\" c\"\nend\n",
                      id="only-the-escapes-of-the-old-text-are-undone"),
-        pytest.param("if [ \"$a\" ]; then\n  printf \"\\`x\\`\"\nfi\n", "if [ \"\\$a\" ]; then",
-                     "if [ \"\\$b\" ]; then",
+        pytest.param("if [ \"$a\" ]; then\n  printf \"\\`x\\`\"\nfi\n",
+                     "if [ \"\\$a\" ]; then\n  printf \"\\`x\\`\"",
+                     "if [ \"\\$b\" ]; then\n  printf \"\\`x\\`\"",
                      "if [ \"$b\" ]; then\n  printf \"\\`x\\`\"\nfi\n",
                      id="another-escape-that-the-file-has"),
     ],
@@ -227,6 +229,14 @@ def test_what_may_mean_something_else_changes_nothing(
                      id="a-blank-behind-each-sign"),
         pytest.param("  a\n  bb\n  cc\n", _diff("  a\n-  bb\n+  xx\n  cc\n"), "  a\n  xx\n  cc\n",
                      id="context-without-its-sign"),
+        pytest.param(_ARGS,
+                     _diff("        a: int,\n        b: int,\n+       c: int,\n    ):\n"),
+                     _ARGS.replace("    )", "        c: int,\n    )"),
+                     id="a-sign-in-the-place-of-the-first-blank"),
+        pytest.param(_ARGS,
+                     _diff("        a: int,\n        b: int,\n+        c: int,\n    ):\n"),
+                     _ARGS.replace("    )", "        c: int,\n    )"),
+                     id="a-sign-in-added-lines-alone"),
         pytest.param(_F, "Here:\n\n```diff\n" + _diff(" def b():\n-    x = 1\n+    x = 2\n")
                      + "```\n\nDone.\n", _B2, id="words-around-a-fence"),
         pytest.param(_F, _diff(" def b():\n-    x = 1\n+    x = 2\n     return x\n")
