@@ -39,6 +39,11 @@ exports.run = async ({ step, until, screen }) => {
     await until(async () => (await lenses()).includes('1: Keep +1 -1'), 'the lens');
     await until(async () => (await lenses()).includes('5: Keep +2 -1'), 'the other lens');
   });
+  await step('lenses tell of them, so there are no hints besides', async () => {
+    await screen.shot({ name: 'changed' });
+    const hints = vscode.languages.getDiagnostics(uri).filter((one) => one.code === 'agent-change');
+    if (hints.length) throw new Error(JSON.stringify(hints));
+  });
   await step('the first is kept with the keyboard', async () => {
     await goTo('# money');
     await menu('Enter');
