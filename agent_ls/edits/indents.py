@@ -214,6 +214,25 @@ def restyled(new: Sequence[str], style: Style) -> Indent | None:
     return lambda indent: style.unit * (len(indent) // step) + " " * (len(indent) % step)
 
 
+def in_steps(code: Sequence[str], beside: Sequence[str], style: Style) -> Indent | None:
+    """Return the map into the steps of the code beside, else the file's; None when none is due.
+
+    Shape: ``code`` has no line that begins inside a string.
+    """
+    unit, known = _unit(code), [one for one in (_unit(beside), style.unit) if one]
+    if not unit or not known or unit in known:
+        return None
+    goal = known[0]
+    step, to_tabs = width(unit), goal == "\t"
+    size = _TAB if to_tabs else len(goal)
+
+    def scaled(indent: str) -> str:
+        deep, odd = divmod(width(indent), step)
+        return _built(deep * size, odd, to_tabs=to_tabs)
+
+    return scaled
+
+
 _OPENERS = (":", "{", "(", "[", "=>", "->", "then", "do", "else", "=", ",", "\\", "&&", "||", "+")
 _CLOSERS = (
     *"})].#*?&|+-<:",

@@ -67,6 +67,11 @@ def _unwrapped(flat: str, given: Reading) -> Reading:
     return _without_numbers(flat, fenced.old, fenced.new) or fenced
 
 
+def unwrapped(code: str) -> str:
+    """Return a definition without a fence around it and line numbers, which are in no code."""
+    return _unwrapped("", Reading(code, code)).new
+
+
 def plainly_indented(flat: str, old: str, new: str) -> tuple[str, str]:
     """Return the texts with plain blanks for others that indent them, if the file has no such."""
     wide = set("".join(_WIDE_INDENT.findall(old))) - set(" \t")

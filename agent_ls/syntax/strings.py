@@ -6,6 +6,8 @@ from agent_ls.syntax.languages import Language
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Node, parse, walk
 
 _STRINGS = ("string", "heredoc", "template_string")
+_SEVERAL = "concatenated_string"
+"""Strings beside each other; between them is code."""
 
 
 def rows_in_strings(
@@ -26,7 +28,9 @@ def rows_in_strings(
 
 
 def _is_string(node: Node | None) -> bool:
-    return node is not None and any(word in node.type for word in _STRINGS)
+    if node is None or node.type == _SEVERAL:
+        return False
+    return any(word in node.type for word in _STRINGS)
 
 
 def _is_statement(node: Node | None) -> bool:

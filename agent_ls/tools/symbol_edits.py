@@ -13,8 +13,9 @@ from typing import Literal
 
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
-from agent_ls.edits.indents import indent_of, restyled, style_of, width
+from agent_ls.edits.indents import in_steps, indent_of, style_of, width
 from agent_ls.edits.lines import flattened
+from agent_ls.edits.readings import unwrapped
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.strings import rows_in_strings
 
@@ -28,7 +29,7 @@ _COMMA = re.compile(r"[ \t]*,")
 
 def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tuple[str, list[str]]:
     """Return the text with the symbol replaced, and what the model should know of it."""
-    block, notes = _trimmed(new_text), list[str]()
+    block, notes = _bare(new_text), list[str]()
     if not block:
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
     start, end = symbol.start, symbol.end
@@ -47,7 +48,8 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     if gone:
         notes.append(f"Not in the new text and so gone: {', '.join(gone)}.")
     place = _place(text, start)
-    return text[:start] + _placed(block, place, text, language).lstrip() + text[end:], notes
+    placed = _placed(block, place, text, language, place + flattened(old)).lstrip()
+    return text[:start] + placed + text[end:], notes
 
 
 def inserted(
@@ -59,7 +61,7 @@ def inserted(
     language: Language,
 ) -> str:
     """Return the text with new text before or after a symbol, or at the end of its body."""
-    block = _trimmed(new_text)
+    block = _bare(new_text)
     if not block:
         raise ToolError("There is no text to insert.")
     if position == "inside_end":
@@ -144,9 +146,9 @@ def _in_list(
     return f"{text[:at]}\n{placed},{text[at:]}"
 
 
-def _trimmed(new_text: str) -> str:
-    """Return the text with LF ends, without blank lines around it."""
-    lines = flattened(new_text).lstrip("\ufeff").split("\n")
+def _bare(new_text: str) -> str:
+    """Return new text with LF ends, without what is wrapped around it and blank lines there."""
+    lines = unwrapped(flattened(new_text).lstrip("\ufeff").strip("\n")).split("\n")
     while lines and not lines[0].strip():
         lines.pop(0)
     while lines and not lines[-1].strip():
@@ -154,8 +156,8 @@ def _trimmed(new_text: str) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _placed(block: str, place: str, text: str, language: Language) -> str:
-    """Return the block indented for its place, in the file's style."""
+def _placed(block: str, place: str, text: str, language: Language, old: str = "") -> str:
+    """Return the block indented for its place, in the style of the old text or else the file's."""
     lines = block.split("\n")
     kept, docstrings = rows_in_strings(block, language)
     if language.id in ("c", "cpp"):
@@ -165,9 +167,9 @@ def _placed(block: str, place: str, text: str, language: Language) -> str:
     code = [line for row, line in enumerate(lines) if row not in kept and row not in docstrings]
     first = indent_of(lines[0])
     leads = [indent_of(line) for line in code[1:] if line.strip()]
-    if not first and place and leads and _is_absolute(leads, place, lines, style.unit):
+    if not first and place and leads and _is_absolute(code, place, style.unit, language):
         return "\n".join([place + lines[0], *lines[1:]])
-    restyle = restyled(code, style)
+    restyle = in_steps(code, old.split("\n"), style)
     common = first
     if not all(lead.startswith(first) for lead in leads):
         common = min([first, *leads], key=len)
@@ -192,10 +194,19 @@ _HEADS = ("@", "#[", "[[", "#", "//", "/*", "<!--", "--")
 """How a line begins that the next one stands level with: a decorator, an attribute, a comment."""
 
 
-def _is_absolute(leads: list[str], place: str, lines: Sequence[str], unit: str) -> bool:
+_CLOSERS = ("}", ")", "]")
+
+
+def _is_absolute(code: list[str], place: str, unit: str, language: Language) -> bool:
     """Say whether only the first line lacks the indentation that the others have already."""
-    least, goal = min(map(width, leads)), width(place)
-    is_level = lines[0].startswith(_HEADS) or lines[-1].lstrip().startswith(("}", ")", "]"))
+    goal = width(place)
+    rest = [line for line in code[1:] if line.strip()]
+    level = [line for line in rest if width(indent_of(line)) == goal]
+    # Python's last line belongs to a body; with braces it is the one that closes the definition.
+    ends = level if language.id == "python" else rest[-1:]
+    is_closed = bool(ends) and all(one.lstrip().startswith(_CLOSERS) for one in ends)
+    is_level = is_closed or code[0].startswith(_HEADS)
+    least = min(width(indent_of(line)) for line in rest)
     return least >= goal + (0 if is_level else width(unit) or 1)
 
 

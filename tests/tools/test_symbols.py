@@ -95,6 +95,48 @@ _JS = dedent("""\
             id="only-the-first-line-stripped",
         ),
         pytest.param(
+            "a.py", _PY, "A.run", 'def run(self):\n    raise ValueError(\n        "a"\n    )',
+            "        return 1\n", '        raise ValueError(\n            "a"\n        )\n', "",
+            id="a-bracket-closes-the-body",
+        ),
+        pytest.param(
+            "a.py", _PY, "A.run", "def run(\n        self,\n    ) -> int:\n        return 2\n",
+            "    def run(self):\n        return 1\n",
+            "    def run(\n        self,\n    ) -> int:\n        return 2\n", "",
+            id="only-the-first-line-stripped-and-a-bracket-closes-the-head",
+        ),
+        pytest.param(
+            "a.py", _PY, "A.run",
+            '    def run(self):\n        f(\n            "a"\n            "b")\n',
+            "        return 1\n", '        f(\n            "a"\n            "b")\n', "",
+            id="strings-beside-each-other-are-code",
+        ),
+        pytest.param(
+            "a.py", _PY, "A.run", "def run(self):\n  if self:\n    return 2\n  return 3",
+            "        return 1\n", "        if self:\n            return 2\n        return 3\n", "",
+            id="steps-of-two",
+        ),
+        pytest.param(
+            "a.py", _PY, "A.run",
+            "\tdef run(self):\n\t\tif self:\n\t\t\treturn f(1,\n\t\t\t         2)",
+            "        return 1\n",
+            "        if self:\n            return f(1,\n                     2)\n", "",
+            id="tabs-and-blanks-that-align",
+        ),
+        pytest.param(
+            "a.ts", "class A {\n\trun() {\n\t\treturn 1; // `\n\t}\n}\n", "A.run",
+            "run() {\n    return 2; // `\n}", "\t\treturn 1; // `\n", "\t\treturn 2; // `\n", "",
+            id="blanks-among-tabs",
+        ),
+        pytest.param(
+            "a.py", _PY, "A.run", "```python\ndef run(self):\n    return 2\n```\n",
+            "        return 1\n", "        return 2\n", "", id="fenced",
+        ),
+        pytest.param(
+            "a.py", _PY, "A.run", "    11\t    def run(self):\n    12\t        return 2",
+            "        return 1\n", "        return 2\n", "", id="numbered",
+        ),
+        pytest.param(
             "a.py", _PY, "run", "def run():\n    return 3",
             "    pass  # done\n", "    return 3\n", "now lines 16-17.", id="whole-name-first",
         ),
