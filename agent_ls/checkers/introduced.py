@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from agent_ls.checkers.baselines import Baselines
 from agent_ls.checkers.newest import Check, Compared, NewestCheck
-from agent_ls.checkers.others_changes import Changes, with_others_changes
+from agent_ls.checkers.others_changes import Changes, OwnTexts, with_others_changes
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.loop.ports.checks import Checker
@@ -62,11 +62,12 @@ class IntroducedChecks:
         Never raises: what cannot run is a problem in the report.
         """
         asked = [checker for checker in self.checkers if any(map(checker.handles, now))]
+        own = OwnTexts(before, now, by_others)
         before = await with_others_changes(before, by_others)
         others = await self._unsaved_elsewhere(now) if asked else ""
         looks = [
             asyncio.ensure_future(
-                self._of_one(checker, before, now, others, asker, anew=anew, within_s=within_s)
+                self._of_one(checker, before, now, others, asker, own, anew=anew, within_s=within_s)
             )
             for checker in asked
         ]
@@ -100,6 +101,7 @@ class IntroducedChecks:
         now: _Texts,
         others: str,
         asker: str,
+        own: OwnTexts,
         *,
         anew: bool,
         within_s: float | None,
@@ -111,7 +113,7 @@ class IntroducedChecks:
             self._newest.let_go(asker, checker.name)
             return CheckReport(checkers=(checker.name,))
         if checker.is_per_file:
-            return await self._each_compared(checker, texts_before, texts_now, anew)
+            return await self._each_compared(checker, texts_before, texts_now, own, anew=anew)
         report = await self._newest.ask(
             checker.name,
             asker,
@@ -123,7 +125,7 @@ class IntroducedChecks:
         return CheckReport(unanswered=(checker.name,)) if report is None else report
 
     async def _each_compared(
-        self, checker: Checker, before: _Texts, now: _Texts, anew: bool
+        self, checker: Checker, before: _Texts, now: _Texts, own: OwnTexts, *, anew: bool
     ) -> CheckReport:
         """Compare what a checker says that looks at one file at a time."""
         baseline, report = await asyncio.gather(
@@ -134,6 +136,12 @@ class IntroducedChecks:
             # Its configuration may have changed since somebody looked at what was there before.
             baseline = await self._one_by_one(checker, before, anew=True)
             said = _difference(baseline, report, before, now)
+        if blind := own.known(_unparsable(baseline.findings) & _unparsable(report.findings)):
+            # What others have half typed hides the rest of the file; without that it can be seen.
+            texts = await own.without_newest(blind)
+            mine = await self._each_compared(checker, *texts, OwnTexts(), anew=anew)
+            hidden = [one for one in mine.findings if one.code != _UNPARSABLE]
+            said = said.model_copy(update={"findings": (*said.findings, *own.placed(hidden))})
         return said
 
     async def _compared(self, checker: Checker, asker: str, check: Check) -> CheckReport:
@@ -220,7 +228,7 @@ def _new(
 ) -> tuple[Finding, ...]:
     known = Counter(finding.fingerprint for finding in before)
     moved = Counter(finding.fingerprint[1:] for finding in before if finding.path in gone)
-    unread = {finding.path for finding in before if finding.code == _UNPARSABLE}
+    unread = _unparsable(before)
     fresh: list[Finding] = []
     for finding in now:
         if finding.path in unread and finding.code != _UNPARSABLE:
@@ -232,6 +240,10 @@ def _new(
         else:
             fresh.append(finding)
     return tuple(fresh)
+
+
+def _unparsable(findings: Iterable[Finding]) -> set[str]:
+    return {finding.path for finding in findings if finding.code == _UNPARSABLE}
 
 
 def _mended(before: Iterable[Finding], now: Iterable[Finding]) -> tuple[str, ...]:

@@ -264,6 +264,17 @@ async def test_what_a_person_half_types_beside_an_edit_is_not_the_agents(
     assert told.count("a.py:") == len(blamed)
 
 
+async def test_what_a_person_half_types_hides_nothing_of_the_agents(happened, checkers) -> None:
+    (happened.root / "a.py").write_text("import os\n" + LINES)
+    await happened.write("a.py", "import os\n" + LINES.replace("2", "lost"))
+    checks = checkers()
+    (happened.root / "a.py").write_text("# So\nimport os\na = 1\nb = lost\nc = [\nd = 4\n")
+    verdict = await judged(happened, checks)
+    Expected(Nudge, says=("introduced 1 problem", "a.py:4:5", "`lost`")).hold(verdict)
+    assert await followed(happened, checks) != "Edited."
+    assert await followed(happened, checks) == "Edited."
+
+
 async def test_an_edit_that_broke_nothing_is_not_talked_about(happened, checkers) -> None:
     await happened.write("a.py", CLEAN)
     assert await followed(happened, checkers()) == "Edited."
