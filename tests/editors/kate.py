@@ -14,13 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from tests.editors.processes import Household
 from tests.editors.rfb import Screen, differing
+from tests.editors.talk import Talk
 
 _TAP = Path(__file__).parent / "lsp_tap.py"
 _LIMIT_S = 40.0
@@ -46,7 +47,7 @@ class KateError(AssertionError):
     """Kate did not come to what the test waited for; the message tells what was said."""
 
 
-class Kate:
+class Kate(Talk):
     """One running Kate with one file. Use it as a context manager; nothing of it survives."""
 
     def __init__(
@@ -55,7 +56,7 @@ class Kate:
         """Start it; ``settings`` are its LSP client's, in which ``agent-ls`` means our server."""
         self.file = file
         self.home = Path(tempfile.mkdtemp(prefix="als-kate-"))
-        self._log = self.home / "said.jsonl"
+        super().__init__(self.home / "said.jsonl")
         self._household = Household()
         self._screen: Screen | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -154,41 +155,6 @@ class Kate:
 
     # What was said
 
-    def messages(self) -> Iterator[dict[str, Any]]:
-        """All messages so far, each with ``from``."""
-        if not self._log.exists():
-            return
-        for line in self._log.read_text().splitlines(keepends=True):
-            if line.endswith("\n"):
-                yield json.loads(line)
-
-    def said(self, who: str, method: str) -> list[dict[str, Any]]:
-        """The parameters of what the editor or the server said by a method."""
-        return [
-            one["message"].get("params") or {}
-            for one in self.messages()
-            if one["from"] == who and one["message"].get("method") == method
-        ]
-
-    def answered(self, method: str) -> list[Any]:
-        """The results of what the editor asked."""
-        asked = {
-            one["message"].get("id")
-            for one in self.messages()
-            if one["from"] == "editor" and one["message"].get("method") == method
-        }
-        return [
-            one["message"]["result"]
-            for one in self.messages()
-            if one["from"] == "server"
-            and one["message"].get("id") in asked
-            and "result" in one["message"]
-        ]
-
-    def told(self) -> str:
-        """All messages that the server had for the person."""
-        return "\n".join(one["message"] for one in self.said("server", "window/showMessage"))
-
     def wait_for_finding(self, code: str) -> None:
         """Wait until the open file has a diagnostic of this code."""
         self.wait_until(
@@ -200,15 +166,6 @@ class Kate:
             ],
             f"a diagnostic {code}",
         )
-
-    def hints(self) -> list[str]:
-        """The hints of open changes that the file has now, as ``line: message`` from 0."""
-        return [
-            f"{one['range']['start']['line']}: {one['message']}"
-            for told in self.said("server", "textDocument/publishDiagnostics")[-1:]
-            for one in told["diagnostics"]
-            if one.get("code") == "agent-change"
-        ]
 
     def wait_for_progress(self, kind: str) -> None:
         """Wait until a turn has come to its ``begin`` or ``end``."""

@@ -70,6 +70,8 @@ exports.run = async ({ step, until, screen }) => {
   await step('the next change is gone to by key', async () => {
     await panel('click', { selector: '[aria-label="Redo what was undone"]' });
     await until(() => document.getText().includes('whole ='), 'the change again');
+    // The text is there a moment before the server has noted that the change is open again.
+    await panel('wait', { selector: '.changes .line', text: '1 change' });
     await goTo('# mine');
     await screen.press({ keys: 'Control+k' });
     await screen.press({ keys: '.' });

@@ -1,0 +1,59 @@
+"""What a real editor and its server said to each other, as `lsp_tap.py` wrote it down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+class Talk:
+    """The messages in one log, so far."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """All messages so far, each with ``from``."""
+        if not self._log.exists():
+            return
+        for line in self._log.read_text().splitlines(keepends=True):
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+    def said(self, who: str, method: str) -> list[dict[str, Any]]:
+        """The parameters of what the editor or the server said by a method."""
+        return [
+            one["message"].get("params") or {}
+            for one in self.messages()
+            if one["from"] == who and one["message"].get("method") == method
+        ]
+
+    def answered(self, method: str) -> list[Any]:
+        """The results of what the editor asked."""
+        asked = {
+            one["message"].get("id")
+            for one in self.messages()
+            if one["from"] == "editor" and one["message"].get("method") == method
+        }
+        return [
+            one["message"]["result"]
+            for one in self.messages()
+            if one["from"] == "server"
+            and one["message"].get("id") in asked
+            and "result" in one["message"]
+        ]
+
+    def told(self) -> str:
+        """All messages that the server had for the person."""
+        return "\n".join(one["message"] for one in self.said("server", "window/showMessage"))
+
+    def hints(self) -> list[str]:
+        """The hints of open changes published last, as ``line: message`` from 0."""
+        return [
+            f"{one['range']['start']['line']}: {one['message']}"
+            for told in self.said("server", "textDocument/publishDiagnostics")[-1:]
+            for one in told["diagnostics"]
+            if one.get("code") == "agent-change"
+        ]
