@@ -103,17 +103,17 @@ def most_places(old: list[str]) -> int:
     return max(50, min(MAX_PLACES, _MAX_ALIGNED // max(1, len(old))))
 
 
-def places(ground: Ground, old: list[str], most: int = 0) -> list[Place]:
+def places(ground: Ground, old: list[str], *, are_apart: bool = False) -> list[Place]:
     """Return the places of the strictest reading that finds any; none for blank lines.
 
-    Shape: at most ``most``, which stands for ``most_places`` when it is 0.
+    Shape: at most ``most_places``; or all that do not overlap, from the first line on.
     """
-    most = most or most_places(old)
+    most = len(ground.file.lines) + 1 if are_apart else most_places(old)
     solid = [number for number, line in enumerate(old) if stripped(line)]
     if not solid:
         return []
     for key in _LEVELS:
-        found = _at_level(ground, old, solid, key, most)
+        found = _at_level(ground, old, solid, key, most, are_apart=are_apart)
         if len(found) >= most:
             return found
         if found and key is trimmed:
@@ -140,7 +140,15 @@ def _shifted_alike(ground: Ground, old: list[str], solid: list[int], most: int) 
     ]
 
 
-def _at_level(ground: Ground, old: list[str], solid: list[int], key: Key, most: int) -> list[Place]:
+def _at_level(
+    ground: Ground,
+    old: list[str],
+    solid: list[int],
+    key: Key,
+    most: int,
+    *,
+    are_apart: bool = False,
+) -> list[Place]:
     keyed = ground.keyed(key)
     wanted = keyed.encoded([key(old[number]) for number in solid])
     if wanted is None:
@@ -150,7 +158,7 @@ def _at_level(ground: Ground, old: list[str], solid: list[int], key: Key, most: 
     while at >= 0 and len(found) < most:
         numbers = keyed.numbers[at : at + len(wanted)]
         found.append(aligned(ground, old, dict(zip(solid, numbers, strict=True))))
-        at = keyed.text.find(wanted, at + 1)
+        at = keyed.text.find(wanted, at + (len(wanted) if are_apart else 1))
     return found
 
 

@@ -42,16 +42,19 @@ def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
 def missing(ground: Ground, hunk: Hunk) -> Place | Refused:
     """Return the place of a hunk whose old lines are not there as they are, if that is certain."""
     is_standing = adds(hunk) and bool(places(ground, hunk.new))
-    spot = None if is_standing else stale_place(ground, hunk)
-    return spot or nowhere(ground, hunk)
+    spot = "" if is_standing else stale_place(ground, hunk)
+    return nowhere(ground, hunk, spot) if isinstance(spot, str) else spot
 
 
-def nowhere(ground: Ground, hunk: Hunk) -> Refused:
-    """Return the refusal of a hunk without a place: it may have been carried out before."""
+def nowhere(ground: Ground, hunk: Hunk, why: str = "") -> Refused:
+    """Return the refusal of a hunk without a place: it may have been carried out before.
+
+    Shape: ``why`` says in sentences what is not certain about the nearest text.
+    """
     at = standing_at(ground, hunk)
     if at is not None and is_meant_there(ground, hunk, at):
         return applied(at)
-    return not_found(ground, "\n".join(hunk.old), standing=at)
+    return not_found(ground, "\n".join(hunk.old), standing=at, why=why)
 
 
 def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:

@@ -39,8 +39,11 @@ def applied(first: int) -> Refused:
     )
 
 
-def not_found(ground: Ground, old: str, standing: int | None = None) -> Refused:
-    """Return the refusal of a text that is not there, though the new one may stand at a line."""
+def not_found(ground: Ground, old: str, standing: int | None = None, why: str = "") -> Refused:
+    """Return the refusal of a text that is not there, though the new one may stand at a line.
+
+    Shape: ``why`` says in sentences why the nearest text is not taken for it.
+    """
     there = (
         f"\nThe new text stands at line {standing + 1}: if you meant that place, nothing is left "
         "to do."
@@ -60,7 +63,9 @@ def not_found(ground: Ground, old: str, standing: int | None = None) -> Refused:
     return Refused(
         f"The old text is not in the file. The nearest text begins at line {best.line}"
         + (f" (others at {also})" if also else "")
-        + f"; {_difference(best, old)}{there}",
+        + f"; {_difference(best, old)}"
+        + (f" {why}" if why else "")
+        + there,
         "not-found",
     )
 

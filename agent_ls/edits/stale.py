@@ -25,32 +25,52 @@ from agent_ls.edits.requests import Hunk
 _MAX_LINES = 2_000
 _MIN_BESIDE = 3
 """So much has to stay around an addition of whose two neighbours only one is there."""
+_EQUAL_LINES = (
+    "Of two equal lines of the old text the file has one: the other may be gone already, as the "
+    "edit wants it."
+)
+_NEW_LINES = "What stands beside the change is not what the old text has there."
+_TOO_LITTLE = (
+    "No line that the edit replaces differs, but too little of the rest stands there alone to be "
+    "certain that this is the place and no copy of it."
+)
+_TWO_PLACES = "Line {} may be meant, and so may line {}: no more of the old text is at one of them."
 
 
-def stale_place(ground: Ground, hunk: Hunk) -> Place | None:
-    """Return the place if it is certain though some of the context differs."""
+def stale_place(ground: Ground, hunk: Hunk) -> Place | str:
+    """Return the place if it is certain though some of the context differs, or why it is not.
+
+    Shape: sentences for the model, or none where the nearest text says it all.
+    """
     old = hunk.old
     solid = [number for number, line in enumerate(old) if stripped(line)]
     if not 2 <= len(solid) <= _MAX_LINES:
-        return None
+        return ""
     core = _core(hunk)
     found = alignments(ground.keyed(folded), old, solid, core)
     if not found or not core <= found[0].lines.keys():
-        return None
+        return ""
     best, *others = found
+    taken = {folded(old[number]) for number in core}
+    if any(folded(old[number]) in taken for number in solid if number not in best.lines):
+        # Of two equal lines one is there: the other may be the one that was to go, and is gone.
+        return _EQUAL_LINES
     best = with_outermost(ground, old, solid, with_inner(ground, old, solid, best))
     telling = _telling(old, solid, best)
     evidence = _evidence(ground, hunk, solid, telling, best)
     most = (len(telling) - len(core)) // 4 if evidence.is_told else len(telling) // 8
     if len(telling) - len(best.lines) > max(1, most) or _skips(ground, old, best):
-        return None
+        return ""
     drifts = _drifts(ground, hunk, telling, best, evidence)
     whole = _with_drifts(best, drifts)
-    if not _is_held(ground, hunk, whole) or not evidence.bears(drifts):
-        return None
+    if not _is_held(ground, hunk, whole):
+        return _NEW_LINES
+    if not evidence.bears(drifts):
+        return _TOO_LITTLE
     middle = core | _beside_changes(hunk, solid)
-    if any(_comes_near(one, best, core, middle, evidence) for one in others):
-        return None
+    near = next((one for one in others if _comes_near(one, best, core, middle, evidence)), None)
+    if near is not None:
+        return _TWO_PLACES.format(*(min(one.lines.values()) + 1 for one in (best, near)))
     return aligned(ground, old, _in_one_dress(ground, old, core, whole.lines))
 
 

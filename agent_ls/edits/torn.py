@@ -14,12 +14,27 @@ _PART = re.compile(r"\.\w|[\[(]")
 _MORE = re.compile(r"\.?\w|[\[(]|[ \t]+(?:\w|(?!//|/\*|--|[-=]>)[-+*/%&|^<>=?!]+[ \t])")
 """What goes on with an expression, and is no bracket that shuts and no remark."""
 
+_REMARK = re.compile(r"[,;]?[ \t]+(?:#|//|/\*|--|<!--)[^\n]*")
+
 
 def is_torn(flat: str, wish: Texts, at: int, end: int) -> bool:
     """Tell whether whole words, numbers or lines were meant, and one goes on beyond them."""
     if wish.old.replace("_", "").isalnum():
         return False
     return _is_inside(flat, at) or _is_inside(flat, end) or _is_cut(flat, wish, at, end)
+
+
+def remark_at(flat: str, wish: Texts, at: int, end: int) -> str | None:
+    """Return the remark behind the last old line that new lines would part from it.
+
+    Shape: the rest of the line; None where none is, or where it stays behind what it is behind.
+    """
+    match = _REMARK.match(flat, end)
+    was, now = (text.rpartition("\n")[2].strip() for text in (wish.old, wish.new))
+    if match is None or was in ("", now) or wish.old.count("\n") >= wish.new.count("\n"):
+        return None
+    begins = at if "\n" not in wish.old else end - len(wish.old.rpartition("\n")[2])
+    return match[0] if _begins_line(flat, begins) else None
 
 
 def _is_inside(flat: str, at: int) -> bool:

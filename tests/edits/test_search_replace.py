@@ -44,6 +44,12 @@ def check(text: str, wishes: Sequence[Wish], expected: str | tuple[str, ...]) ->
         pytest.param("x\ny\n", [Wish("y", "z", line=99)], "x\nz\n", id="hint-overrules-nothing"),
         pytest.param("x\x0cx\nx\n", [Wish("x\n", "y\n", line=2)], "x\x0cx\ny\n",
                      id="form-feed-is-no-line"),
+        pytest.param("b = 2  # kept\nc\n", [Wish("b = 2", "b = 2\nx")], "b = 2  # kept\nx\nc\n",
+                     id="a-remark-stays-with-its-line"),
+        pytest.param("a\nb();  // kept\nc\n", [Wish("a\nb()", "y\nb()\nx")],
+                     "y\nb();  // kept\nx\nc\n", id="a-remark-stays-with-the-last-of-two-lines"),
+        pytest.param("b = 2  # kept\nc\n", [Wish("b = 2", "x\nb = 2")], "x\nb = 2  # kept\nc\n",
+                     id="a-line-above-one-with-a-remark"),
         pytest.param("a b", [Wish("b", "2"), Wish("a", "1")], "1 2", id="any-order"),
         pytest.param("ab", [Wish("a", "1"), Wish("b", "2")], "12", id="side-by-side"),
         pytest.param("a = 1\nmid = 2\nc = 3\n", [Wish("a = 1\nmid = 2", "a = 9\nmid = 2"),
@@ -81,6 +87,8 @@ def test_what_is_certain_is_placed(text: str, wishes: list[Wish], expected: str)
 @pytest.mark.parametrize(
     "text, wishes, expected",
     [
+        pytest.param("b = 2  # kept\nc\n", [Wish("b = 2", "b = 7\nx")], ("'# kept'",),
+                     id="a-remark-of-a-line-that-goes"),
         pytest.param("a", [Wish("a", "a")], ("equal",), id="nothing-to-change"),
         pytest.param("a\r\nb", [Wish("a\nb", "a\r\nb")], ("equal",), id="only-line-ends-differ"),
         pytest.param("a", [Wish("", "b")], ("empty or blank", "write_file"), id="empty-old"),

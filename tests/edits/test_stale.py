@@ -129,6 +129,11 @@ def check(text: str, hunks: str, expected: str | None) -> None:
                      id="the-brace-behind-a-line-that-is-gone-is-the-next-one"),
         pytest.param(_SIX.replace("turn(handle)", "turn(wheel)"), _TURN + " push(button)\n", None,
                      id="a-removed-line-changed"),
+        pytest.param(_SIX, " open(door)\n turn(handle)\n-turn(handle)\n pull(lever)\n"
+                     " push(button)\n shut(door)\n", None,
+                     id="one-of-two-equal-lines-is-removed-already"),
+        pytest.param("stop(it)\n<br/>\n\ngo(now)\n", " stop(it)\n \n <br/>\n-<br/>\n \n go(now)\n",
+                     None, id="one-of-two-equal-lines-that-say-nothing-is-removed-already"),
         pytest.param("def left():\n" + _STEPS,
                      " def right():\n     open(left)\n-    turn(handle)\n+    turn(knob)\n"
                      "     pull(lever)\n     shut(left)\n", None, id="a-block-of-another-name"),
@@ -237,11 +242,11 @@ def test_a_line_that_tells_the_place_from_its_likes_may_not_differ(text: str, hu
         pytest.param("rest = now()\n" + _SIX,
                      "sleep = now()\nopen(door)\nturn(handle)\npull(lever)",
                      False, id="the-first-line-sets-another-name"),
-        pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "pull(rope)") + "pull(crank)\n",
-                     "wake(now)\nopen(door)\nturn(handle)\npull(lever)", False,
+        pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "\npull(rope)") + "pull(crank)\n",
+                     "wake(now)\nopen(door)\nturn(handle)\n\npull(lever)", False,
                      id="the-last-line-was-changed-and-has-likes"),
-        pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "pull(rope)"),
-                     "wake(now)\nopen(door)\nturn(handle)\npull(lever)", True,
+        pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "\npull(rope)"),
+                     "wake(now)\nopen(door)\nturn(handle)\n\npull(lever)", True,
                      id="the-last-line-was-changed-and-has-none"),
         pytest.param(_SIX.replace("turn", "wait(5)\nturn"), "open(door)\nturn(handle)\npull(lever)",
                      False, id="a-line-came-into-a-short-one"),
@@ -259,6 +264,29 @@ def test_a_quote_may_be_told_from_its_copies_by_any_of_its_ends(
         return
     assert not isinstance(placed, Refused), placed.reason
     assert apply_replacements(text, placed) == text.replace("handle", "knob")
+
+
+@pytest.mark.parametrize(
+    "text, hunks, words",
+    [
+        (_SIX.replace("pull(lever)", "pull(rope)"), _TURN, "too little of the rest"),
+        (
+            _SIX.replace("push(button)", "push(it)"),
+            " turn(handle)\n-turn(handle)\n pull(lever)\n push(button)\n shut(door)\n",
+            "Of two equal lines",
+        ),
+        (
+            _SIX.replace("pull(lever)", "pull(lever, hard)")
+            + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
+            _TURN + " push(button)\n",
+            "Line 1 may be meant, and so may line 7",
+        ),
+    ],
+)
+def test_a_refusal_says_what_is_not_certain(text: str, hunks: str, words: str) -> None:
+    placed = place_unified(text, f"--- a/f\n+++ b/f\n@@ ... @@\n{hunks}")
+    assert isinstance(placed, Refused)
+    assert words in placed.reason
 
 
 def test_a_line_number_that_is_right_does_not_make_one_setting_of_another() -> None:
