@@ -19,7 +19,9 @@ from agent_ls.edits.envelope import place_envelope
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
-from benchmarks.edit_corpus import Case, Edit, edits, patches, truths
+from benchmarks.edit_corpus.diffs import patches
+from benchmarks.edit_corpus.quotes import edits
+from benchmarks.edit_corpus.truths import Case, Edit, truths
 
 _WORST = ("wrong", "applied", "indent", "cosmetic", "refused")
 
