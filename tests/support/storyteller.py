@@ -195,10 +195,14 @@ class Storyteller:
         assert re.search(expected, answer), f"the answer is {answer}"
 
     async def step_notify_diagnostics(self, place: Place, message: str) -> None:
-        """Tell what another server found on this line, and something far below."""
+        """Tell what another server found on this line, something far below, and a hint of ours."""
         found = [
-            {"line": line, "endLine": line, "message": text, "source": "other"}
-            for line, text in ((place.line, message), (place.line + 50, "Far away"))
+            {"line": line, "endLine": line, "message": text, "source": source}
+            for line, text, source in (
+                (place.line, message, "other"),
+                (place.line + 50, "Far away", "other"),
+                (place.line, "agent-ls changed 1 line. Keep or undo.", "agent-ls"),
+            )
         ]
         params = {"uri": self._uri(place.path), "diagnostics": found}
         await self.editor.notify("agent/editorDiagnostics", params)
