@@ -96,16 +96,12 @@ def _is_indented(ground: Ground, hunk: Hunk, place: Place) -> bool:
 def _stands_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:
     """Return where the new lines stand as they were written, if the old ones do so nowhere."""
     lines = ground.file.lines
-    is_exact = place.is_same_layout and all(
+    is_exact = all(
         number is not None and trimmed(line) == trimmed(lines[number])
         for line, number in zip(hunk.old, place.at, strict=True)
     )
-    if is_exact:
+    if is_exact or not adds(hunk):
         return None
-    if not adds(hunk):
-        # Little that is new stands anywhere, but here it is what the place has more.
-        is_here = lines[place.first : place.first + len(hunk.new)] == hunk.new
-        return place.first if is_here else None
     at = f"\n{ground.file.flat}\n".find("\n" + "\n".join(hunk.new) + "\n")
     return None if at < 0 else ground.file.number_at(at)
 

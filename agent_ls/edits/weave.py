@@ -33,6 +33,8 @@ def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     ranges = _ranges(ground, old, place, changes)
     if isinstance(ranges, Refused):
         return ranges
+    fitted = [_fitted(ground, old, place, *one) for one in zip(changes, ranges, strict=True)]
+    changes, ranges = [change for change, _ in fitted], [span for _, span in fitted]
     pairs = [
         (line, ground.file.lines[number])
         for line, number in zip(old, place.at, strict=True)
@@ -137,6 +139,32 @@ def _gap(ground: Ground, old: list[str], place: Place, change: Change) -> tuple[
         # The new lines bring their own blank ones below, so all of the file's are above them.
         at = after
     return at, at
+
+
+def _fitted(
+    ground: Ground, old: list[str], place: Place, change: Change, span: tuple[int, int]
+) -> tuple[Change, tuple[int, int]]:
+    """Return a change without the blank lines at its ends that the file has there already.
+
+    The old text lacks them, so they are no addition: between two lines of which it says that they
+    are neighbours, the new text tells all blank lines.
+    """
+    new = change.new
+    solid = {at for at, line in enumerate(old) if stripped(line) and place.at[at] is not None}
+    is_above, is_below = change.low - 1 in solid, change.high in solid
+    low, high = start, stop = span
+    while is_above and start - 1 in ground.blanks:
+        start -= 1
+    while is_below and stop in ground.blanks:
+        stop += 1
+    head = next((at for at, line in enumerate(new) if stripped(line)), len(new))
+    tail = next((at for at, line in enumerate(reversed(new)) if stripped(line)), len(new))
+    if low < high:
+        head, tail = min(head, low - start), min(tail, stop - high)
+        return replace(change, new=new[head : max(head, len(new) - tail)]), span
+    if not (is_above and is_below and head) or start == stop:
+        return change, span
+    return replace(change, new=new[min(head, stop - start) :]), (stop, stop)
 
 
 def _is_solid_side(old: Sequence[str], at: Sequence[int | None]) -> bool:
