@@ -29,6 +29,7 @@ from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender, Reply
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import path_to_uri, uri_to_path
+from agent_ls.safety.paths import check_no_link
 
 _MAX_SAVED = 64
 _BOM = "\ufeff".encode()
@@ -227,13 +228,8 @@ class EditorWorkspace:
         unsaved = await self.dirty()
         if not unsaved:
             return []
-        uris = [self.uri(one.path) for one in unsaved]
-        if await self._editor.save(uris):
-            unsaved = await self.dirty()
-        elif self._save_fallback == "write":
-            for file in unsaved:
-                await self._write_buffer(file.path)
-            unsaved = await self.dirty()
+        await self._save([one.path for one in unsaved])
+        unsaved = await self.dirty()
         paths = [one.path for one in unsaved]
         if paths and self._save_fallback == "ask":
             self._editor.advise_saving(paths)
@@ -259,8 +255,18 @@ class EditorWorkspace:
 
     async def _take_away(self, edit: DeleteFile | MoveFile, document: Snapshot) -> EditOutcome:
         """Delete or move the file of an open document; unsaved text is never lost."""
+        try:
+            check_no_link(edit.path, self.roots)
+        except WorkspaceError as error:
+            return EditOutcome(status="refused", reason=str(error))
         if version_of(document.text) != edit.base_version:
             return EditOutcome(status="stale", reason="the text changed meanwhile")
+        if document.in_sync and await self._is_dirty(edit.path, document):
+            # What is not saved may be the agent's own edit of a moment ago.
+            await self._save([edit.path])
+            document = self.open_document(edit.path) or document
+            if version_of(document.text) != edit.base_version:
+                return EditOutcome(status="stale", reason="the text changed when it was saved")
         if not document.in_sync or await self._is_dirty(edit.path, document):
             return EditOutcome(
                 status="refused",
@@ -285,6 +291,13 @@ class EditorWorkspace:
         if outcome.status == "applied" and self._documents.get(document.uri) is not None:
             self._gone[document.uri] = document.revision
         return outcome
+
+    async def _save(self, paths: Sequence[str]) -> None:
+        """Have the editor save these buffers, or write them if that is what is to be done then."""
+        is_saved = await self._editor.save([self.uri(path) for path in paths])
+        if not is_saved and self._save_fallback == "write":
+            for path in paths:
+                await self._write_buffer(path)
 
     async def _write_buffer(self, path: str) -> None:
         """Write a buffer's text to its file, if the file is still what the editor last saved."""

@@ -110,6 +110,21 @@ def locate_file(path: str, roots: Sequence[Root]) -> Place:
     return place
 
 
+def check_no_link(path: str, roots: Sequence[Root]) -> None:
+    """Refuse to take a link away: who names it may mean it, or the file that it leads to.
+
+    Shape: links above it do not count.
+    Errors: ``WorkspaceError``, and as ``locate``.
+    """
+    place = locate_file(path, roots)
+    if place.root.path.joinpath(*place.spelled).is_symlink():
+        target = shown(place.absolute, roots)
+        raise WorkspaceError(
+            f"{_quoted(path)} is a link to {target}, so it was left alone. Name {target} if that "
+            "file is meant; a command can take the link itself."
+        )
+
+
 def shown(absolute: Path, roots: Sequence[Root]) -> str | None:
     """Return how the model names an absolute path; None outside every root."""
     root = _holder(absolute, roots)

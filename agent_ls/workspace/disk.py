@@ -194,9 +194,11 @@ class DiskWorkspace:
                 disk_files.create(place, edit.path, data)
                 return _applied(data, edit.text)
             case DeleteFile():
+                paths.check_no_link(edit.path, self._roots)
                 disk_files.delete(place, edit.path, version=edit.base_version)
                 return EditOutcome(status="applied")
             case MoveFile():
+                paths.check_no_link(edit.path, self._roots)
                 goal = paths.locate_file(edit.new_path, self._roots)
                 disk_files.move(place, edit.path, goal, version=edit.base_version)
                 return EditOutcome(status="applied", version=edit.base_version)

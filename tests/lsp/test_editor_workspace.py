@@ -197,11 +197,44 @@ async def test_an_open_clean_file_is_taken_away_by_the_editor_or_from_disk(
 
 
 @pytest.mark.parametrize("kind", ["delete", "move"])
-async def test_unsaved_text_is_never_taken_away(world: World, kind: str) -> None:
+async def test_unsaved_text_is_never_taken_away(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "a.py").write_text("a = 1\n")
+    world = make(tmp_path.resolve(), saves=False)
     world.open("a.py", "a = 2\n")
     outcome = await check(world, kind, "a.py", to="b.py")
     assert (outcome.status, "unsaved changes" in outcome.reason) == ("refused", True)
     assert world.disk("a.py") == "a = 1\n"
+
+
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_a_buffer_is_saved_before_its_file_goes(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "a.py").write_text("a = 1\n")
+    world = make(tmp_path.resolve(), saves=True)
+    world.open("a.py", "a = 2\n")
+    assert (await check(world, kind, "a.py", to="b.py")).status == "applied"
+    assert world.disk("a.py") is None
+    assert world.disk("b.py") == ("a = 2\n" if kind == "move" else None)
+
+
+@pytest.mark.parametrize("is_open", [False, True], ids=["closed", "open"])
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_a_link_is_neither_taken_nor_followed(world: World, kind: str, is_open: bool) -> None:
+    (world.root / "link.py").symlink_to("a.py")
+    if is_open:
+        world.open("a.py", "a = 1\n")
+    outcome = await check(world, kind, "link.py", to="b.py")
+    assert outcome.status == "refused"
+    assert "'link.py' is a link to a.py" in outcome.reason
+    assert world.disk("a.py") == "a = 1\n"
+    assert (world.root / "link.py").is_symlink()
+
+
+async def test_a_file_below_a_linked_folder_can_be_deleted(world: World) -> None:
+    (world.root / "sub").mkdir()
+    (world.root / "sub" / "b.py").write_text("b\n")
+    (world.root / "way").symlink_to("sub")
+    assert (await check(world, "delete", "way/b.py")).status == "applied"
+    assert world.disk("sub/b.py") is None
 
 
 async def test_nothing_is_moved_onto_an_open_buffer(world: World) -> None:
