@@ -25,18 +25,26 @@ def with_ends_of(
     chosen other ends meanwhile.
     """
     ends = _END.findall(before)
-    if "\r\n" not in ends:
+    texts = (now, *(one.text for one in replacements))
+    if len({*ends, *(end for text in texts for end in _END.findall(text))}) < 2:
         return replacements
     after, was = (_lines(text) for text in (apply_replacements(now, replacements), before))
     same = unchanged(changes_between(after, was), len(after))
     wanted = {line: ends[there] for line, there in same.items() if there < len(ends)}
     found: list[Replacement] = []
     line = at = 0
-    for one in replacements:
-        kept = _END.findall(now[at : one.start])
-        if any(wanted.get(number, end) != end for number, end in enumerate(kept, line)):
-            return replacements
-        line += len(kept)
+    is_touched = False
+    for one in (*replacements, None):
+        for end in _END.finditer(now, at, len(now) if one is None else one.start):
+            goal = wanted.get(line, end[0])
+            if goal != end[0] and not is_touched:
+                return replacements
+            if goal != end[0]:
+                # The line came back, and only its end was equal enough to be left.
+                found.append(Replacement(start=end.start(), end=end.end(), text=goal))
+            line, is_touched = line + 1, False
+        if one is None:
+            break
         first, *others = _END.split(one.text)
         own = enumerate(_END.findall(one.text), line)
         text = first + "".join(
@@ -46,10 +54,13 @@ def with_ends_of(
         found.append(Replacement(start=one.start, end=one.end, text=text))
         line += len(others)
         at = one.end
-    kept = _END.findall(now[at:])
-    if any(wanted.get(number, end) != end for number, end in enumerate(kept, line)):
-        return replacements
+        is_whole = one.text.endswith("\n") or (not one.text and _is_begin(now, one.start))
+        is_touched = not (is_whole and _is_begin(now, at))
     return tuple(found)
+
+
+def _is_begin(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1] == "\n"
 
 
 def _lines(text: str) -> list[str]:

@@ -16,7 +16,9 @@ from agent_ls.loop.edit_recorder import look_at
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_steps import Clash, Step
 
-_NOT_KEPT = "it was too large to be kept, alone or with others, so only a copy of yours brings it back"
+_NOT_KEPT = (
+    "it was too large to be kept, alone or with others, so only a copy of yours brings it back"
+)
 _NOT_LOOKED_AT = "it is too large to tell whether it was changed since"
 
 

@@ -160,25 +160,35 @@ class Ledger:
         if turn is None:
             return
         known = turn.files.pop(touch.path, None)
-        for file in await self._after(known, touch):
+        there = turn.files.pop(touch.new_path, None)
+        for file in await self._after(known, there, touch):
             turn.files[file.path] = file
 
-    async def _after(self, known: FileLedger | None, touch: Touch) -> list[FileLedger]:
-        """Return what a touch makes of a file's ledger: none, one, or those of two files."""
+    async def _after(
+        self, known: FileLedger | None, there: FileLedger | None, touch: Touch
+    ) -> list[FileLedger]:
+        """Return what a touch makes of a file's ledger: none, one, or those of two files.
+
+        Invariant: what ``there`` was taken away, where a file moves to, can still come back.
+        """
         path, at = touch.path, touch.at
         images = touch.images or await images_of(touch, self._fetch)
-        if images is not None or (known is not None and known.is_opaque):
+        is_opaque = any(one is not None and one.is_opaque for one in (known, there))
+        if images is not None or is_opaque:
             images = images or await both_images(touch, self._fetch)
             known = known or FileLedger(path, None, None, before_blob=touch.before_blob)
             if path == touch.new_path:
                 found = [known.replaced(*images, at)]
             else:
-                other = FileLedger(touch.new_path, None, None)
+                other = there or FileLedger(touch.new_path, None, None)
                 found = [known.replaced(images[0], None, at), other.replaced(None, images[1], at)]
             return [one for one in found if one.hunks]
         before, after = await texts_of(touch, self._fetch)
         if known is None:
             known = FileLedger(path, before, before, before_blob=touch.before_blob)
+        if there is not None:
+            found = [known.edited(before, None, at), await _edited(there, None, after, at)]
+            return [one for one in found if one.base is not None or one.text is not None]
         if touch.edit is not None and touch.edit.kind == "move":
             return [known.drifted(before, at).moved(touch.new_path, at)]
         known = await _edited(known, before, after, at)

@@ -82,9 +82,9 @@ class TreeWatch:
                 self._files.look(path, roots)
             self._is_filled = True
             return
-        for path in self._files:
+        for path in {*self._files, *self._edited}:
             seen = self._files.get(path)
-            if seen is not None and signature(path) != seen.signature:
+            if seen is None or signature(path) != seen.signature:
                 self._files.look(path, roots)
 
     def _changes(self, mark: int, saved: Mapping[Path, str]) -> Iterator[CommandChange]:
@@ -96,7 +96,8 @@ class TreeWatch:
             if is_same:
                 continue
             after = self._files.look(path, roots, hashes=True)
-            if self._edited.get(path, 0) >= mark:
+            # By our own clock: what was edited right before the command was looked at.
+            if self._edited.get(path, 0) >= mark + _CLOCK_NS:
                 continue
             if path in saved and (after or before):
                 # Whatever it was, the person has made it this meanwhile.

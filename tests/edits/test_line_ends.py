@@ -28,6 +28,9 @@ def check(before: str, now: str, expected: str, goal: str | None = None) -> None
         pytest.param("a\rx\r\nb\nc\n", "b\nc\n", "a\rx\r\nb\nc\n", id="with-a-cr-alone"),
         pytest.param("a\nb\n", "b\n", "a\nb\n", id="one-kind"),
         pytest.param("a\r\nb\n", "", "a\r\nb\n", id="everything"),
+        pytest.param("a1\r\nb1\r\n", "a2\nb2\n", "a1\r\nb1\r\n", id="ends-beside-what-came-back"),
+        pytest.param("a1\nb1\n", "a2\r\nb2\r\n", "a1\nb1\n", id="of-another-kind-everywhere"),
+        pytest.param("a\r\nb1\r\n", "a\r\nb2\n", "a\r\nb1\r\n", id="beside-one-that-stays"),
     ],
 )
 def test_a_line_that_comes_back_ends_as_before(before: str, now: str, expected: str) -> None:

@@ -68,7 +68,7 @@ class Reviewed:
     session_id: str = "ses_1"
     turns: int = 0
     calls: int = 0
-    watch: TreeWatch | None = None
+    watch: TreeWatch = field(init=False)
     """What sees the changes of commands."""
     types_behind: tuple[str, str] | None = None
     """What the person replaces, and by what, right after the agent's next edit."""
@@ -76,6 +76,7 @@ class Reviewed:
     def __post_init__(self) -> None:
         if self.workspace is None:  # pyright: ignore[reportUnnecessaryComparison]
             self.workspace = DiskWorkspace([Root("project", self.folder.resolve(), False)])
+        self.watch = TreeWatch(self.workspace)
         self._begin([])
 
     def _begin(self, journal: list[e.StoredEvent]) -> None:
@@ -87,7 +88,7 @@ class Reviewed:
             blobs=self.store,
             ids=Ids(self.clock.now_ms),
             order=EditOrder(),
-            watch=None,
+            watch=self.watch,
         )
 
     async def restart(self) -> None:
@@ -152,7 +153,7 @@ class Reviewed:
             workspace = TypedBehind(workspace, lambda: self.user(edit.path, old, new))
             self.types_behind = None
         intent = e.EditIntended(call_id=self.call_id, edit=edit, before_blob=None)
-        editing = EditRecorder(self.recorder, workspace, self.store, watch=None)
+        editing = EditRecorder(self.recorder, workspace, self.store, self.watch)
         made = await editing.apply(edit, intent)
         assert made.outcome.status == "applied", made
 
@@ -177,8 +178,6 @@ class Reviewed:
     async def runs(self, do: Callable[[], object]) -> None:
         """Have a command of the agent's do something; what it changed is seen and recorded."""
         self.calls += 1
-        if self.watch is None:
-            self.watch = TreeWatch(self.workspace)
         call = ToolCall(id=self.call_id, provider_id="p", tool="run_command", arguments_json="{}")
         tool = RunCommand(self.workspace, ShellRunner())
         mark = await self.watch.begin(

@@ -229,6 +229,19 @@ async def test_created_deleted_and_moved_files_come_back(tmp_path: Path) -> None
     await check(tmp_path, story, files, after={**files, "old.py": "1\n2\n3\nIV\n"})
 
 
+async def test_a_file_that_another_was_moved_over_comes_back(tmp_path: Path) -> None:
+    files = {"gone.py": "g\n", "old.py": "o\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("gone.py", None)
+        await session.agent_moves("old.py", "gone.py")
+        await session.agent_writes("new.py", "n\n")
+        await session.agent("gone.py", "o", "O")
+        assert {one.status for one in await session.undo()} == {"done"}
+
+    await check(tmp_path, story, files, after=files)
+
+
 async def test_a_created_file_that_was_changed_since_stays(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent_writes("new.py", "n\n")

@@ -193,6 +193,26 @@ async def test_what_an_agent_edits_meanwhile_is_no_commands_doing(folder: Path) 
     assert await check(watch, folder, lambda: None) == ()
 
 
+async def test_what_an_agent_edited_right_before_a_command_was_there_before_it(
+    folder: Path,
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    await check(watch, folder, lambda: None)
+    for name in ("a.txt", "new.txt", "left.txt"):
+        watch.edits(name)
+        _make(folder / name, "edited\n")
+        watch.edits(name)
+
+    def do() -> None:
+        _make(folder / "a.txt", "formatted\n")
+        (folder / "new.txt").unlink()
+
+    assert list(await check(watch, folder, do)) == [
+        CommandChange("a.txt", b"edited\n", b"formatted\n"),
+        CommandChange("new.txt", b"edited\n", None),
+    ]
+
+
 class Unsaved(DiskWorkspace):
     """A workspace in whose editor a file has unsaved text."""
 
