@@ -87,7 +87,7 @@ class Evidence:
             return self._bears_in_quote(drifts, outside)
         needed = [self._needed(number, one) for number, one in drifts.items()]
         if self.is_cut:
-            is_held = self.total > self.context and len(self.alone) >= _MIN_ALONE
+            is_held = self.alone and self.total >= self.context + _LITTLE[0]
             needed.append(_LITTLE if is_held or self.is_much else _MUCH)
         return all(
             least is not None
@@ -102,15 +102,14 @@ class Evidence:
         It is as long as it takes to be the only one: its first or last line may be there for that
         alone, and so may two lines between which something stands now.
         """
-        if (
-            self.is_cut
-            or not self.is_sure
-            or any(one.fate not in _SLIGHT for one in drifts.values())
-        ):
+        fates = {one.fate for one in drifts.values()}
+        if not self.is_sure or not fates <= _SLIGHT:
             return False
-        if (
-            self.has_new or any(one.fate == "gone" for one in drifts.values())
-        ) and not self.is_much:
+        has_core = self.total > self.context
+        if self.is_cut and not has_core:
+            return False
+        is_enough = has_core and self.total > _MUCH[1]
+        if not self.is_much and ("gone" in fates or (self.has_new and not is_enough)):
             return False
         return all(
             one.fate == "grown"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 
 from agent_ls.edits.alignments import Alignment, alignments, weight
 from agent_ls.edits.certainty import LEAD, Evidence
@@ -51,9 +51,9 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | str:
     if not found or not core <= found[0].lines.keys():
         return ""
     best, *others = found
-    taken = {folded(old[number]) for number in core}
-    if any(folded(old[number]) in taken for number in solid if number not in best.lines):
-        # Of two equal lines one is there: the other may be the one that was to go, and is gone.
+    runs = [set(run) for _, run in groupby(solid, lambda number: folded(old[number]))]
+    if any(run & core and not run <= best.lines.keys() for run in runs):
+        # Of equal neighbours one is not there: it may be the one that was to go, and is gone.
         return _EQUAL_LINES
     best = with_outermost(ground, old, solid, with_inner(ground, old, solid, best))
     telling = _telling(old, solid, best)
