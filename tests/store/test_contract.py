@@ -431,7 +431,7 @@ EXPECTED_FACTS = {
         [
             {"recovery": "transport", "action": "retry", "text": ""},
             {"checked": ["hi.py"], "count": 1, "findings": ["hi.py:5: ruff F821 who"],
-             "problems": []},
+             "problems": [], "unanswered": []},
         ],
         [{"gate": "compile", "passed": False, "text": "F821 in hi.py"}],
     ],
