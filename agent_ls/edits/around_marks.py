@@ -17,6 +17,8 @@ from agent_ls.edits.requests import Hunk, Refused
 from agent_ls.edits.spans import Span, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
 
+_MAX_PARTS = 16
+"""With more each may stand in many places, and to try all of them takes long."""
 _CONTROL = re.compile(
     r"\W|(?:if|else|elif|for|while|switch|try|catch|except|finally|do|with|case|default|match|loop|"
     r"unless|when|select|return)\b"
@@ -28,7 +30,7 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
     """Return the wish whose old text leaves lines out, carried out around them."""
     old, new = lines_of(wish)
     olds, news = _parts(ground, old), _parts(ground, new)
-    if len(olds) != len(news):
+    if len(olds) != len(news) or len(olds) > _MAX_PARTS:
         return unclear_marker()
     spans: list[Span] = []
     above: list[Place] = []
@@ -40,7 +42,7 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
         known = places(ground, one)
         if not known:
             return not_found(ground, "\n".join(one))
-        inside = [place for place in known if not above or _is_inside(ground, above, place.first)]
+        inside = _behind(ground, known, above, changes=olds[at:] != news[at:])
         if not inside:
             return _elsewhere(known[0], above[0].past)
         if one == other:
@@ -56,6 +58,16 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
         spans += of_blocks(ground, found, number)
         above = [spot]
     return spans or Refused("Old and new text are equal, so there is nothing to change.", "equal")
+
+
+def _behind(
+    ground: Ground, known: list[Place], above: list[Place], *, changes: bool
+) -> list[Place]:
+    """Return the places in the block begun above, or only behind it where nothing changes."""
+    inside = [place for place in known if not above or _is_inside(ground, above, place.first)]
+    if inside or changes:
+        return inside
+    return [place for place in known if any(one.past <= place.first for one in above)]
 
 
 def _is_inside(ground: Ground, above: list[Place], first: int) -> bool:

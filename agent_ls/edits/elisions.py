@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.requests import Refused
 
@@ -28,13 +29,15 @@ def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> li
     parts = [list(new[low + 1 : high]) for low, high in pairwise(bounds)]
     result = parts[0]
     at = 0
-    for above, below in pairwise(parts):
+    for mark, (above, below) in zip(marks, pairwise(parts), strict=True):
         start = _end_of(old, above, at)
         stop = None if start is None else _begin_of(old, below, start)
         if start is None or stop is None:
             return unclear_marker()
         middle = list(old[start:stop])
         if not any(stripped(line) for line in middle) or _is_parted(middle, above, below):
+            return unclear_marker()
+        if _ends_before(middle, new[mark], below) or _is_moved(old, middle, new):
             return unclear_marker()
         middle = _without_doubled_blanks(middle, above, below)
         result += [*middle, *below]
@@ -49,6 +52,26 @@ def _is_parted(middle: list[str], above: list[str], below: list[str]) -> bool:
     """
     lost = bool(below) and not stripped(below[0]) and bool(stripped(middle[-1]))
     return lost or (bool(above) and not stripped(above[-1]) and bool(stripped(middle[0])))
+
+
+def _ends_before(middle: list[str], mark: str, below: list[str]) -> bool:
+    """Tell whether the block that the mark stands in may end within the middle already."""
+    end = next((line for line in below if stripped(line)), "")
+    is_inside = (
+        bool(end) and not any(map(str.isalnum, end)) and len(indent_of(end)) < len(indent_of(mark))
+    )
+    return is_inside and end in middle
+
+
+def _is_moved(old: Sequence[str], middle: list[str], new: Sequence[str]) -> bool:
+    """Tell whether the new text has a run of the middle itself, which the old one has once."""
+    known, shown = _runs(old), _runs(new)
+    return any(known.count(run) == 1 and run in shown for run in _runs(middle))
+
+
+def _runs(lines: Sequence[str]) -> list[tuple[str, str, str]]:
+    solid = _solid(lines)
+    return list(zip(solid, solid[1:], solid[2:], strict=False))
 
 
 def _without_doubled_blanks(middle: list[str], above: list[str], below: list[str]) -> list[str]:

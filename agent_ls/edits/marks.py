@@ -153,8 +153,9 @@ def vanished(old: Sequence[str], new: Sequence[str], number: int) -> list[str]:
 
 def _is_doctest(new: Sequence[str], number: int) -> bool:
     """Tell whether the dots continue an example that Python's prompt begins above them."""
-    above = (stripped(line) for line in reversed(new[:number]))
-    return next((line for line in above if not line.startswith("...")), "").startswith(">>>")
+    above = (stripped(line) for line in reversed(new[: number + 1]))
+    first = next((line for line in above if not line.startswith("...")), "")
+    return stripped(new[number]).startswith("...") and first.startswith(">>>")
 
 
 def _is_statement(new: Sequence[str], number: int, lost: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
 
+_TWINS = "g() {\n  if a {\n    no()\n  }\n  if b {\n    go()\n  }\n  p()\n}\n"
 _A5 = "def a():\n    x()\n    return 5\n\n\n"
 _A1 = _A5.replace("5", "1")
 _B1 = "def b():\n    y()\n    return 1\n"
@@ -49,6 +50,18 @@ def test_what_is_behind_a_mark_is_looked_for_in_its_block(
     text: str, head: str, expected: str | None
 ) -> None:
     check(text, head, expected)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        pytest.param(_A5 + _B1, _A5.replace("x()", "z()") + _B1, id="behind"),
+        pytest.param(_B1 + "\n\n" + _A5, None, id="above"),
+    ],
+)
+def test_what_stays_behind_a_mark_may_be_in_another_block(text: str, expected: str | None) -> None:
+    old = "def a():\n    x()\n    # ...\n    return 1"
+    assert _placed(text, old, old.replace("x()", "z()")) == (expected or "conflict")
 
 
 _FOUR = "a = 1;\nb = 2;\nc = 3;\nd = 4;\n"
@@ -116,6 +129,13 @@ def test_a_comment_is_a_mark_only_where_lines_vanish(mark: str) -> None:
                      "def f(x):\n    ...\n", id="dots-for-another-placeholder"),
         pytest.param("def f():\n    return 1\n", "def f():\n    return 1", "def f(x):\n    ...",
                      "marker", id="dots-for-a-body-of-one-line"),
+        pytest.param(_TWINS, _TWINS, "g() {\n  if b {\n    go()\n  }\n  if a {\n    no()\n  }\n"
+                     "  // ...\n  p()\n}\n", "marker", id="lines-that-were-moved"),
+        pytest.param(_TWINS, _TWINS, "g() {\n    // ...\n  }\n  p()\n}\n", "marker",
+                     id="a-block-that-may-end-before"),
+        pytest.param(">>> f()\n1\n>>> g()\n2\n", ">>> f()\n1\n>>> g()\n2",
+                     ">>> f()\n1\n>>> r(x)\n// existing code", "marker",
+                     id="a-mark-below-an-example"),
         pytest.param("def g():\n    a()\n", "def g():",
                      'def f():\n    """Doc."""\n    ...\n\n\ndef g():',
                      'def f():\n    """Doc."""\n    ...\n\n\ndef g():\n    a()\n',
