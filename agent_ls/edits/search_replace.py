@@ -16,7 +16,6 @@ from agent_ls.edits.carried_out import is_added_around
 from agent_ls.edits.elisions import restored, unclear_marker
 from agent_ls.edits.fragments import fragments
 from agent_ls.edits.frames import old_as_spoken
-from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_PLACES, Ground, Place, places
 from agent_ls.edits.marks import added_markers, is_stub, stands_for_others
@@ -26,7 +25,7 @@ from agent_ls.edits.refusing import ambiguous, applied
 from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
-from agent_ls.edits.torn import is_torn, remark_at
+from agent_ls.edits.torn import beside_remark, is_torn, remark_at
 from agent_ls.edits.weave import Block
 from agent_ls.edits.whole_lines import has_trailing_blanks, is_glued, past_whole_lines, restyle
 
@@ -176,7 +175,7 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
     if is_torn(flat, wish, at, end):
         return _torn(ground, wish, at, number)
     if (rest := remark_at(flat, wish, at, end)) is not None:
-        return _above_remark(ground, wish, at, rest, number)
+        return beside_remark(ground, wish, at, rest, number)
     line_start = flat.rfind("\n", 0, at) + 1
     lead = flat[max(line_start, ground.file.first) : at]
     if lead and not lead.strip(" \t") and (end == len(flat) or flat[end] == "\n" or
@@ -195,23 +194,6 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
         new += "\n"
     into = restyle(ground, wish) if not lead else None
     return [Span(at, past_whole_lines(flat, wish, at, end), into or new, number)]
-
-
-def _above_remark(
-    ground: Ground, wish: Texts, at: int, rest: str, number: int
-) -> list[Span] | Refused:
-    """Return the wish where the last old line has a remark, which stays with that line."""
-    *_, last = wish.old.split("\n")
-    news = wish.new.split("\n")
-    rows = [row for row, line in enumerate(news) if stripped(line) == stripped(last)]
-    if len(rows) != 1:
-        return Refused(
-            f"Line {ground.file.number_at(at + len(wish.old)) + 1} goes on with {rest.strip()!r}, "
-            "which the old text lacks: someone added it, or it was left out. Give the whole line.",
-            "conflict",
-        )
-    news[rows[0]] += rest
-    return [Span(at, at + len(wish.old) + len(rest), "\n".join(news), number)]
 
 
 def _within_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:

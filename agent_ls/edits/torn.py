@@ -1,12 +1,17 @@
 """Whether an exact place is only a part of what stands there: of a word, a number, an expression.
 
-Such a line is another one than the model saw. Owns what goes on beyond the ends of an old text.
+Such a line is another one than the model saw. Owns what goes on beyond the ends of an old text,
+remarks included, which stay with their line.
 """
 
 from __future__ import annotations
 
 import re
 
+from agent_ls.edits.keys import stripped
+from agent_ls.edits.locate import Ground
+from agent_ls.edits.requests import Refused
+from agent_ls.edits.spans import Span
 from agent_ls.edits.texts import Texts
 
 _PART = re.compile(r"\.\w|[\[(]")
@@ -35,6 +40,23 @@ def remark_at(flat: str, wish: Texts, at: int, end: int) -> str | None:
         return None
     begins = at if "\n" not in wish.old else end - len(wish.old.rpartition("\n")[2])
     return match[0] if _begins_line(flat, begins) else None
+
+
+def beside_remark(
+    ground: Ground, wish: Texts, at: int, rest: str, number: int
+) -> list[Span] | Refused:
+    """Return the wish where the last old line has a remark, which stays with that line."""
+    *_, last = wish.old.split("\n")
+    news = wish.new.split("\n")
+    rows = [row for row, line in enumerate(news) if stripped(line) == stripped(last)]
+    if len(rows) != 1:
+        return Refused(
+            f"Line {ground.file.number_at(at + len(wish.old)) + 1} goes on with {rest.strip()!r}, "
+            "which the old text lacks: someone added it, or it was left out. Give the whole line.",
+            "conflict",
+        )
+    news[rows[0]] += rest
+    return [Span(at, at + len(wish.old) + len(rest), "\n".join(news), number)]
 
 
 def _is_inside(flat: str, at: int) -> bool:
