@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from agent_ls.domain import events as e
@@ -69,6 +70,8 @@ class Review:
         self._recorder, self._workspace = recorder, workspace
         self._journals, self._blobs = journals, blobs
         self._ids, self._order = ids, order
+        self._queue = EditOrder()
+        """The files that are decided about right now, by the names the ledger has for them."""
         self._edits = EditRecorder(recorder, workspace, blobs, watch)
         self._ledger = Ledger(journals.load, blobs.get_blob, self._named)
         self._pending: list[e.StoredEvent] = []
@@ -125,7 +128,7 @@ class Review:
                 continue
             for path in reversed(list(ledger.turns[turn_id].files)):
                 if chosen.path in (None, path):
-                    result = await self._decide_file(decision, turn_id, path, chosen.hunks)
+                    result = await self._in_turn(decision, turn_id, path, chosen.hunks)
                     found += [] if result.status == "nothing" else [result]
         return found
 
@@ -161,6 +164,20 @@ class Review:
             if result.status != "nothing":
                 found[result.path] = result
         return list(found.values())
+
+    async def _in_turn(
+        self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
+    ) -> FileResult:
+        """Decide about a file once what was decided about it before is done.
+
+        Otherwise each decision would find its plan overtaken by the others' until it gives up.
+        """
+        file = (await self.ledger()).file(turn_id, path)
+        hunks = [one for one in file.hunks if wanted is None or one.id in wanted] if file else []
+        if not hunks:
+            return FileResult(turn_id, path, "nothing")
+        async with self._queue.of([Path(name) for name in {path, *_goals(hunks)}]):
+            return await self._decide_file(decision, turn_id, path, wanted)
 
     async def _decide_file(
         self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -73,6 +74,26 @@ async def test_hunks_are_undone_in_any_order_around_the_persons_typing(
 
     after = "zero\n0\n0\n0\n" + _TEXT.replace("nine", "nein")
     await check(tmp_path, story, after={"a.py": after})
+
+
+@pytest.mark.parametrize("path", ["a.txt", "moved.txt"])
+async def test_decisions_that_are_made_at_once_wait_for_each_other(
+    tmp_path: Path, path: str
+) -> None:
+    text = "".join(f"line {number}x\n" for number in range(40))
+
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("a.txt", text.replace("5x", "5y").replace("0x", "0y"))
+        if path != "a.txt":
+            await session.agent_moves("a.txt", path)
+        ids = [one for word in ("0y", "5y") for one in sorted(await session.ids_of(word))]
+        decided = [session.review.decide("undo", Selection(hunks=frozenset({one}))) for one in ids]
+        results = [statuses(one) for one in await asyncio.gather(*decided)]
+        assert results == [[(path, "done")]] * 8
+        if path != "a.txt":
+            await session.undo()
+
+    await check(tmp_path, story, {"a.txt": text}, after={"a.txt": text})
 
 
 async def test_a_conflict_changes_nothing_and_shows_both_versions(tmp_path: Path) -> None:
