@@ -270,7 +270,8 @@ class EditorWorkspace:
         if not document.in_sync or await self._is_dirty(edit.path, document):
             return EditOutcome(
                 status="refused",
-                reason=f"{edit.path} is open with unsaved changes; ask the user to save it first",
+                reason=f"{edit.path} is open with unsaved changes, which this editor cannot be "
+                "asked to save. Ask the user to save it, or to set save_fallback to write",
             )
         new_path = edit.new_path if isinstance(edit, MoveFile) else None
         if new_path is not None and await self.exists(new_path):

@@ -94,16 +94,20 @@ class Reviews:
         self._changed()
 
     async def of(self, uri: str, state: HunkState = "open") -> list[Change]:
-        """Return the changes in an open document that stand so, in the order of their lines.
+        """Return the changes in a file that stand so, in the order of their lines.
 
         Shape: of an older turn's, those that a newer one changed again are left out.
         """
         document = self._documents.get(uri)
-        path = None if document is None else uri_to_path(document.uri)
-        shown = None if path is None else self._workspace.shown(path.resolve())
-        if document is None or shown is None:
+        path = uri_to_path(uri if document is None else document.uri)
+        # What is no URI may be a path as the agent spells it.
+        shown = uri if path is None else self._workspace.shown(path.resolve())
+        if shown is None:
             return []
         sessions = list(self.sessions())
+        if document is None:
+            text = await self.text(shown)
+            return [] if text is None else await self._in_text(sessions, shown, text, state)
         now = (document.revision, [(one.id, one.review.version) for one in sessions])
         kept = self._kept.get((document.uri, state))
         if kept is not None and kept[0] == now:
