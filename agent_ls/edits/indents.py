@@ -241,6 +241,15 @@ _CLOSERS = (
 )
 
 
+def is_flat(lines: Sequence[str]) -> bool:
+    """Tell whether lines that open blocks have lost all indentation: no body is deeper."""
+    solid = [line for line in lines if line.strip()]
+    return not any(map(indent_of, solid)) and any(
+        stripped(one).endswith((":", "{")) and not stripped(other).startswith(_CLOSERS)
+        for one, other in pairwise(solid)
+    )
+
+
 def roughness(lines: Sequence[str], style: Style) -> int:
     """Return how oddly the indentation of these lines goes: 0 when each step has its cause."""
     found = 0

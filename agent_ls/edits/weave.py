@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from agent_ls.edits.changes import Change, changes_of
 from agent_ls.edits.characters import in_the_files_characters
-from agent_ls.edits.indents import indent_of, roughness
+from agent_ls.edits.indents import indent_of, is_flat, roughness
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place
 from agent_ls.edits.requests import Hunk, Refused
@@ -52,6 +52,8 @@ def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     if not results:
         by_line = _line_for_line(ground, old, place, changes, bodies, ranges)
         return by_line if by_line is not None else _unclear(ground, place)
+    if is_flat(hunk.new) and any(indent_of(one) != indent_of(other) for one, other in pairs):
+        return _unclear(ground, place)
     if len(results) == 1:
         return results[0]
     scored = sorted((_roughness(ground, place, blocks), at) for at, blocks in enumerate(results))
@@ -189,7 +191,8 @@ def _indented(way: Way, change: Change, body: list[str]) -> list[str] | None:
     for number, line in enumerate(body):
         lead = indent_of(line)
         if not stripped(line):
-            lines.append(line)
+            # Blanks on a blank line go with the indentation of the others, and never come.
+            lines.append(min(way.rest(line) or "", line, key=len))
             continue
         into = way.first if number == 0 and change.starts_new and way.first else way.rest
         mapped = into(lead)
