@@ -104,6 +104,10 @@ class StoreError(AgentLsError):
     """The store could not read or write; the message says where and what to do."""
 
 
+class BytesDamaged(StoreError):
+    """Stored bytes are not those that were stored; others may be."""
+
+
 class JournalHalted(StoreError):
     """The store takes no more of a session's events before it is loaded again."""
 

@@ -73,10 +73,12 @@ class Review:
         self._queue = EditOrder()
         """The files that are decided about right now, by the names the ledger has for them."""
         self._edits = EditRecorder(recorder, workspace, blobs, watch)
-        self._ledger = Ledger(journals.load, blobs.get_blob, self._named)
+        self._ledger = self._empty()
+        self._fed: list[e.StoredEvent] = []
+        """What the ledger has taken in of this process, should it have to begin anew."""
         self._pending: list[e.StoredEvent] = []
-        self._missing = recorder.state.seq
-        """Events up to this one are in the store only."""
+        self._first = self._missing = recorder.state.seq
+        """Events up to this one are in the store only; 0: they are in the ledger."""
         self._reading = asyncio.Lock()
         self._steps: set[asyncio.Future[Any]] = set()
         self.version = 0
@@ -98,17 +100,29 @@ class Review:
         Errors: ``StoreError`` when the journal cannot be read.
         """
         async with self._reading:
-            if self._missing:
-                for one in await self._journals.load(self._recorder.session_id):
-                    if one.seq <= self._missing and isinstance(one.event, _COUNTS):
-                        await self._ledger.feed(one)
-                self._missing = 0
-                for edit, intent in self._ledger.unsettled():
-                    await self._edits.settle(edit, intent)
-            while self._pending:
-                await self._ledger.feed(self._pending[0])
-                self._pending.pop(0)
-            return self._ledger
+            try:
+                return await self._read()
+            except BaseException:
+                # Somebody stopped waiting, or the store failed: half an event may be taken in.
+                self._ledger, self._missing = self._empty(), self._first
+                self._pending, self._fed = [*self._fed, *self._pending], []
+                raise
+
+    def _empty(self) -> Ledger:
+        return Ledger(self._journals.load, self._blobs.get_blob, self._named)
+
+    async def _read(self) -> Ledger:
+        if self._missing:
+            for one in await self._journals.load(self._recorder.session_id):
+                if one.seq <= self._missing and isinstance(one.event, _COUNTS):
+                    await self._ledger.feed(one)
+            self._missing = 0
+            for edit, intent in self._ledger.unsettled():
+                await self._edits.settle(edit, intent)
+        while self._pending:
+            await self._ledger.feed(self._pending[0])
+            self._fed.append(self._pending.pop(0))
+        return self._ledger
 
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
         """Keep, undo or redo; return what became of each file, newest turn first.

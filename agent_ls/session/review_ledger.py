@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import FileEdit
@@ -16,7 +17,14 @@ from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
-from agent_ls.session.review_touches import Fetch, Touch, both_images, images_of, texts_of
+from agent_ls.session.review_touches import (
+    Fetch,
+    Touch,
+    both_images,
+    images_of,
+    texts_of,
+    unless_damaged,
+)
 
 Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
 Name = Callable[[str], str]
@@ -67,7 +75,8 @@ class Ledger:
         """By call, in the order of the answers; what a stopped one did may be heard of when the
         next turn has begun.
         """
-        self._load, self._fetch, self._name = load, fetch, name
+        self._load, self._name = load, name
+        self._fetch = partial(unless_damaged, fetch)
         self._turn_id = ""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
         self._decisions: dict[str, tuple[FileEdit | PutImage, e.ReviewDecided]] = {}

@@ -48,7 +48,11 @@ async def next_step(
         step = await _of_lines(file, lines, state, now)
         if isinstance(step, Clash) or not whole:
             return step
-    return _of_file(file, whole[0], state, now)
+    first = whole[0]
+    if state == "undone":
+        # What was moved and then deleted has to be there before it can move back.
+        first = next((one for one in whole if one.kind == "deleted"), first)
+    return _of_file(file, first, state, now)
 
 
 async def _of_layers(

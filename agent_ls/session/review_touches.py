@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import FileEdit, apply_replacements
+from agent_ls.domain.errors import BytesDamaged
 from agent_ls.domain.images import FileImage, Images, is_text
 from agent_ls.edits.lines import BOM
 
@@ -35,6 +36,14 @@ class Touch:
     """What the review did it for."""
     images: Images | None = None
     """Both sides where one of them is no text."""
+
+
+async def unless_damaged(fetch: Fetch, digest: str) -> bytes | None:
+    """Return stored bytes; None also when they are damaged: one file's are not the others'."""
+    try:
+        return await fetch(digest)
+    except BytesDamaged:
+        return None
 
 
 async def images_of(touch: Touch, fetch: Fetch) -> Images | None:

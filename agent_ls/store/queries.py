@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain.errors import BytesDamaged
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.store.projections import roots_key
 from agent_ls.store.schema import blobs, leases
@@ -70,13 +70,13 @@ def put_blob(connection: sa.Connection, data: bytes) -> str:
 def get_blob(connection: sa.Connection, digest: str) -> bytes | None:
     """Return stored bytes, None when there are none.
 
-    Errors: ``StoreError`` when they are no longer those that were stored.
+    Errors: ``BytesDamaged`` when they are no longer those that were stored.
     """
     data = connection.scalar(sa.select(blobs.c.data).where(blobs.c.digest == digest))
     if data is None:
         return None
     if hashlib.sha256(data).hexdigest() != digest:
-        raise StoreError(
+        raise BytesDamaged(
             f"Stored bytes {digest[:12]}… are damaged and were not used: the file they belong to "
             "cannot be restored from here. Check the disk that holds the store."
         )

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent_ls.domain.errors import JournalHalted, StoreError
+from agent_ls.domain.errors import BytesDamaged, JournalHalted, StoreError
 from agent_ls.store.faults import StoreFault, explain
 from agent_ls.store.location import Location
 
@@ -51,7 +51,10 @@ class Reply:
     def refuse(self, error: StoreError) -> None:
         """Answer with an error, from any thread."""
         # Several may be refused for one reason, and each raises its own exception.
-        raised = (JournalHalted if isinstance(error, JournalHalted) else StoreError)(str(error))
+        kind = next(
+            (one for one in (JournalHalted, BytesDamaged) if isinstance(error, one)), StoreError
+        )
+        raised = kind(str(error))
         raised.__cause__ = error
         self._settle(lambda: self.future.set_exception(raised))
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolCall
@@ -16,6 +19,7 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.session.review_ledger import RestorePoint, Selection
 from agent_ls.session.review_steps import FileResult
+from agent_ls.store import schema
 from tests.session.reviewing import Reviewed, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
@@ -248,6 +252,22 @@ async def test_created_deleted_and_moved_files_come_back(tmp_path: Path) -> None
         await session.undo()
 
     await check(tmp_path, story, files, after={**files, "old.py": "1\n2\n3\nIV\n"})
+
+
+async def test_a_file_that_was_moved_and_then_deleted_comes_back_and_goes_again(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_moves("old.py", "moved.py")
+        await session.agent_writes("moved.py", None)
+        [result] = await session.undo()
+        assert (result.status, result.hunks) == ("done", 2)
+        assert session.texts() == {"old.py": "o\n"}
+        await session.review.decide("redo", Selection())
+        assert session.texts() == {}
+        await session.undo()
+
+    await check(tmp_path, story, {"old.py": "o\n"}, after={"old.py": "o\n"})
 
 
 async def test_a_file_that_another_was_moved_over_comes_back(tmp_path: Path) -> None:
@@ -524,4 +544,48 @@ async def test_an_undo_that_a_dead_process_left_open_is_settled_from_the_file(
         story,
         after={"a.py": _TEXT if is_done else _TEXT.replace("two", "2")},
         still_open=[] if is_done else [("a.py", "two")],
+    )
+
+
+@pytest.mark.parametrize("spins", range(0, 60, 3))
+async def test_who_stops_waiting_for_the_review_leaves_it_whole(tmp_path: Path, spins: int) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.restart()
+        await session.agent("a.py", "eight", "8")
+        await session.command("new.py", "n\n")
+        reading = asyncio.ensure_future(session.review.ledger())
+        for _ in range(spins):
+            await asyncio.to_thread(os.sched_yield)
+        reading.cancel()
+        await asyncio.wait([reading])
+        assert len((await session.review.ledger()).touches) == 3
+        await session.end()
+        results = await session.review.restore("trn_1")
+        assert {one.status for one in results} == {"done"}
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
+
+
+async def test_damaged_bytes_of_one_file_leave_the_others_their_review(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "b.py": "b\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.command("b.py", "c\n")
+        await session.store.append([], durable=True)
+        engine = sa.create_engine(f"sqlite:///{session.folder.parent / 'work.db'}")
+        with engine.begin() as connection:
+            digest = hashlib.sha256(b"b\n").hexdigest()
+            damage = sa.update(schema.blobs).where(schema.blobs.c.digest == digest)
+            connection.execute(damage.values(data=b"x\n"))
+        results = await session.undo()
+        assert sorted(statuses(results)) == [("a.py", "done"), ("b.py", "conflict")]
+
+    await check(
+        tmp_path,
+        story,
+        files,
+        after={"a.py": _TEXT, "b.py": "c\n"},
+        still_open=[("b.py", "opaque")],
     )
