@@ -320,14 +320,22 @@ class EditorWorkspace:
         return on_disk is None or on_disk != _as_saved(document, on_disk)
 
     def _open_files(self) -> list[tuple[str, Snapshot]]:
-        """Return the open documents that are files below the roots, in the order of opening."""
+        """Return the open documents that are files below the roots, in the order of opening.
+
+        One that no tool may name, by a control character or a link that leads out, is none.
+        """
         found: list[tuple[str, Snapshot]] = []
         for uri in self._documents.uris():
             document = self._documents.get(uri)
             path = uri_to_path(uri)
             shown = None if path is None else self.shown(path)
-            if document is not None and shown is not None and uri not in self._gone:
-                found.append((shown, document))
+            if document is None or shown is None or uri in self._gone:
+                continue
+            try:
+                self.locate(shown)
+            except WorkspaceError:
+                continue
+            found.append((shown, document))
         return found
 
     def _by_place(self) -> dict[Path, Snapshot]:

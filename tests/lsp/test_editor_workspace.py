@@ -138,6 +138,16 @@ async def test_a_buffer_like_the_disk_is_clean_also_with_a_byte_order_mark(world
     assert await world.workspace.snapshot("bom.py") == b"\xef\xbb\xbfx = 1\n"
 
 
+@pytest.mark.parametrize("name", ["x\ny.py", "b\\c.py", "out/b.py"])
+async def test_a_buffer_whose_name_no_tool_may_use_is_left_out(world: World, name: str) -> None:
+    """Its name came from the editor, not from the model; it must not fail what other files are asked."""
+    (world.root / "out").symlink_to(world.root.parent)
+    world.open(name, "b = 1\n")
+    world.open("a.py", "a = 2\n")
+    assert [file.path for file in await world.workspace.dirty()] == ["a.py"]
+    assert await world.workspace.save_dirty() == ["a.py"]
+
+
 async def test_a_document_out_of_step_is_not_read_as_something_else(world: World) -> None:
     world.open("a.py", "a = 2\n")
     world.documents.lose_sync((world.root / "a.py").as_uri())
