@@ -128,7 +128,9 @@ class Editor:
             return found
 
     def messages(self) -> list[str]:
-        return [one.message for one in self.client.diagnostics.get(self.uri, ())]
+        """Return what asks or is wrong; a change that is open is neither."""
+        shown = self.client.diagnostics.get(self.uri, ())
+        return [one.message for one in shown if one.code != "agent-change"]
 
     def ends(self) -> list[str]:
         values = (one for many in self.client.progress_reports.values() for one in many)
