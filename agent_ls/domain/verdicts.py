@@ -231,6 +231,8 @@ class Deny:
     """Guard: no, in any case; the model reads the reason."""
 
     reason: str
+    whatever_tool: bool = False
+    """No other tool may do it either, so none is named in its stead."""
 
 
 @dataclass(frozen=True, slots=True)

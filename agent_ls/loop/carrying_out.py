@@ -74,11 +74,11 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 if after_s:
                     await turn.kit.clock.sleep(after_s)
                 return planned
-            case Deny(reason=reason):
+            case Deny(reason=reason, whatever_tool=whatever_tool):
                 await _decided(planned, turn, "deny", origin, reason)
                 # It may ask the person: one question at a time, counted with those before it.
                 async with turn.asking:
-                    return await denied(planned, reason, turn)
+                    return await denied(planned, reason, turn, whatever_tool=whatever_tool)
             case Defer(reason=reason):
                 # One after the other, so that the plan's steps are in the order of the calls.
                 async with turn.asking:

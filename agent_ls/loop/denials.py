@@ -42,10 +42,16 @@ _FREE = {
 """What runs without asking."""
 
 
-async def denied(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
-    """Return the result of a call that may not run; too many of them are put to the person."""
+async def denied(
+    planned: PlannedCall, reason: str, turn: Turn, *, whatever_tool: bool = False
+) -> ToolResult:
+    """Return the result of a call that may not run; too many of them are put to the person.
+
+    Shape: other tools and agents are named unless they may not do it either.
+    """
     text = reason
-    if others := _alternatives(planned, turn):
+    others = [] if whatever_tool else _alternatives(planned, turn)
+    if others:
         text += f" Allowed tools that could serve: {', '.join(others)}."
     if untold := _untold(turn):
         return ToolResult(
@@ -55,7 +61,7 @@ async def denied(planned: PlannedCall, reason: str, turn: Turn) -> ToolResult:
     in_a_row = _denials(turn) + 1
     if limit and in_a_row >= limit:
         text += "\n" + await _put_to_the_person(planned, reason, turn)
-    elif in_a_row > 1 and (tool := _specialist(turn)):
+    elif in_a_row > 1 and not whatever_tool and (tool := _specialist(turn)):
         text += f" A sub-agent ({tool}) may know another way; it has no more rights than you."
     return ToolResult(call_id=planned.call.id, text=text, error=ErrorKind.DENIED)
 

@@ -25,5 +25,5 @@ async def decide_call(planned: PlannedCall, workspace: Workspace) -> CommandVerd
     try:
         _, cwd = workspace.locate(folder)
     except WorkspaceError as error:
-        return Deny(str(error))
+        return Deny(str(error), whatever_tool=True)
     return await asyncio.to_thread(decide, command, cwd, workspace.roots)

@@ -30,7 +30,7 @@ def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
     try:
         place = locate(path, roots)
     except WorkspaceError as error:
-        return Deny(str(error))
+        return Deny(str(error), whatever_tool=True)
     if is_secret(place):
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
     if _has_other_names(place):
@@ -47,10 +47,12 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
     try:
         place = locate(path, roots)
     except WorkspaceError as error:
-        return Deny(str(error))
+        return Deny(str(error), whatever_tool=True)
     names = _names(place)
     if _is_any(names, OURS):
-        return Deny(f"{path} belongs to agent-ls itself; only the person changes it.")
+        return Deny(
+            f"{path} belongs to agent-ls itself; only the person changes it.", whatever_tool=True
+        )
     for why, pattern in STEERING:
         if _is_any(names, pattern):
             return Ask(f"{path} {why}.", broad=False)

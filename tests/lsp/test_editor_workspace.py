@@ -140,7 +140,7 @@ async def test_a_buffer_like_the_disk_is_clean_also_with_a_byte_order_mark(world
 
 @pytest.mark.parametrize("name", ["x\ny.py", "b\\c.py", "out/b.py"])
 async def test_a_buffer_whose_name_no_tool_may_use_is_left_out(world: World, name: str) -> None:
-    """Its name came from the editor, not from the model; it must not fail what other files are asked."""
+    """Its name came from the editor, not from the model, so nothing fails because of it."""
     (world.root / "out").symlink_to(world.root.parent)
     world.open(name, "b = 1\n")
     world.open("a.py", "a = 2\n")
