@@ -481,6 +481,27 @@ class CommandChanged(_Event):
         return self.is_before_known and self.before_blob is None
 
 
+class CommandChangesLeftOut(_Event):
+    """A command changed more files than are recorded of one; of the rest only the number is."""
+
+    type: Literal["command_changes_left_out"] = "command_changes_left_out"
+    call_id: str
+    recorded_files: int
+    left_files: int
+    left_new_files: int
+    """Those of ``left_files`` that were not there before."""
+
+    @property
+    def text(self) -> str:
+        """Return it in words, for the model and for a person."""
+        total = self.recorded_files + self.left_files
+        return (
+            f"The command changed {total} files, of which {self.recorded_files} are under review. "
+            f"The other {self.left_files} are not, {self.left_new_files} of them new: an undo "
+            "leaves them as they are."
+        )
+
+
 OutputMethod = Literal["set", "merge", "assign", "push", "concat"]
 """How a value joins what is at its path already."""
 
@@ -661,6 +682,7 @@ Event = Annotated[
     | EditIntended
     | EditApplied
     | CommandChanged
+    | CommandChangesLeftOut
     | ReviewDecided
     | ReviewApplied
     | ToolCallFinished
@@ -700,6 +722,7 @@ _DURABLE = (
     EditIntended,
     EditApplied,
     CommandChanged,
+    CommandChangesLeftOut,
     ReviewDecided,
     ReviewApplied,
     ChildStarted,

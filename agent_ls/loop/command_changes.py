@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 
 from agent_ls.domain.calls import Effect
-from agent_ls.domain.events import CommandChanged
+from agent_ls.domain.events import CommandChanged, CommandChangesLeftOut
 from agent_ls.loop.ports.commands import CommandChange
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.running import run_tool
@@ -29,24 +29,44 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
         mark = None
     if mark is None:
         return await run_tool(planned, turn)
+    left: CommandChangesLeftOut | None = None
     try:
-        return await run_tool(planned, turn)
+        ran = await run_tool(planned, turn)
     finally:
-        await settled(_record(planned.call.id, watch, mark, turn))
+        left = await settled(_record(planned.call.id, watch, mark, turn))
+    if left is None:
+        return ran
+    text = f"{ran.result.text}\n({left.text})"
+    return Ran(ran.result.model_copy(update={"text": text}), ran.events)
 
 
-async def _record(call_id: str, watch: CommandWatch, mark: int, turn: Turn) -> None:
-    """Record each file that changed, up to a number nobody would look through."""
+async def _record(
+    call_id: str, watch: CommandWatch, mark: int, turn: Turn
+) -> CommandChangesLeftOut | None:
+    """Record each file that changed, up to a number nobody would look through; return the rest.
+
+    What can be lost comes first: a file that is new can be deleted by anybody.
+    """
     try:
         changes = await watch.changes(mark)
     except Exception:
         _log.exception("could not look at the files after a command; its changes go unseen")
-        return
+        return None
+    changes = sorted(changes, key=lambda one: one.is_new)
     limit = turn.kit.options.max_command_changes
-    if len(changes) > limit:
-        _log.warning("a command changed %s files; only %s are recorded", len(changes), limit)
     for one in changes[:limit]:
         await turn.emit(await stored_change(call_id, one, turn.kit.blobs))
+    rest = changes[limit:]
+    if not rest:
+        return None
+    left = CommandChangesLeftOut(
+        call_id=call_id,
+        recorded_files=limit,
+        left_files=len(rest),
+        left_new_files=sum(one.is_new for one in rest),
+    )
+    await turn.emit(left)
+    return left
 
 
 async def stored_change(call_id: str, one: CommandChange, blobs: Blobs) -> CommandChanged:

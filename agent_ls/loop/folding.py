@@ -103,7 +103,13 @@ def _call_id(event: e.Event) -> str | None:
     match event:
         case e.ToolCallFinished(result=result):
             return result.call_id
-        case e.EditIntended() | e.EditApplied() | e.CommandChanged() | e.ChildEnded():
+        case (
+            e.EditIntended()
+            | e.EditApplied()
+            | e.CommandChanged()
+            | e.CommandChangesLeftOut()
+            | e.ChildEnded()
+        ):
             return event.call_id
         case _:
             return None

@@ -52,7 +52,7 @@ class LoopOptions(Record):
     watch_commands: bool = True
     """Look at the project's files around each command, so that what it changes can be undone."""
     max_command_changes: int = Field(default=200, ge=0)
-    """Files that one command changed and that are recorded."""
+    """Files that one command changed and that are recorded, new ones last."""
     approval_timeout_s: float = Field(default=0.0, ge=0)
     """After so long without an answer a permission counts as refused; 0: it waits for ever."""
     max_wrong_outputs: int = 3

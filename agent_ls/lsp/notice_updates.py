@@ -21,13 +21,16 @@ def of_acting(
     | e.FinalOutputGiven
     | e.GrantsRevoked
     | e.EffectSimulated
-    | e.CommandChanged,
+    | e.CommandChanged
+    | e.CommandChangesLeftOut,
 ) -> list[wire.Update]:
     """Return what clients see of plans that wait, and of rules and effects that do not hold."""
     match event:
         case e.OutputStored() | e.FinalOutputGiven() | e.PlanResolved() | e.CommandChanged():
             # What commands changed is shown by the review.
             return []
+        case e.CommandChangesLeftOut():
+            return [notice("warning", "review", event.text)]
         case e.PlanProposed():
             lines = "\n".join(f"- {one.title}" for one in event.calls)
             return [notice("info", event.origin, f"Added to the proposed plan:\n{lines}")]

@@ -25,7 +25,24 @@ async def carry_out(
     for session, selection in chosen:
         results += await session.review.decide(decision, selection)
     await tell(decision, results, editor, documents)
+    if decision == "undo":
+        await tell_left(chosen, editor)
     return results
+
+
+async def tell_left(chosen: Sequence[tuple[Session, Selection]], editor: EditorClient) -> None:
+    """Say how many files an undo of whole turns leaves alone, as nobody knows what they held."""
+    left = 0
+    for session, selection in chosen:
+        if selection.path is None and selection.hunks is None:
+            turns = (await session.review.ledger()).turns.values()
+            left += sum(one.left_files for one in turns if selection.turn_id in (None, one.turn_id))
+    if left:
+        editor.say(
+            "warning",
+            f"{left} more files that commands changed were not under review: undo left them as "
+            "they are.",
+        )
 
 
 async def tell(

@@ -109,6 +109,7 @@ class Translation:
                 | e.GrantsRevoked()
                 | e.EffectSimulated()
                 | e.CommandChanged()
+                | e.CommandChangesLeftOut()
             ):
                 return of_acting(event)
             case _:

@@ -50,6 +50,8 @@ def _of_plans(event: ev.Event) -> list[str]:
             return [f"   🔒 No longer allowed unasked: {short(', '.join(grants))} ({short(why)})"]
         case ev.EffectSimulated(what=what):
             return [f"   👻 Dry run, not done: {short(what)}"]
+        case ev.CommandChangesLeftOut(text=text):
+            return [f"   ⚠️  {short(text, 200)}"]
         case _:
             return []
 

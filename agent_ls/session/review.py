@@ -46,6 +46,7 @@ _COUNTS = (
     e.EditIntended,
     e.EditApplied,
     e.CommandChanged,
+    e.CommandChangesLeftOut,
     e.ChildEnded,
     e.ReviewDecided,
     e.ReviewApplied,

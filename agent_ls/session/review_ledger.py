@@ -60,6 +60,8 @@ class TurnLedger:
     """The number of its first event."""
     files: dict[str, FileLedger] = field(default_factory=dict[str, FileLedger])
     """By the path the agent left the file under."""
+    left_files: int = 0
+    """Files that commands changed as well and that are not under review."""
 
 
 class Ledger:
@@ -121,16 +123,26 @@ class Ledger:
                     await self._edited(
                         self._touched(intent.edit, *blobs, call_id or event.call_id, at)
                     )
-            case e.CommandChanged(path=path) if event.is_before_known or event.images:
-                # No link stood there when it was seen; where one stands now is another file.
-                blobs, call_id = (event.before_blob, event.after_blob), call_id or event.call_id
-                touch = Touch(
-                    self._turn(call_id), path, path, *blobs, None, call_id, at, images=event.images
-                )
-                self.touches.append(touch)
-                await self._edited(touch)
+            case e.CommandChanged() | e.CommandChangesLeftOut():
+                await self._commanded(event, at, call_id or event.call_id)
             case _:
                 pass
+
+    async def _commanded(
+        self, event: e.CommandChanged | e.CommandChangesLeftOut, at: str, call_id: str
+    ) -> None:
+        if isinstance(event, e.CommandChangesLeftOut):
+            turn = self.turns.get(self._turn(call_id))
+            if turn is not None:
+                turn.left_files += event.left_files
+        elif event.is_before_known or event.images:
+            # No link stood there when it was seen; where one stands now is another file.
+            path, blobs = event.path, (event.before_blob, event.after_blob)
+            touch = Touch(
+                self._turn(call_id), path, path, *blobs, None, call_id, at, images=event.images
+            )
+            self.touches.append(touch)
+            await self._edited(touch)
 
     def _begun(self, event: e.TurnStarted | e.Answered, seq: int) -> None:
         if isinstance(event, e.Answered):

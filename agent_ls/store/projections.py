@@ -94,6 +94,7 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             | ev.GrantsRevoked()
             | ev.EffectSimulated()
             | ev.CommandChanged()
+            | ev.CommandChangesLeftOut()
             | ev.HookRan()
             | ev.ChildStarted()
             | ev.Compacted()

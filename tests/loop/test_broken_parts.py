@@ -23,6 +23,7 @@ from agent_ls.domain.events import (
     Answered,
     ApprovalResolved,
     CommandChanged,
+    CommandChangesLeftOut,
     EditApplied,
     QuestionAsked,
     StoredEvent,
@@ -346,13 +347,44 @@ async def test_what_no_socket_catches_ends_the_turn_with_its_words(
     assert words in ended.failure_reason
 
 
-async def test_only_so_many_changes_of_a_command_are_recorded(
-    folder: Path, model_host: Provider, model_port: int
+@pytest.mark.parametrize(
+    ("limit", "recorded", "counts"),
+    [
+        (0, [], "6 files, of which 0 are under review. The other 6 are not, 4 of them new"),
+        (
+            3,
+            ["t.txt", "z.txt", "a1"],
+            "6 files, of which 3 are under review. The other 3 are not, 3",
+        ),
+        (6, ["t.txt", "z.txt", "a1", "a2", "a3", "a4"], ""),
+    ],
+)
+async def test_of_many_changes_of_a_command_the_known_files_are_recorded_and_the_rest_told(
+    folder: Path,
+    model_host: Provider,
+    model_port: int,
+    limit: int,
+    recorded: list[str],
+    counts: str,
 ) -> None:
-    settings = 'mode = "auto"\nloop.max_command_changes = 0\n'
-    ended, events = await check(folder, model_host, model_port, "", ValueError(), settings=settings)
-    assert ended.stop is StopReason.COMPLETED
-    assert not [one for one in events if isinstance(one, CommandChanged)]
+    for name in ("t.txt", "z.txt"):
+        (folder / name).write_text("one\n")
+    run = "touch a1 a2 a3 a4; rm t.txt; echo two >> z.txt"
+    _, events = await check(
+        folder,
+        model_host,
+        model_port,
+        "",
+        ValueError(),
+        settings=f'mode = "auto"\nloop.max_command_changes = {limit}\n',
+        scenario=SCENARIO.replace("echo made > made.txt", run),
+    )
+    assert [one.path for one in events if isinstance(one, CommandChanged)] == recorded
+    [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
+    told = [one.text for one in events if isinstance(one, CommandChangesLeftOut)]
+    assert ("under review" in result.text) is bool(told) is bool(counts)
+    assert counts in "".join(told)
+    assert counts in result.text
 
 
 @pytest.mark.parametrize(

@@ -309,6 +309,18 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
     ),
     (e.PlanResolved(plan_id="pln_1", approved=("cal_1",)), []),
     (e.CommandChanged(call_id="cal_1", path="a.py"), []),
+    (
+        e.CommandChangesLeftOut(call_id="cal_1", recorded_files=2, left_files=3, left_new_files=1),
+        [
+            {
+                "sessionUpdate": "notice",
+                "level": "warning",
+                "origin": "review",
+                "text": "The command changed 5 files, of which 2 are under review. The other 3 are "
+                "not, 1 of them new: an undo leaves them as they are.",
+            }
+        ],
+    ),
     (e.FinalOutputGiven(call_id="cal_1", value={"a": 1}), []),
     (
         e.GrantsRevoked(grants=("run:make test",), why="Makefile was edited."),

@@ -102,6 +102,8 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             if event.before_blob is None:
                 how = "made" if event.is_before_known else "changed, from what nobody knows,"
             return f"  {event.call_id} {how} {event.path}"
+        case e.CommandChangesLeftOut():
+            return f"  {event.call_id} left out {event.left_files}"
         case e.ReviewDecided():
             named = f" {' '.join(event.hunks)}" if event.hunks else ""
             return f"  review: {event.decision} {event.path}{named}"

@@ -64,6 +64,13 @@ class CommandChange:
     images: Images | None = None
     """Both sides where one of them is no text, or too large for one."""
 
+    @property
+    def is_new(self) -> bool:
+        """Say whether there was no file before."""
+        if self.images is not None:
+            return self.images[0] is None
+        return self.is_before_known and self.before is None
+
 
 @dataclass(frozen=True, slots=True)
 class HookRun:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.review_carrying import tell_left
 from agent_ls.session.review_ledger import Selection
 from agent_ls.session.review_steps import FileResult
 from agent_ls.session.session import Session
 
 
 async def handle(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDecideResult:
-    """Carry it out; what became of each file is the answer, and nothing else is shown."""
+    """Carry it out; what became of each file is the answer, and shown is only what is left."""
     await edge.review_session()
     sessions = [
         one for one in list(edge.faces.sessions.values()) if params.session_id in (None, one.id)
@@ -28,6 +29,8 @@ async def handle(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDeci
             for one in sessions
             for result in await one.review.decide(params.decision, chosen)
         ]
+        if params.decision == "undo":
+            await tell_left([(one, chosen) for one in sessions], edge.editor)
     return wire.ReviewDecideResult(files=[_told(edge, one) for one in results])
 
 

@@ -57,6 +57,7 @@ async def list_changes(edge: Edge) -> list[dict[str, Any]]:
                     "turnId": turn.turn_id,
                     "prompt": turn.prompt,
                     "files": files,
+                    "leftFiles": turn.left_files,
                 }
             )
     return found
