@@ -143,7 +143,9 @@ def _one_of(ground: Ground, wish: Texts, found: list[int], whole: list[int]) -> 
     """Return the one exact place that is meant; a torn one is only where the line says so."""
     told = [at for at in found if ground.file.number_at(at) + 1 == wish.line]
     is_all = len(found) < MAX_PLACES
-    rivals = (told if len(told) == 1 else whole or found) if is_all else found
+    rivals = found
+    if is_all:
+        rivals = told if len(told) == 1 else _of_whole_lines(ground, wish, whole or found)
     if len(rivals) == 1:
         return rivals[0]
     lines = [ground.file.number_at(at) for at in rivals]
@@ -151,6 +153,22 @@ def _one_of(ground: Ground, wish: Texts, found: list[int], whole: list[int]) -> 
     if chosen is None:
         return ambiguous(ground, lines, wish.line)
     return rivals[chosen]
+
+
+def _of_whole_lines(ground: Ground, wish: Texts, found: list[int]) -> list[int]:
+    """Return the places that are no part of a line, if there are such and whole lines are meant."""
+    flat, old = ground.file.flat, wish.old.removesuffix("\n")
+    is_indented = old[0] in " \t"
+    if not is_indented and "\n" not in old and wish.line is None:
+        return found
+
+    def is_whole(at: int) -> bool:
+        lead = flat[flat.rfind("\n", 0, at) + 1 : at].removeprefix(BOM)
+        end = at + len(old)
+        tail = flat[end : (flat + "\n").find("\n", end)]
+        return not tail.strip() and not (lead if is_indented else lead.strip(" \t"))
+
+    return [at for at in found if is_whole(at)] or found
 
 
 def _offsets(text: str, old: str, *, apart: bool) -> list[int]:

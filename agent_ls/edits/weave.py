@@ -137,7 +137,8 @@ def _gap(ground: Ground, old: list[str], place: Place, change: Change) -> tuple[
     if alien and above == below:
         return _changed(place, ground.file.lines[alien[0]])
     at = before + 1 if above or not below else after
-    if not alien and stripped(change.new[0]) and not stripped(change.new[-1]):
+    new = change.new
+    if new and not alien and stripped(new[0]) and not stripped(new[-1]):
         # The new lines bring their own blank ones below, so all of the file's are above them.
         at = after
     return at, at

@@ -198,6 +198,8 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
                      "a();\n\nx();\n\nb();\nd();\n", id="an-addition-with-such-blank-lines"),
         pytest.param("a();\n\nb();\nc();\n", "a();\nb();\nc();", "a();\n\nb();\nd();",
                      "a();\n\nb();\nd();\n", id="such-blank-lines-alone"),
+        pytest.param("a = 1\nb = 2\nc = 3\n", "a = 1\n\nb = 2\nc = 3", "a = 1\nb = 2\nc = 4",
+                     "a = 1\nb = 2\nc = 4\n", id="a-blank-line-goes-that-is-not-there"),
         pytest.param(_CALL, "a()\n\ndef g():\n    x()",
                      "a()\n\ndef n():\n    y()\n\n\ndef g():\n    x()",
                      "a()\n\n\ndef n():\n    y()\n\n\ndef g():\n    x()\n",
