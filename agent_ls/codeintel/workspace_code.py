@@ -116,13 +116,16 @@ class WorkspaceCode:
         """Ask about files of the workspace, with the texts that are not saved."""
         workspace = self._workspace
         roots = workspace.roots
-        _, place = workspace.locate(roots[0].name if below == "." and len(roots) > 1 else below)
-        if await asyncio.to_thread(place.is_file):
-            files = [workspace.shown(place) or below]
-        elif await asyncio.to_thread(place.is_dir):
+        if below == "." and len(roots) > 1:
             files = await workspace.files(below)
         else:
-            raise ToolError(f"{below} does not exist.")
+            _, place = workspace.locate(below)
+            if await asyncio.to_thread(place.is_file):
+                files = [workspace.shown(place) or below]
+            elif await asyncio.to_thread(place.is_dir):
+                files = await workspace.files(below)
+            else:
+                raise ToolError(f"{below} does not exist.")
         unsaved = {file.path: file.text for file in await workspace.dirty()}
         return await self._worker.ask(
             {

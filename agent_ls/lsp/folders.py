@@ -15,14 +15,19 @@ def roots_of(
 ) -> tuple[Root, ...]:
     """Return the roots, in the editor's order, each with a name of its own.
 
-    Without a folder the root is that of the first open file; without that there is none.
+    Folders that are gone come last, and only beside others: without them a name that begins with
+    theirs would mean something in another. Without a folder that is there the root is that of the
+    first open file; without that there is none.
     """
     found: dict[Path, str] = {}
+    gone: dict[Path, str] = {}
     for uri, name in folders.items():
         path = uri_to_path(uri)
-        if path is not None and path.is_dir():
-            found.setdefault(path.resolve(), name)
-    if not found:
+        if path is not None:
+            (found if path.is_dir() else gone).setdefault(path.resolve(), name)
+    if found:
+        found |= gone
+    else:
         files = (path for uri in document_uris if (path := uri_to_path(uri)) is not None)
         first = next((path.parent for path in files if path.parent.is_dir()), None)
         if first is not None:

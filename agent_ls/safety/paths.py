@@ -55,7 +55,8 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
 
     Shape: relative to the only root, or beginning with a root's name where there are several;
     absolute ones are taken as they are. Links are followed, and what counts is where they lead.
-    Errors: ``WorkspaceError`` for what is no usable name, ``PathRefused`` for what leads out.
+    Errors: ``WorkspaceError`` for what is no usable name, ``PathRefused`` for what leads out
+    or lies in a root that is gone.
     """
     _check_spelling(path)
     root, parts = _spelled_in(path, roots)
@@ -66,6 +67,9 @@ def locate(path: str, roots: Sequence[Root]) -> Place:
     if holder is None:
         raise PathRefused(f"{_quoted(path)} {_leads_out(spelled)} the workspace.")
     if plain is None:
+        if not holder.path.is_dir():
+            # Writing below it would make it anew, beside where it may have been moved to.
+            raise PathRefused(f"{_quoted(path)} cannot be used: the folder {holder.name} is gone.")
         _check_components(path, holder, absolute)
     return Place(holder, absolute, spelled or ())
 

@@ -115,8 +115,11 @@ class Grep:
         buffers = {file.path: file.text for file in await self.workspace.dirty()}
         hits: list[Hit] = []
         notes: dict[str, None] = {}
-        # With several folders the top is all of them.
-        for top in [root.name for root in roots] if path == "." and len(roots) > 1 else [path]:
+        tops = [path]
+        if path == "." and len(roots) > 1:
+            # With several folders the top is all of them that are there.
+            tops = [one.name for one in roots if await asyncio.to_thread(one.path.is_dir)]
+        for top in tops:
             on_disk = await self._search_disk(query, program, top)
             texts = self._buffers_below(query, top, buffers)
             in_buffers = await search_texts(query, program, texts)

@@ -129,15 +129,14 @@ class DiskWorkspace:
     async def list_dir(self, path: str) -> list[DirEntry]:
         """Return a folder's entries, folders first, each group by name."""
         if len(self._roots) > 1 and path in (".", "./", ""):
-            return [DirEntry(root.name, True, 0) for root in self._roots]
+            there = await self._do(self._there)
+            return [DirEntry(root.name, True, 0) for root in there]
         return await self._do(lambda: disk_files.entries(paths.locate(path, self._roots), path))
 
     async def files(self, path: str = ".") -> list[str]:
         """Return all files below, ignore rules honoured, sorted."""
         if len(self._roots) > 1 and path in (".", "./", ""):
-            # One that was removed since the editor opened it must not take the others along.
-            there = [root for root in self._roots if root.path.is_dir()]
-            found = [await self.files(root.name) for root in there]
+            found = [await self.files(root.name) for root in await self._do(self._there)]
             return sorted(name for names in found for name in names)
         return await self._do(lambda: self._files(paths.locate(path, self._roots), path))
 
@@ -227,6 +226,10 @@ class DiskWorkspace:
         else:
             disk_files.replace(place, edit.path, data, version=version, mode_after=edit.mode_after)
         return EditOutcome(status="applied")
+
+    def _there(self) -> list[Root]:
+        """Return the folders but those that are gone, which must not take the others along."""
+        return [root for root in self._roots if root.path.is_dir()]
 
     def _files(self, place: Place, path: str) -> list[str]:
         if not place.absolute.is_dir():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -119,6 +120,9 @@ async def test_names_in_several_folders_are_told_apart(tmp_path: Path) -> None:
             ("two/a.py", "made_by_two"),
         ]
         uses = await code.references("made_by_two", "two", 10)
+        assert [one.path for one in uses.found] == ["two/a.py"]
+        shutil.rmtree(roots[0].path)
+        uses = await code.references("made_by_two", ".", 10)
         assert [one.path for one in uses.found] == ["two/a.py"]
     finally:
         await code.close()

@@ -13,6 +13,7 @@ from lsprotocol import types
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, Question
+from agent_ls.domain.errors import PathRefused
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import offers, wire
@@ -23,6 +24,7 @@ from agent_ls.lsp.notices import Level, Notices
 from agent_ls.lsp.options import settings_in, settings_of, without_defaults
 from agent_ls.lsp.prompts import comment_prompt, selection_prompt, with_problems
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
+from agent_ls.safety.paths import locate
 from agent_ls.safety.trust import TrustedFolders
 from agent_ls.syntax.comments import find_instructions
 
@@ -229,9 +231,21 @@ def test_roots_are_the_folders_with_names_of_their_own(tmp_path: Path) -> None:
     trust = TrustedFolders(tmp_path / "trusted.json")
     trust.trust(tmp_path / "b")
     folders = {(tmp_path / name).as_uri(): "src" for name in ("a/src", "b/src")}
-    folders |= {"untitled:1": "no", (tmp_path / "gone").as_uri(): "gone"}
+    folders |= {"untitled:1": "no"}
     found = roots_of(folders, [], trust)
     assert [(one.name, one.is_trusted) for one in found] == [("src", False), ("src-2", True)]
+
+
+def test_a_folder_that_is_gone_keeps_its_name_beside_another(tmp_path: Path) -> None:
+    trust = TrustedFolders(tmp_path / "trusted.json")
+    there = tmp_path / "there"
+    there.mkdir()
+    folders = {(tmp_path / name).as_uri(): name for name in ("gone", "there")}
+    found = roots_of(folders, [], trust)
+    assert [one.name for one in found] == ["there", "gone"]
+    with pytest.raises(PathRefused, match="the folder gone is gone"):
+        locate("gone/new.py", found)
+    assert roots_of({(tmp_path / "gone").as_uri(): "gone"}, [], trust) == ()
 
 
 def test_without_a_folder_the_first_open_files_is_the_root(tmp_path: Path) -> None:

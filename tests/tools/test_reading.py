@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -120,6 +121,10 @@ async def test_several_folders_are_listed_and_searched_from_the_top(tmp_path: Pa
         check(output.text, "one/src/a.py:1: needle one", "two/src/a.py:1: needle two")
         output = await place.call(tool, pattern="needle", path="two/src", glob="*.py")
         check(output.text, "two/src/a.py:1: needle two")
+    shutil.rmtree(roots[1])
+    check((await place.call(ListDir(workspace))).text, "one/")
+    check((await place.call(Glob(workspace), pattern="*.py")).text, "one/src/a.py")
+    check((await place.call(Grep(workspace), pattern="needle")).text, "one/src/a.py:1: needle one")
 
 
 @pytest.mark.parametrize(
