@@ -67,6 +67,8 @@ class SessionResumed(_Event):
 
     type: Literal["session_resumed"] = "session_resumed"
     interrupted_calls: tuple[str, ...] = ()
+    changed_files: tuple[str, ...] = ()
+    """Files that are not as the turn's changes left them: unsaved text died with the editor."""
 
 
 class ModeChanged(_Event):

@@ -17,6 +17,7 @@ from agent_ls.domain.events import (
     Moved,
     RecoveryChosen,
     RequestPrepared,
+    SessionResumed,
 )
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason
@@ -51,6 +52,8 @@ async def call(turn: Turn) -> Move:
     if (move := _decided(turn)) is not None:
         # It died between that decision and the move; asking again would only fail again.
         return move
+    if _is_outdated(turn):
+        return Move(Phase.CHECK)
     limit_s = turn.within(turn.kit.options.step_timeout_s)
     try:
         async with asyncio.timeout(limit_s):
@@ -68,6 +71,20 @@ async def call(turn: Turn) -> Move:
             setting = "policies.wall_clock.limit_s"
         why = f"The model did not answer within {limit_s:.3g} s (setting {setting})."
         return Move(Phase.CLOSE, StopReason.TIMEOUT, why)
+
+
+def _is_outdated(turn: Turn) -> bool:
+    """Say whether the request was prepared before the process died, and is still to be answered.
+
+    What it carries beside the conversation says nothing of what happened since, so it is prepared
+    anew; one that follows from a recovery or a check is part of that, and is sent as it was.
+    """
+    view = turn.view
+    return (
+        bool(view.each_since(SessionResumed, RequestPrepared))
+        and not view.each_since(RecoveryChosen, RequestPrepared)
+        and not turn.state.text_only
+    )
 
 
 def _decided(turn: Turn) -> Move | None:

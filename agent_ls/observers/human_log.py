@@ -58,6 +58,7 @@ class HumanLog:
     def go_on(self, session_id: str, events: Iterable[ev.StoredEvent]) -> None:
         """Say which turn goes on and what its process left unknown, and count on from there."""
         prompt, interrupted, results = "", (), dict[str, ev.ToolCallFinished]()
+        changed: tuple[str, ...] = ()
         for stored in events:
             self.lines_of(stored.event)
             match stored.event:
@@ -65,7 +66,7 @@ class HumanLog:
                     prompt = stored.event.prompt
                 case ev.ToolCallFinished(result=result):
                     results[result.call_id] = stored.event
-                case ev.SessionResumed(interrupted_calls=calls):
+                case ev.SessionResumed(interrupted_calls=calls, changed_files=changed):
                     interrupted = calls
                 case _:
                     pass
@@ -74,6 +75,9 @@ class HumanLog:
             call = self._turn.asked[call_id]
             lines += [f"   {named(call.tool, call.arguments_json)}"]
             lines += [f"      {self._result(results[call_id])}"]
+        if changed:
+            files = short(", ".join(changed), 200)
+            lines.append(f"   ⚠️  Not as the agent left them, so it looks again: {files}")
         self._write(lines)
 
     def _write(self, lines: list[str]) -> None:

@@ -22,7 +22,7 @@ from agent_ls.domain.events import (
 from agent_ls.loop.applying import standing
 from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports.store import Blobs
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import Look, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.state import CallState, TurnState
 
@@ -59,7 +59,17 @@ async def repair(recorder: Recorder, workspace: Workspace, blobs: Blobs) -> None
             continue
         interrupted.append(state.call.id)
         await recorder.emit(_interrupted(state, _told(turn, state.call.id, edits) or _UNKNOWN))
-    await recorder.emit(SessionResumed(interrupted_calls=tuple(interrupted)))
+    changed = await _changed_since(recorder, workspace)
+    await recorder.emit(SessionResumed(interrupted_calls=tuple(interrupted), changed_files=changed))
+
+
+async def _changed_since(recorder: Recorder, workspace: Workspace) -> tuple[str, ...]:
+    """Return the files that are not any more what the turn's changes left."""
+    turn = recorder.state.turn
+    if turn is None:
+        return ()
+    looks = [Look(path, digest=file.after_blob) for path, file in turn.touched.items()]
+    return tuple(name for name, holds in await workspace.compare(looks) if not holds)
 
 
 def _told(turn: TurnState, call_id: str, settled: Mapping[str, str]) -> str:

@@ -108,6 +108,34 @@ async def test_what_goes_on_is_said_and_counted_as_a_whole(folder: Path) -> None
     assert "1 tool call," in last
 
 
+async def test_an_edit_that_is_gone_since_is_told_to_model_and_person(folder: Path) -> None:
+    """An editor that dies takes its unsaved text along; here somebody else takes it back."""
+    scenario = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "a.txt", content = "new\\n" }
+
+[[answer]]
+hang = "before"
+
+[[answer]]
+text = "I looked."
+[answer.expect]
+contains = ["The work was interrupted", "not by your edits: a.txt"]
+"""
+    async with ScriptedModel(scenario) as model:
+        process = await begin(folder, model, "run", "Write it.", "--mode", "auto")
+        await model.wait_for_requests(2)
+        process.kill()
+        await process.communicate()
+        (folder / "a.txt").write_text("old\n")
+        code, out, err = await check(folder, model)
+        assert model.problems == []
+    assert (code, out) == (0, "I looked.\n")
+    assert "Not as the agent left them, so it looks again: a.txt" in err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [((), "no session of this folder was cut off"), (("ses_nowhere",), "there is no session")],

@@ -513,11 +513,12 @@ def test_a_turn_that_goes_on_says_what_its_process_left_unknown() -> None:
         ev.Answered(step_id="stp_1", message=AssistantMessage(calls=(run,))),
         started(run, Effect.EXECUTE),
         interrupted,
-        ev.SessionResumed(interrupted_calls=(run.id,)),
+        ev.SessionResumed(interrupted_calls=(run.id,), changed_files=("a.py", "b.py")),
     ) == [
         "▶ Going on with ses_1: Build it",
         "   🔧 run_command → make",
         "      ✗ INTERRUPTED: Its outcome is unknown.",
+        "   ⚠️  Not as the agent left them, so it looks again: a.py, b.py",
     ]
 
 
