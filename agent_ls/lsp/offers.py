@@ -141,6 +141,11 @@ def finish_offer(session_id: str, title: str) -> types.CodeAction:
     return action(f"Let the agent finish up: {_short(title)}", "agent-ls.finish", session_id)
 
 
+def resume_offer(session_id: str, title: str) -> types.CodeAction:
+    """Return the action that goes on with a turn that was cut off."""
+    return action(f"Resume the agent: {_short(title)}", "agent-ls.session.resume", session_id)
+
+
 def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:
     """Say whether an action is of one of these kinds, or of a kind below."""
     kind = str(getattr(action.kind, "value", action.kind))

@@ -162,7 +162,11 @@ class Sessions:
         """Return the sessions of these folders whose turn was cut off, newest first."""
         found: list[SessionSummary] = []
         for one in await self.list():
-            if one.status in ("running", "waiting") and one.session_id not in self._open:
+            known = self._open.get(one.session_id)
+            if known is not None and known.is_cut_off:
+                # It was opened to be looked at, and nobody said yet that it goes on.
+                found.append(one)
+            elif known is None and one.status in ("running", "waiting"):
                 holder = await self._store.lease_owner(one.session_id)
                 is_free = holder is None or is_dead(holder)
                 if is_free and await self._is_my_kind(one.session_id):

@@ -32,15 +32,23 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
         *await _comments(edge, uri, where),
         *_problems(edge, uri, params.context.diagnostics),
         *offers.selection_offers(uri, where),
-        *(
-            offer(state.session_id, state.turn.prompt)
-            for state in edge.faces.states()
-            if state.is_running and state.turn is not None
-            for offer in (offers.finish_offer, offers.stop_offer)
-        ),
+        *_about_turns(edge),
     ]
     only = params.context.only
     return found if not only else [one for one in found if offers.is_wanted(one, only)]
+
+
+def _about_turns(edge: Edge) -> Iterator[types.CodeAction]:
+    """Offer to end what runs, and to go on with what was cut off."""
+    for session in edge.faces.sessions.values():
+        turn = session.state.turn
+        if turn is None or not session.state.is_running:
+            continue
+        if session.is_cut_off:
+            yield offers.resume_offer(session.id, turn.prompt)
+        else:
+            yield offers.finish_offer(session.id, turn.prompt)
+            yield offers.stop_offer(session.id, turn.prompt)
 
 
 def _marks(edge: Edge, uri: str, where: types.Range) -> list[Mark]:

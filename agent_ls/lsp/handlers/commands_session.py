@@ -18,10 +18,16 @@ _CHOOSING_S = 600.0
 async def list_sessions(edge: Edge) -> list[dict[str, Any]]:
     """Return the sessions of this workspace, newest first, and offer the newest to open."""
     found = await edge.sessions.list()
+    cut_off = {one.session_id for one in await edge.sessions.interrupted()}
     if found:
         edge.spawn(_offer(edge, found[:_OFFERED]))
     return [
-        {"sessionId": one.session_id, "title": one.title, "turns": one.turns, "status": one.status}
+        {
+            "sessionId": one.session_id,
+            "title": one.title,
+            "turns": one.turns,
+            "status": "cut off" if one.session_id in cut_off else one.status,
+        }
         for one in found
     ]
 
