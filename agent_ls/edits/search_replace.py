@@ -90,6 +90,8 @@ def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     whole = _with_middle(ground, replace(wish, old=old, new=new))
     if isinstance(whole, Refused):
         return whole
+    if whole.old == whole.new:
+        return _EQUAL
     found = _exactly(ground, whole, number)
     if found is not None:
         return found

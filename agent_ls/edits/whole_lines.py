@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.edits.indents import indent_of, restyled
+from agent_ls.edits.lines import BOM
 from agent_ls.edits.locate import Ground
 from agent_ls.edits.texts import Texts
 
@@ -12,7 +13,7 @@ def past_whole_lines(flat: str, wish: Texts, at: int, end: int) -> int:
 
     A deleted line takes its end along, and a changed one the blanks that trail it.
     """
-    if (at > 0 and flat[at - 1] != "\n") or wish.old.endswith("\n"):
+    if (at > 0 and flat[at - 1] not in ("\n", BOM)) or wish.old.endswith("\n"):
         return end
     past = end
     while past < len(flat) and flat[past] in " \t":

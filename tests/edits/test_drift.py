@@ -56,6 +56,7 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
         pytest.param("a  \nb\nc\n", "a\nb\nc", "a\nX\nc", "a  \nX\nc\n", id="trailing-blanks-stay"),
         pytest.param("a\n\n\nb\nc\n", "a\nb\nc", "a\nb\nX", "a\n\n\nb\nX\n", id="blank-lines-stay"),
         pytest.param("\ufeffa\r\nb\r\n", "a\nb\n", "a\nX\n", "\ufeffa\r\nX\r\n", id="bom-and-crlf"),
+        pytest.param("\ufeffa = 1\nb\n", "a = 1", "", "\ufeffb\n", id="bom-and-a-deleted-line"),
         pytest.param("a\nb", "a\nb\n", "a\nX\n", "a\nX", id="no-final-end-stays-so"),
         pytest.param('s = "a"\n', "s = “a”", "s = “b”", 's = "b"\n', id="curly-quotes"),
         pytest.param("s = “a” # x\nt\n", 's = "a" # x\nt', 's = "a" # y\nt', "s = “a” # y\nt\n",

@@ -124,3 +124,27 @@ def test_any_request_is_carried_out_in_order_or_refused_with_a_reason(
     diff = "@@ @@\n" + "".join(f"-{old}\n+{new}\n" for old, new in pairs)
     placed = place_unified(text, diff)
     check(text, placed, "" if isinstance(placed, Refused) else apply_replacements(text, placed))
+
+
+_ODD = ["", "a", "  a", "b", "  }", "if x:", "x = 1", "  x = 1", "...", "// existing code", "```"]
+_ODD += ["1: a", "a  # note", "&lt;a&gt;", "- i", '"s"']
+_DRIFTED = st.lists(st.sampled_from(_ODD), max_size=8)
+
+
+@given(_DRIFTED, _DRIFTED, _DRIFTED, st.none() | st.integers(1, 9))
+@settings(deadline=None)
+def test_drifted_lines_are_carried_out_or_refused_with_a_reason(
+    file: list[str], old: list[str], new: list[str], line: int | None
+) -> None:
+    text = "\n".join(file)
+    rows = [*(f"-{one}" for one in old), *(f"+{one}" for one in new)]
+    rows = [*(f" {one}" for one in file[:1]), *rows]
+    patch = "\n".join(["*** Begin Patch", "*** Update File: a", "@@", *rows, "*** End Patch"])
+    for placed in (
+        place(text, [Wish("\n".join(old), "\n".join(new), line)]),
+        # What begins like the file drifts from it only behind.
+        place(text, [Wish("\n".join([*file[:4], *old]), "\n".join([*file[:4], *new]), line)]),
+        place_unified(text, "\n".join(["@@ @@", *rows])),
+        place_envelope(text, patch),
+    ):
+        check(text, placed, "" if isinstance(placed, Refused) else apply_replacements(text, placed))
