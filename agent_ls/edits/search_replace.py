@@ -27,7 +27,13 @@ from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
 from agent_ls.edits.torn import beside_remark, is_torn, remark_at
 from agent_ls.edits.weave import Block
-from agent_ls.edits.whole_lines import has_trailing_blanks, is_glued, past_whole_lines, restyle
+from agent_ls.edits.whole_lines import (
+    has_trailing_blanks,
+    is_glued,
+    of_whole_lines,
+    past_whole_lines,
+    restyle,
+)
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
 _EQUAL_BUT_FOR_THE_END = Refused(
@@ -147,7 +153,7 @@ def _one_of(ground: Ground, wish: Texts, found: list[int], whole: list[int]) -> 
     is_all = len(found) < MAX_PLACES
     rivals = found
     if is_all:
-        rivals = told if len(told) == 1 else _of_whole_lines(ground, wish, whole or found)
+        rivals = told if len(told) == 1 else of_whole_lines(ground.file.flat, wish, whole or found)
     if len(rivals) == 1:
         return rivals[0]
     lines = [ground.file.number_at(at) for at in rivals]
@@ -155,22 +161,6 @@ def _one_of(ground: Ground, wish: Texts, found: list[int], whole: list[int]) -> 
     if chosen is None:
         return ambiguous(ground, lines, wish.line)
     return rivals[chosen]
-
-
-def _of_whole_lines(ground: Ground, wish: Texts, found: list[int]) -> list[int]:
-    """Return the places that are no part of a line, if there are such and whole lines are meant."""
-    flat, old = ground.file.flat, wish.old.removesuffix("\n")
-    is_indented = old[0] in " \t"
-    if not is_indented and "\n" not in old and wish.line is None:
-        return found
-
-    def is_whole(at: int) -> bool:
-        lead = flat[flat.rfind("\n", 0, at) + 1 : at].removeprefix(BOM)
-        end = at + len(old)
-        tail = flat[end : (flat + "\n").find("\n", end)]
-        return not tail.strip() and not (lead if is_indented else lead.strip(" \t"))
-
-    return [at for at in found if is_whole(at)] or found
 
 
 def _offsets(text: str, old: str, *, apart: bool) -> list[int]:

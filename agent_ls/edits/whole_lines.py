@@ -8,6 +8,22 @@ from agent_ls.edits.locate import Ground
 from agent_ls.edits.texts import Texts
 
 
+def of_whole_lines(flat: str, wish: Texts, found: list[int]) -> list[int]:
+    """Return the places that are no part of a line, if there are such and whole lines are meant."""
+    old = wish.old.removesuffix("\n")
+    is_indented = old[0] in " \t"
+    if not is_indented and "\n" not in old and wish.line is None:
+        return found
+
+    def is_whole(at: int) -> bool:
+        lead = flat[flat.rfind("\n", 0, at) + 1 : at].removeprefix(BOM)
+        end = at + len(old)
+        tail = flat[end : (flat + "\n").find("\n", end)]
+        return not tail.strip() and not (lead if is_indented else lead.strip(" \t"))
+
+    return [at for at in found if is_whole(at)] or found
+
+
 def past_whole_lines(flat: str, wish: Texts, at: int, end: int) -> int:
     """Return where the replaced text ends, with what belongs to its last line.
 
