@@ -18,6 +18,7 @@ from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import AgentLsError, SettingsError
 from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.domain.verdicts import Ask, Deny
@@ -101,7 +102,7 @@ def _planned(kind: str, subject: str, workspace: Any) -> PlannedCall:
     try:
         valid = tool.Arguments.model_validate(given)
     except ValidationError as error:
-        raise SettingsError(f"{subject!r} is no {kind}: {error.errors()[0]['msg']}") from None
+        raise SettingsError(f"{subject!r} is no {kind}: {mistakes_said(error)}") from None
     call = ToolCall(id="cal_1", provider_id="1", tool=tool.name, arguments_json=json.dumps(given))
     return PlannedCall(call, tool, valid)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 UNKNOWN = "is not known"
 _WORDS = {
@@ -25,9 +26,23 @@ def mistakes(error: ValidationError) -> list[tuple[str, str]]:
     Entries of lists are counted from 1, as people count tables in a file.
     """
     return [
-        (_place(one["loc"]), _WORDS.get(one["type"]) or _plain(one["msg"]))
-        for one in error.errors(include_url=False)
+        (_place(one["loc"]), _WORDS.get(one["type"]) or _plain(one["msg"])) for one in causes(error)
     ]
+
+
+def causes(error: ValidationError) -> list[ErrorDetails]:
+    """Return pydantic's findings without those that others bring about.
+
+    A list whose entries do not fit is called too short as well: they were left out first.
+    """
+    found = error.errors(include_url=False)
+    inner = {one["loc"][:depth] for one in found for depth in range(len(one["loc"]))}
+    return [one for one in found if one["type"] != "too_short" or one["loc"] not in inner]
+
+
+def mistakes_said(error: ValidationError) -> str:
+    """Return all that is wrong in one line: ``choice: must be 'allow_once' or 'reject'``."""
+    return "; ".join(f"{where}: {why}" if where else why for where, why in mistakes(error))
 
 
 def _plain(message: str) -> str:

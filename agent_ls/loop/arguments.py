@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast
 from pydantic import ValidationError
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.mistakes import causes
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.references import DESTINATION, destination_in, literal
 from agent_ls.loop.sockets import PlannedCall, Tool
@@ -76,7 +77,7 @@ def structural(call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = ()) -> 
 def _why(error: ValidationError) -> str:
     """Return pydantic's findings as one line a model can act on."""
     found = [
-        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in error.errors()
+        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in causes(error)
     ]
     return "The arguments do not fit: " + "; ".join(found) + "."
 

@@ -18,6 +18,7 @@ from pydantic import JsonValue, ValidationError
 
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import FILE, Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.loop.ports.commands import HookRun, HookRunner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.spelling import canonical
@@ -150,9 +151,7 @@ def _understood(run: HookRun, limit_s: float) -> Said:
     try:
         answer = HookAnswer.model_validate_json(output)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "its answer"
-        why = f"its answer is not understood: {where}: {first['msg']}"
+        why = f"its answer is not understood: {mistakes_said(error)}"
         return Said(HookOutcome.FAILED, why, duration_ms=run.duration_ms)
     outcome = HookOutcome.BLOCKED if answer.decision == "deny" else HookOutcome.PASSED
     why = answer.reason or ("it gave no reason" if outcome is HookOutcome.BLOCKED else "")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import ConfigDict, ValidationError
+
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.review import HunkState
 from agent_ls.lsp.reviews import Change, Reviews
 from agent_ls.lsp.uris import uri_to_path
@@ -15,7 +18,12 @@ from agent_ls.session.session import Session
 
 
 class ReviewArgument(Wire):
-    """The argument of ``agent-ls.review.*`` when it is an object; the more is said, the fewer."""
+    """The argument of ``agent-ls.review.*`` when it is an object; the more is said, the fewer.
+
+    A key that is not known is an error: left out, the argument would mean more than was said.
+    """
+
+    model_config = ConfigDict(extra="forbid")
 
     uri: str | None = None
     """A file; with ``line`` only the changes on that line."""
@@ -56,6 +64,8 @@ class Chooser:
                 if one.touches(asked.line, last)
             ]
             return by_session(changes)
+        if asked.turn_id is not None and asked.turn_id not in await self._turn_ids():
+            raise AgentLsError(f"No changes are known of a turn {asked.turn_id}.")
         path = None if asked.uri is None else self._path(asked.uri)
         hunks = None if asked.hunk_ids is None else frozenset(asked.hunk_ids)
         return [
@@ -69,6 +79,9 @@ class Chooser:
         async for session, _ in self._reviews.turns():
             found[session.id] = session
         return list(found.values())
+
+    async def _turn_ids(self) -> set[str]:
+        return {turn.turn_id async for _, turn in self._reviews.turns()}
 
     async def _newest(self, state: HunkState) -> list[tuple[Session, Selection]]:
         async for session, turn in self._reviews.turns():
@@ -89,8 +102,10 @@ def read_argument(argument: Any) -> ReviewArgument:
         return ReviewArgument(uri=argument)
     try:
         return ReviewArgument.model_validate(argument or {})
-    except ValueError as error:
-        raise AgentLsError(f"agent-ls.review: the argument is not understood: {error}") from None
+    except ValidationError as error:
+        raise AgentLsError(
+            f"agent-ls.review: the argument is not understood: {mistakes_said(error)}."
+        ) from None
 
 
 def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
 
 NonNegative = Annotated[int, Field(ge=0)]
@@ -182,11 +183,7 @@ def parse_scenario(text: str, source: str = "<scenario>") -> Scenario:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{source} is not TOML: {error}") from error
     except ValidationError as error:
-        lines = [
-            f"  {'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
-            for problem in error.errors()
-        ]
-        raise SettingsError(f"{source} is no scenario:\n" + "\n".join(lines)) from error
+        raise SettingsError(f"{source} is no scenario: {mistakes_said(error)}") from error
 
 
 def load_scenario(path: Path) -> Scenario:

@@ -18,6 +18,7 @@ import platformdirs
 from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.domain.errors import SettingsError
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
 
 _FILE_MODE = 0o600
@@ -62,10 +63,8 @@ class SavedRules:
                 f"The rules in {self.file} could not be read: {error.strerror}."
             ) from error
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
             raise SettingsError(
-                f"The rules in {self.file} are not understood ({place or 'JSON'}: {first['msg']}). "
+                f"The rules in {self.file} are not understood ({mistakes_said(error)}). "
                 "Correct the file, or remove it to begin without rules."
             ) from error
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent_ls.domain.agents import AgentKind
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.loop.ports.workspace import Root
 
 _log = logging.getLogger(__name__)
@@ -107,8 +108,7 @@ def _kind_in(path: Path) -> AgentKind:
     try:
         return AgentKind.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(mistakes_said(error)) from None
 
 
 def _parts(text: str) -> tuple[str, str]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent_ls.loop.arguments import parse_object
+from agent_ls.domain.calls import ToolCall, ToolResult
+from agent_ls.loop.arguments import parse_object, plan_call
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.tools.edit_file import EditFile
+from agent_ls.workspace.disk import DiskWorkspace
 
 
 def check(text: str) -> dict[str, Any] | str:
@@ -48,3 +53,13 @@ def test_everything_else_is_an_error_that_says_why(text: str, words: str) -> Non
     answer = check(text)
     assert isinstance(answer, str)
     assert words in answer
+
+
+def test_a_list_whose_entries_do_not_fit_is_not_called_empty(tmp_path: Path) -> None:
+    tool = EditFile(DiskWorkspace([Root("work", tmp_path, is_trusted=True)]))
+    text = '{"path": "a.py", "edits": [{"old_string": "a", "new_string": "b", "lien": 1}]}'
+    call = ToolCall(id="cal_1", provider_id="1", tool=tool.name, arguments_json=text)
+    tools: dict[str, Any] = {tool.name: tool}
+    result = plan_call(call, tools, ())
+    assert isinstance(result, ToolResult)
+    assert "do not fit: edits.0.lien: Extra inputs are not permitted.\n" in result.text

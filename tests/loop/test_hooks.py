@@ -69,7 +69,7 @@ _PASSED = Said(HookOutcome.PASSED)
             """echo '{"verdict": "allow"}'""",
             Said(
                 HookOutcome.FAILED,
-                "its answer is not understood: verdict: Extra inputs are not permitted",
+                "its answer is not understood: verdict: is not known",
             ),
         ),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,27 @@ from lsprotocol import types
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, Question
-from agent_ls.domain.errors import PathRefused
+from agent_ls.domain.errors import AgentLsError, PathRefused
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.lsp import offers, wire
+from agent_ls.lsp.documents import DocumentStore
+from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.folders import roots_of
+from agent_ls.lsp.handlers.commands_answer import resolve_approval, resolve_question
 from agent_ls.lsp.handlers.hover import approval_words
 from agent_ls.lsp.mark import Mark, Nudge, PendingEdit, Span
 from agent_ls.lsp.notices import Level, Notices
 from agent_ls.lsp.options import settings_in, settings_of, without_defaults
 from agent_ls.lsp.prompts import comment_prompt, selection_prompt, with_problems
+from agent_ls.lsp.review_choice import Chooser, read_argument
+from agent_ls.lsp.reviews import Reviews
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
 from agent_ls.safety.paths import locate
 from agent_ls.safety.trust import TrustedFolders
 from agent_ls.syntax.comments import find_instructions
+from agent_ls.workspace.disk import DiskWorkspace
+from tests.lsp.test_editor_workspace import Editor
 
 HANDLERS = "agent_ls.lsp.handlers"
 
@@ -218,6 +226,38 @@ def test_settings_come_with_the_configuration_with_our_section_or_without(
     value: object, expected: dict[str, Any]
 ) -> None:
     assert settings_of(value) == expected
+
+
+async def _read_review(edge: Any, argument: Any) -> object:
+    return read_argument(argument)
+
+
+@pytest.mark.parametrize(
+    ("read", "argument", "words"),
+    [
+        (resolve_approval, {"choice": "maybe"}, "not understood: choice: must be 'allow_once', "),
+        (resolve_approval, {}, "not understood: choice: is missing."),
+        (resolve_question, {"text": 5}, "not understood: text: must be text."),
+        (_read_review, {"hunkids": ["h"]}, "not understood: hunkids: is not known."),
+        (_read_review, {"line": "x"}, "not understood: line: must be a valid integer"),
+    ],
+)
+async def test_an_argument_that_is_not_understood_is_told_in_words(
+    read: Callable[[Any, Any], Awaitable[object]], argument: object, words: str
+) -> None:
+    with pytest.raises(AgentLsError) as caught:
+        await read(None, argument)
+    assert words in str(caught.value)
+    assert "pydantic" not in str(caught.value)
+
+
+async def test_a_turn_without_known_changes_is_named(tmp_path: Path) -> None:
+    documents = DocumentStore()
+    workspace = EditorWorkspace(DiskWorkspace(()), documents, Editor(documents))
+    chooser = Chooser(Reviews(documents, workspace, tuple, lambda: None), workspace.shown)
+    with pytest.raises(AgentLsError, match=r"No changes are known of a turn trn_none\."):
+        await chooser.chosen("trn_none", "open")
+    assert await chooser.chosen(None, "open") == []
 
 
 def test_values_that_are_the_defaults_say_nothing() -> None:

@@ -275,7 +275,7 @@ async def test_the_model_is_listed() -> None:
 
 WRONG = [
     ("answer = 3", "answer"),
-    ("[[answer]]\ntexxt = 'x'", "answer.0.texxt"),
+    ("[[answer]]\ntexxt = 'x'", r"answer\[1\]\.texxt"),
     ("[[answer]]\nraw = { body = 'x' }\ntext = 'x'", "`raw` stands alone"),
     ("[[answer]]\nerror = { status = 500 }\ntext = 'x'", "an error answer"),
     ("[[answer", "is not TOML"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import ValidationError
+
 from agent_ls.domain.approvals import (
     ApprovalAnswer,
     ApprovalChoice,
@@ -11,6 +13,7 @@ from agent_ls.domain.approvals import (
     QuestionAnswer,
 )
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.wire import ApprovalResolveParams, QuestionResolveParams
 
@@ -29,8 +32,9 @@ async def resolve_approval(edge: Edge, argument: Any = None, choice: Any = None)
         argument = {"choice": argument or ApprovalChoice.ALLOW_ONCE.value}
     try:
         asked = ApprovalResolveParams.model_validate(argument)
-    except ValueError as error:
-        raise AgentLsError(f"agent-ls.approval.resolve: not understood: {error}") from None
+    except ValidationError as error:
+        why = mistakes_said(error)
+        raise AgentLsError(f"agent-ls.approval.resolve: not understood: {why}.") from None
     answer = ApprovalAnswer(
         choice=asked.choice,
         note=asked.note,
@@ -62,8 +66,9 @@ async def resolve_question(edge: Edge, argument: Any = None, text: Any = None) -
         argument = {"text": argument}
     try:
         asked = QuestionResolveParams.model_validate(argument or {})
-    except ValueError as error:
-        raise AgentLsError(f"agent-ls.question.resolve: not understood: {error}") from None
+    except ValidationError as error:
+        why = mistakes_said(error)
+        raise AgentLsError(f"agent-ls.question.resolve: not understood: {why}.") from None
     answer = QuestionAnswer(text=asked.text, by="code_action")
     session = edge.session_of_question(asked.session_id, asked.question_id)
     settled = session is not None and await session.resolve_question(asked.question_id, answer)

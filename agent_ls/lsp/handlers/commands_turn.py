@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import ValidationError
+
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import Anchor
 from agent_ls.domain.goals import typed
+from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.prompts import PromptArgument, comment_prompt, selection_prompt, with_problems
 
@@ -58,9 +61,9 @@ def _asked(argument: Any) -> PromptArgument:
     if isinstance(argument, dict):
         try:
             return PromptArgument.model_validate(argument)
-        except ValueError as error:
+        except ValidationError as error:
             raise AgentLsError(
-                f"agent-ls.prompt: its argument is not understood: {error}"
+                f"agent-ls.prompt: its argument is not understood: {mistakes_said(error)}."
             ) from None
     return PromptArgument(text=argument if isinstance(argument, str) else "")
 
