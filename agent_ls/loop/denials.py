@@ -17,6 +17,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem, PlanStatus
+from agent_ls.domain.sentences import sentence
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
 
@@ -49,7 +50,7 @@ async def denied(
 
     Shape: other tools and agents are named unless they may not do it either.
     """
-    text = reason
+    text = sentence(reason)
     others = [] if whatever_tool else _alternatives(planned, turn)
     if others:
         text += f" Allowed tools that could serve: {', '.join(others)}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_ls.domain.review import ReviewDecision
+from agent_ls.domain.sentences import sentence
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.review_documents import ReviewDocuments, clash_text
 from agent_ls.session.review_ledger import Selection
@@ -62,7 +63,9 @@ async def tell(
         editor.say("info", f"Restored: {', '.join(done[:_MOST_NAMES])}{more}.")
     for one in results:
         if one.status in ("conflict", "refused"):
-            editor.say("warning", f"{one.path}: {decision} was not possible, {one.reason}.")
+            editor.say(
+                "warning", sentence(f"{one.path}: {decision} was not possible, {one.reason}")
+            )
     for one in results:
         if one.clash is not None and one.clash.has_texts:
             name = f"{one.path.replace('/', '-')}.conflict.diff"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.sentences import sentence
 from agent_ls.providers.frames import Trouble
 from agent_ls.providers.shapes import as_object, as_text
 
@@ -150,7 +151,7 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
     """Return the error to raise: what happened, where, and what to do next."""
     failure = ProviderFailure(trouble.failure)
     where = trouble.endpoint or trouble.provider or model
-    said = f" It said: {trouble.detail}" if trouble.detail else ""
+    said = f" It said: {sentence(trouble.detail)}" if trouble.detail else ""
     texts = {
         ProviderFailure.RATE_LIMITED: f"{where} limits how often {model} may be asked.{said}",
         ProviderFailure.OVERLOADED: f"{where} is overloaded.{said}",

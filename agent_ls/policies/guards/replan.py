@@ -10,6 +10,7 @@ from pydantic import Field
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.record import Record
+from agent_ls.domain.sentences import sentence
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
 from agent_ls.loop.retries import failures_in_vain, is_transient
 from agent_ls.loop.sockets import PlannedCall
@@ -59,8 +60,8 @@ class Replan:
             return Allow(after_s=self.options.wait_s * 2 ** (len(failures) - 1))
         return Deny(
             "Exactly this call has just failed and nothing has changed since, so it was not "
-            f"repeated. It said: {_short(last.text)} Try another way: other arguments, another "
-            "tool, or change first what made it fail."
+            f"repeated. It said: {sentence(_short(last.text))} Try another way: other "
+            "arguments, another tool, or change first what made it fail."
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict
 from agent_ls.loop.sockets import Attempt
@@ -41,6 +42,5 @@ class FatalError:
         if attempt.error is None or attempt.error.failure not in _ADVICE:
             return Accept()
         said = attempt.error.message.strip() or f"The request for {view.session.model} failed."
-        stop = "" if said.endswith((".", "!", "?")) else "."
         advice = "" if _A_PAGE in said else f" {_ADVICE[attempt.error.failure]}"
-        return Fail(StopReason.ERROR, f"{said}{stop}{advice}")
+        return Fail(StopReason.ERROR, f"{sentence(said)}{advice}")

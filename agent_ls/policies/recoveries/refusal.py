@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict
 from agent_ls.loop.sockets import Attempt
@@ -41,5 +42,5 @@ class Refusal:
 def _fail(what: str, said: str) -> Fail:
     """End the turn in the words that came, if any did."""
     quoted = said.strip()[:_MAX_QUOTED_CHARS]
-    words = f" It said: {quoted}" if quoted else ""
+    words = f" It said: {sentence(quoted)}" if quoted else ""
     return Fail(StopReason.REFUSAL, f"{what}{words} Rephrase the prompt, or choose another model.")
