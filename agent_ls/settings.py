@@ -220,7 +220,7 @@ def _refusal(settings: Settings, source: _Source, keys: tuple[str, ...], value: 
     if keys[0] in _NEVER_FROM_REPOSITORY:
         return "it can only be set in the user file, the environment or the command line"
     if (keys, value) == (("mode",), str(Mode.AUTO)) or keys[:2] == _MASKING:
-        return "a folder may not choose that, trusted or not"
+        return "neither a folder, trusted or not, nor an editor may choose that"
     if _loosens(settings, keys, value):
         return "a folder may not take back what was set for it, trusted or not"
     if source.is_trusted or _tightens(settings, keys, value):

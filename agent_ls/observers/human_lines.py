@@ -99,7 +99,9 @@ def checked(event: ev.FindingsReported) -> list[str]:
     """Return what checkers found, the first ones in full."""
     count = len(event.findings)
     sign = f"⚠️  {count} new finding{'' if count == 1 else 's'}" if count else "✓"
-    if event.unanswered and not count:
+    if event.problems and not count:
+        sign = "nothing found, but not everything was looked at"
+    elif event.unanswered and not count:
         sign = "nothing so far"
     lines = [f"      🔍 Checks: {sign}", *map(_finding, event.findings[:_MAX_FINDINGS])]
     if event.unanswered:

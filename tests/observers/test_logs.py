@@ -266,6 +266,11 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
              "      🔍 tsc did not run: no node", "      🔍 ruff: odd"],
         ),
         (
+            ev.FindingsReported(paths=("a",), problems=("tsc did not run: no node",)),
+            ["      🔍 Checks: nothing found, but not everything was looked at",
+             "      🔍 tsc did not run: no node"],
+        ),
+        (
             ev.FindingsReported(paths=("a",), unanswered=("tsc", "mypy")),
             ["      🔍 Checks: nothing so far", "      🔍 Still looking: tsc, mypy"],
         ),

@@ -113,7 +113,7 @@ def test_a_repository_never_names_what_runs_or_where_things_go(
     loaded = check(tmp_path, repository=text, is_trusted=is_trusted)
     assert loaded.settings == load_settings(environment={"A": "b"}).settings
     assert len(loaded.problems) == 1
-    words = ("can only be set in the user file", "a folder may not choose that")
+    words = ("can only be set in the user file", "neither a folder, trusted or not, nor an editor")
     assert any(one in loaded.problems[0] for one in words)
 
 
