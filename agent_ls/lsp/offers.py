@@ -131,19 +131,15 @@ def selection_offers(uri: str, where: types.Range) -> Iterator[types.CodeAction]
         yield _asking(title, asked, kind=types.CodeActionKind.RefactorRewrite)
 
 
-def stop_offer(session_id: str, title: str) -> types.CodeAction:
-    """Return the action that stops a turn."""
-    return action(f"Stop the agent: {_short(title)}", "agent-ls.stop", session_id)
-
-
-def finish_offer(session_id: str, title: str) -> types.CodeAction:
-    """Return the action that lets a turn come to an end in good order."""
-    return action(f"Let the agent finish up: {_short(title)}", "agent-ls.finish", session_id)
-
-
-def resume_offer(session_id: str, title: str) -> types.CodeAction:
-    """Return the action that goes on with a turn that was cut off."""
-    return action(f"Resume the agent: {_short(title)}", "agent-ls.session.resume", session_id)
+def turn_offers(session_id: str, prompt: str, *, is_cut_off: bool) -> Iterator[types.CodeAction]:
+    """Yield the actions that end a turn, or go on with one that was cut off."""
+    title = _short(prompt)
+    if is_cut_off:
+        yield action(f"Resume the agent: {title}", "agent-ls.session.resume", session_id)
+    else:
+        # In good order, and at once.
+        yield action(f"Let the agent finish up: {title}", "agent-ls.finish", session_id)
+        yield action(f"Stop the agent: {title}", "agent-ls.stop", session_id)
 
 
 def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:

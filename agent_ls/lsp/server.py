@@ -91,7 +91,7 @@ COMMANDS: Final[dict[str, str]] = {
     "agent-ls.session.fork": "commands_session.fork",
     "agent-ls.mode": "commands_session.mode",
     "agent-ls.model": "commands_session.model",
-    "agent-ls.trust": "commands_session.trust",
+    "agent-ls.trust": "commands_trust.trust",
 }
 """Command: the function in ``handlers`` that runs it as ``function(edge, *arguments)``."""
 

@@ -145,7 +145,7 @@ def test_nothing_is_offered_as_preferred() -> None:
     ],
 )
 def test_only_kinds_that_are_asked_for_are_given(only: list[Any], expected: bool) -> None:
-    assert offers.is_wanted(offers.stop_offer("ses_1", "p"), only) is expected
+    assert offers.is_wanted(offers.action("Stop", "agent-ls.stop"), only) is expected
 
 
 def test_a_selection_that_ends_before_a_line_does_not_hold_it() -> None:

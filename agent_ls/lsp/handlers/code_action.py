@@ -16,7 +16,6 @@ from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
 from agent_ls.lsp.review_offers import redo_offers, review_offers
 from agent_ls.lsp.shapes import diagnostic_of
-from agent_ls.syntax.comments import InstructionComment
 
 
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -39,16 +38,10 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
 
 
 def _about_turns(edge: Edge) -> Iterator[types.CodeAction]:
-    """Offer to end what runs, and to go on with what was cut off."""
     for session in edge.faces.sessions.values():
         turn = session.state.turn
-        if turn is None or not session.state.is_running:
-            continue
-        if session.is_cut_off:
-            yield offers.resume_offer(session.id, turn.prompt)
-        else:
-            yield offers.finish_offer(session.id, turn.prompt)
-            yield offers.stop_offer(session.id, turn.prompt)
+        if turn is not None and session.state.is_running:
+            yield from offers.turn_offers(session.id, turn.prompt, is_cut_off=session.is_cut_off)
 
 
 def _marks(edge: Edge, uri: str, where: types.Range) -> list[Mark]:
@@ -85,16 +78,13 @@ def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[typ
 
 
 async def _comments(edge: Edge, uri: str, where: types.Range) -> list[types.CodeAction]:
+    text = edge.attention.text(uri) or ""
     return [
         offers.comment_offer(uri, comment)
         for comment in await edge.instructions.of(uri)
-        if comment.line <= where.end.line and where.start.line <= _last_line(edge, uri, comment)
+        if comment.line <= where.end.line
+        and where.start.line <= comment.line + text.count("\n", comment.start, comment.end)
     ]
-
-
-def _last_line(edge: Edge, uri: str, comment: InstructionComment) -> int:
-    text = edge.attention.text(uri) or ""
-    return comment.line + text.count("\n", comment.start, comment.end)
 
 
 def _problems(
@@ -102,10 +92,8 @@ def _problems(
 ) -> Iterator[types.CodeAction]:
     anchor = edge.attention.anchor(uri, 0)
     ours = {one.message for one in edge.faces.marks.in_document(uri)}
-    for diagnostic in diagnostics:
-        if anchor is None or diagnostic.source == SOURCE or diagnostic.message in ours:
-            continue
+    for one in diagnostics:
         # Some clients drop the source, and a message may be of before the last change.
-        if diagnostic.code == CHANGE_CODE:
-            continue
-        yield offers.problem_offer(uri, anchor.path, diagnostic)
+        is_ours = one.source == SOURCE or one.code == CHANGE_CODE or one.message in ours
+        if anchor is not None and not is_ours:
+            yield offers.problem_offer(uri, anchor.path, one)

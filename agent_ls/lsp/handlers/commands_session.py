@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.uris import uri_to_path
 
 _OFFERED = 5
 _CHOOSING_S = 600.0
@@ -75,23 +73,6 @@ async def model(edge: Edge, name: Any = None) -> str:
     session = await edge.session()
     await session.set_model(name.strip())
     return session.state.model
-
-
-async def trust(edge: Edge, folder: Any = None) -> list[str]:
-    """Trust a folder, or all open ones: what their content runs may run from now on."""
-    edge.refresh_roots()
-    folders = [root.path for root in edge.workspace.roots]
-    if isinstance(folder, str):
-        folders = [uri_to_path(folder) or Path(folder)]
-    if not folders or not all(one.is_absolute() for one in folders):
-        raise AgentLsError("agent-ls.trust needs a folder: its URI, or an absolute path.")
-    for one in folders:
-        edge.trust.trust(one)
-    edge.refresh_roots()
-    edge.spawn(edge.reload())
-    names = [str(one) for one in folders]
-    edge.editor.say("info", f"Trusted: {', '.join(names)}. Its own tools and settings count now.")
-    return names
 
 
 def _title(one: SessionSummary) -> str:
