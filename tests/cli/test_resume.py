@@ -136,6 +136,27 @@ contains = ["The work was interrupted", "not by your edits: a.txt"]
     assert "Not as the agent left them, so it looks again: a.txt" in err
 
 
+async def test_a_request_that_a_dead_process_had_sent_begins_the_next_one(folder: Path) -> None:
+    scenario = """
+[[answer]]
+hang = "middle"
+text = "This is cut off."
+
+[[answer]]
+text = "Done."
+"""
+    async with ScriptedModel(scenario) as model:
+        process = await begin(folder, model, "run", "Do it.")
+        await model.wait_for_requests(1)
+        process.kill()
+        await process.communicate()
+        code, _, _ = await check(folder, model)
+        first, second = (request.messages for request in model.requests)
+    assert code == 0
+    assert second[: len(first)] == first
+    assert "The work was interrupted" in second[-1]["content"]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [((), "no session of this folder was cut off"), (("ses_nowhere",), "there is no session")],
