@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled
+from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground
 from agent_ls.edits.requests import Hunk
@@ -48,6 +48,9 @@ def ways(
     if is_lost and rest and all(ours == theirs for ours, theirs in rest):
         yield Way(kept, kept if n0 == f0 and n0 != o0 else _first(o0, f0))
         return
+    if _is_halved(leads) and any(stripped(line) and not indent_of(line) for line in news):
+        # A line at the margin stands there, or a level deeper: both may be meant.
+        return
     into = learned(leads, [*hunk.old, *hunk.new], ground.style)
     if into is not None:
         yield Way(into)
@@ -57,6 +60,13 @@ def ways(
     if len(pairs) == 1 and is_lost and not _hangs_on_a_dash(hunk.new):
         # Only the first line may have lost its blanks, the others being as in the file.
         yield Way(kept, _first(o0, f0))
+
+
+def _is_halved(leads: list[tuple[str, str]]) -> bool:
+    """Tell whether all old lines are on one level, as far from the margin as smaller steps are."""
+    ours, theirs = leads[0]
+    size, there = width(ours), width(theirs)
+    return len(set(leads)) == 1 and 0 < size < there and there % size == 0
 
 
 def _hangs_on_a_dash(new: list[str]) -> bool:
