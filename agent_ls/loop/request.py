@@ -56,7 +56,7 @@ def _with_slots(turn: Turn) -> tuple[Message, ...]:
 
 def _is_unsent(turn: Turn) -> bool:
     """Say whether the newest message came after the last request before this step's."""
-    is_this_step, is_sent, is_cut_off = True, False, False
+    is_this_step, is_sent = True, False
     for stored in reversed(turn.state.events):
         match stored.event:
             case RecoveryChosen(action="continue") if is_this_step:
@@ -69,10 +69,10 @@ def _is_unsent(turn: Turn) -> bool:
             case PromptQueued(kind="steer") if not is_this_step:
                 # Said while the last answer streamed: it came with the request of this step.
                 return True
+            case RequestPrepared() if is_sent:
+                return False
             case SessionResumed() if not is_this_step:
-                is_cut_off = True
-            case RequestPrepared() if is_sent or is_cut_off:
-                # One that a dead process had prepared was most likely sent.
+                # A dead process may have sent more than its journal came to say.
                 return False
             case TurnStarted() | NudgeAdded() | Compacted():
                 return not is_sent
