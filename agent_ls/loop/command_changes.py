@@ -7,7 +7,7 @@ import logging
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.events import CommandChanged, CommandChangesLeftOut
-from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.running import run_tool
 from agent_ls.loop.settling import settled
@@ -41,7 +41,7 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
 
 
 async def _record(
-    call_id: str, watch: CommandWatch, mark: int, turn: Turn
+    call_id: str, watch: CommandWatch, mark: CommandMark, turn: Turn
 ) -> CommandChangesLeftOut | None:
     """Record each file that changed, up to a number nobody would look through; return the rest.
 

@@ -30,7 +30,7 @@ from agent_ls.domain.verdicts import (
     Slot,
 )
 from agent_ls.loop.expressions import Destination
-from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.view import TurnView
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel, contravariant=True)
@@ -228,11 +228,11 @@ class Tool(Protocol[ArgumentsT]):
 class CommandWatch(Protocol):
     """Looks at the files around a command."""
 
-    async def begin(self, planned: PlannedCall) -> int | None:
+    async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Look before it; None when it plainly changes nothing."""
         ...
 
-    async def changes(self, mark: int) -> tuple[CommandChange, ...]:
+    async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         """Return what has changed since ``begin`` returned the mark."""
         ...
 

@@ -7,6 +7,7 @@ work runs in a thread.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import TypeVar
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow
-from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
@@ -25,7 +26,9 @@ from agent_ls.workspace.seen_files import Seen, SeenFiles, signature
 
 _BOM = "\ufeff".encode()
 _CLOCK_NS = 20_000_000
-"""A file system's clock may be that much behind ours."""
+"""The clock of a file system, on another machine perhaps, may be that much behind."""
+_LINUX_COARSE = 5
+"""The number of the clock by which Linux dates files; Python has no name for it."""
 _COMPILED = "__pycache__"
 
 T = TypeVar("T")
@@ -43,7 +46,7 @@ class TreeWatch:
         self._is_filled = False
         self._looking = asyncio.Lock()
 
-    async def begin(self, planned: PlannedCall) -> int | None:
+    async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Look before a command; None for one that plainly only reads, and needs no second look."""
         if isinstance(await decide_call(planned, self._workspace), Allow):
             return None
@@ -53,7 +56,7 @@ class TreeWatch:
             _, path = self._workspace.locate(one.path)
             if (seen := self._files.get(path)) is not None:
                 self._files.put(path, _saved(seen, one.text))
-        return time.time_ns() - _CLOCK_NS
+        return CommandMark(time.time_ns(), file_clock_ns())
 
     def edits(self, path: str) -> None:
         """Know that an agent edits this file now: what becomes of it is no command's doing."""
@@ -63,9 +66,9 @@ class TreeWatch:
             return
         self._edited[place] = time.time_ns()
 
-    async def changes(self, mark: int) -> tuple[CommandChange, ...]:
+    async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         """Return what has changed since ``begin``, by path, texts first."""
-        saved = self._workspace.saved_since(mark)
+        saved = self._workspace.saved_since(mark.own_ns - _CLOCK_NS)
         found = await self._look(lambda: list(self._changes(mark, saved)))
         return tuple(sorted(found, key=lambda one: one.images is not None))
 
@@ -87,8 +90,9 @@ class TreeWatch:
             if seen is None or signature(path) != seen.signature:
                 self._files.look(path, roots)
 
-    def _changes(self, mark: int, saved: Mapping[Path, str]) -> Iterator[CommandChange]:
+    def _changes(self, mark: CommandMark, saved: Mapping[Path, str]) -> Iterator[CommandChange]:
         listed, roots = set(self._listed()), self._roots()
+        came_ns = mark.files_ns - _CLOCK_NS
         for path in sorted({*listed, *self._files}):
             before = self._files.get(path)
             # One that is not listed may lie behind a link by now; a look does not go there.
@@ -96,13 +100,13 @@ class TreeWatch:
             if is_same:
                 continue
             after = self._files.look(path, roots, hashes=True)
-            # By our own clock: what was edited right before the command was looked at.
-            if self._edited.get(path, 0) >= mark + _CLOCK_NS:
+            # What was edited right before the command was looked at.
+            if self._edited.get(path, 0) >= mark.own_ns:
                 continue
             if path in saved and (after or before):
                 # Whatever it was, the person has made it this meanwhile.
                 before = _saved(before or after, saved[path])
-            elif before is None and (after is None or max(after.signature[2:]) < mark):
+            elif before is None and (after is None or max(after.signature[2:]) < came_ns):
                 # It may have come between two looks, by somebody else's hand.
                 continue
             shown = self._workspace.shown(path)
@@ -119,6 +123,14 @@ class TreeWatch:
 
     def _roots(self) -> list[Path]:
         return [root.path for root in self._workspace.roots]
+
+
+def file_clock_ns() -> int:
+    """Return the time that a file made now gets, in nanoseconds since the epoch.
+
+    Linux dates files by its last tick, which a busy machine can owe for longer than any margin.
+    """
+    return time.clock_gettime_ns(_LINUX_COARSE) if sys.platform == "linux" else time.time_ns()
 
 
 def _is_same(before: Seen | None, after: Seen | None) -> bool:

@@ -34,7 +34,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate, GateVerdict, Pass
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.recorder import Recorder
@@ -133,12 +133,12 @@ class BrokenWatch:
     error: Exception
     fails_before: bool
 
-    async def begin(self, _: object) -> int | None:
+    async def begin(self, _: object) -> CommandMark | None:
         if self.fails_before:
             raise self.error
-        return 1
+        return CommandMark(1, 1)
 
-    async def changes(self, mark: int) -> tuple[CommandChange, ...]:
+    async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         raise self.error
 
     def edits(self, path: str) -> None:

@@ -16,7 +16,7 @@ from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.workspace import Workspace
@@ -119,7 +119,7 @@ class SlowWatch:
     begun: asyncio.Event
     goes_on: asyncio.Event
 
-    async def changes(self, mark: int) -> list[CommandChange]:
+    async def changes(self, mark: CommandMark) -> list[CommandChange]:
         self.begun.set()
         await self.goes_on.wait()
         return list(await self.inner.changes(mark))

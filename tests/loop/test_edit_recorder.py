@@ -22,7 +22,7 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.edit_recorder import EditRecorder, Intent
-from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import PlannedCall
@@ -54,10 +54,10 @@ class Told:
     def __init__(self) -> None:
         self.paths: list[str] = []
 
-    async def begin(self, planned: PlannedCall) -> int | None:
+    async def begin(self, planned: PlannedCall) -> CommandMark | None:
         return None
 
-    async def changes(self, mark: int) -> tuple[CommandChange, ...]:
+    async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         return ()
 
     def edits(self, path: str) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import os
 import random
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ import pytest
 from agent_ls.domain.review import ReviewDecision
 from agent_ls.session.review_ledger import Selection
 from agent_ls.store.sql_store import open_store
+from agent_ls.workspace.tree_watch import file_clock_ns
 from tests.session.reviewing import Reviewed
 
 _NAMES = ("a.txt", "b.txt", "sub/c.txt")
@@ -118,7 +118,7 @@ class Walk:
             self.write(name, there + word)
         if (place := self.session.folder / name).exists():
             # A file that came right before a command could have come from it.
-            while time.time_ns() < place.stat().st_ctime_ns + _APART_NS:
+            while file_clock_ns() < place.stat().st_ctime_ns + _APART_NS:
                 await asyncio.to_thread(os.sched_yield)
 
     async def turn(self) -> None:

@@ -17,7 +17,7 @@ from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
-from agent_ls.workspace.tree_watch import TreeWatch
+from agent_ls.workspace.tree_watch import TreeWatch, file_clock_ns
 
 _CALL = ToolCall(id="cal_1", provider_id="p", tool="run_command", arguments_json="{}")
 
@@ -264,3 +264,10 @@ async def test_what_the_person_saves_meanwhile_is_no_commands_doing(
         _make(folder / "new.txt", "mine\n")
 
     assert list(await check(TreeWatch(place), folder, save_beside)) == expected
+
+
+def test_no_new_file_is_dated_before_the_clock_that_a_command_is_timed_by(tmp_path: Path) -> None:
+    for number in range(2_000):
+        now_ns, place = file_clock_ns(), tmp_path / str(number)
+        place.touch()
+        assert place.stat().st_ctime_ns >= now_ns

@@ -52,6 +52,15 @@ class GoalCommands(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class CommandMark:
+    """When a command began, by two clocks in nanoseconds since the epoch."""
+
+    own_ns: int
+    files_ns: int
+    """By the clock that dates files, which can be behind on a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
 class CommandChange:
     """A file that a command changed, made or took away."""
 
