@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from agent_ls.processes.launching import PipedProgram, get_ready, start, start_piped
+from tests.support.programs import launchers, programs
 
 
 async def check(*words: str, cwd: Path | None = None, stdin: bytes = b"") -> tuple[int, bytes]:
@@ -29,11 +30,6 @@ async def check(*words: str, cwd: Path | None = None, stdin: bytes = b"") -> tup
 
 async def _python(*words: str, cwd: Path | None = None) -> PipedProgram:
     return await start_piped([sys.executable, "-c", *words], cwd=cwd, env={"ONE": "é\udcff"})
-
-
-def _launchers() -> list[psutil.Process]:
-    alive = (one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE)
-    return [one for one in alive if any("launcher.py" in word for word in one.cmdline())]
 
 
 @pytest.mark.parametrize("script, code", [
@@ -102,14 +98,14 @@ async def test_a_cancelled_start_leaves_no_program(tmp_path: Path) -> None:
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
-    below = [one for launcher in _launchers() for one in launcher.children()]
+    below = programs()
     psutil.wait_procs(below, timeout=20)
     assert not any(one.is_running() for one in below)
 
 
 async def test_when_the_launcher_is_killed_the_next_program_gets_a_new_one() -> None:
     piped = await _python("import time; time.sleep(600)")
-    for launcher in _launchers():
+    for launcher in launchers():
         launcher.kill()
     assert await piped.program.wait() == -signal.SIGKILL
     await piped.end()

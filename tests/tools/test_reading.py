@@ -21,6 +21,7 @@ from agent_ls.tools.grep import Grep, GrepOptions
 from agent_ls.tools.list_dir import ListDir
 from agent_ls.tools.read_file import ReadFile, ReadFileOptions
 from agent_ls.tools.searching import find_ripgrep
+from tests.support.programs import programs
 from tests.tools.conftest import BufferedWorkspace, Place
 
 
@@ -256,15 +257,11 @@ async def test_a_pattern_that_never_ends_is_ended(place: Place) -> None:
     assert "the search was ended" in output.text
 
 
-def _below() -> set[int]:
-    return {one.pid for one in psutil.Process().children(recursive=True)}
-
-
-def _wait_for_child(before: set[int]) -> None:
+def _started(before: set[psutil.Process]) -> set[psutil.Process]:
     deadline_s = time.monotonic() + 20
     while time.monotonic() < deadline_s:
-        if _below() - before:
-            return
+        if found := {*programs()} - before:
+            return found
     raise AssertionError("no search process was started")
 
 
@@ -273,13 +270,13 @@ async def test_a_cancelled_search_leaves_no_process(place: Place, grep: Grep) ->
         place.write(f"{number}.txt", "needle\n" * 2_000)
     tool = Grep(place.workspace, GrepOptions(use_ripgrep=grep.options.use_ripgrep, max_hits=10**9))
     await get_ready()
-    before = _below()
+    before = {*programs()}
     task = asyncio.create_task(place.call(tool, pattern="needle"))
-    await asyncio.to_thread(_wait_for_child, before)
+    started = await asyncio.to_thread(_started, before)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert _below() <= before
+    assert not started & {*programs()}
 
 
 async def test_hidden_characters_of_a_hit_do_not_reach_the_model(place: Place, grep: Grep) -> None:
