@@ -574,7 +574,9 @@ async def test_damaged_bytes_of_one_file_leave_the_others_their_review(tmp_path:
         await session.agent("a.py", "two", "2")
         await session.command("b.py", "c\n")
         await session.store.append([], durable=True)
-        engine = sa.create_engine(f"sqlite:///{session.folder.parent / 'work.db'}")
+        engine = sa.create_engine(
+            f"sqlite:///{session.folder.parent / 'work.db'}", poolclass=sa.NullPool
+        )
         with engine.begin() as connection:
             digest = hashlib.sha256(b"b\n").hexdigest()
             damage = sa.update(schema.blobs).where(schema.blobs.c.digest == digest)
