@@ -86,7 +86,7 @@ class Settings(Record):
     dry_run: bool = False
     """Simulate changes and commands instead of carrying them out; reads run."""
     marker: str = "agent:"
-    """What an instruction comment begins with."""
+    """What an instruction comment begins with; empty: no comment is one."""
     save_fallback: Literal["ask", "write", "never"] = "ask"
     """What happens to unsaved changes before a command, when the editor cannot save them."""
     change_hints: Literal["auto", "always", "never"] = "auto"

@@ -18,6 +18,7 @@ from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import while_read
 from agent_ls.cli.result import write_result
+from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.goals import Goal, parse_goal, typed
@@ -111,9 +112,9 @@ def resume(arguments: argparse.Namespace) -> int:
 
 
 async def _open(sessions: Sessions, named: str) -> Session:
-    """Open the session of this folder that is meant; the end of its id is enough."""
-    meant = [one.session_id for one in await sessions.list() if one.session_id.endswith(named)]
-    return await sessions.open(meant[0] if len(meant) == 1 else named)
+    """Open the session that is meant: by its id, or by the end of one of this folder's."""
+    is_whole = named.startswith("ses_")
+    return await sessions.open(named if is_whole else the_one_meant(await sessions.list(), named))
 
 
 def _main(arguments: argparse.Namespace, task: _Task) -> int:

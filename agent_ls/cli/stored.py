@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.cli.options import command_line_settings, tell_problems
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import StoredEvent
-from agent_ls.loop.ports.store import SessionIndex, Store
+from agent_ls.loop.ports.store import SessionIndex, SessionSummary, Store
 from agent_ls.settings import load_settings, store_place
 from agent_ls.store.sql_store import open_store
 
@@ -59,14 +59,22 @@ async def find_session(index: SessionIndex, named: str | None, folder_uri: str) 
                 f"no session of {folder_uri} is stored; name one, or give --workspace its folder"
             )
         return found[0].session_id
+    return the_one_meant(await index.sessions(parent_id=None), named)
+
+
+def the_one_meant(sessions: Sequence[SessionSummary], named: str) -> str:
+    """Return the id of the only one that ends so.
+
+    Errors: ``StoreError`` when there is none or several, or too little is said.
+    """
     if len(named) < _MIN_NAMED_CHARS:
         raise StoreError(f"{named!r} is too short: give at least {_MIN_NAMED_CHARS} characters")
-    found = [one for one in await index.sessions(parent_id=None) if one.session_id.endswith(named)]
+    found = [one.session_id for one in sessions if one.session_id.endswith(named)]
     if len(found) != 1:
         raise StoreError(
             f"{len(found) or 'no'} sessions end in {named}; `agent-ls sessions` lists them"
         )
-    return found[0].session_id
+    return found[0]
 
 
 def _folder_uri(arguments: argparse.Namespace) -> str:

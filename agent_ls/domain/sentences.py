@@ -1,4 +1,4 @@
-"""Words of others, put into texts of ours."""
+"""How texts of ours take in counts, and words of others."""
 
 from __future__ import annotations
 
@@ -7,3 +7,8 @@ def sentence(text: str) -> str:
     """Return a text that another sentence can follow: with a mark at its end if it has none."""
     said = text.rstrip()
     return said if not said or said.endswith((".", "!", "?", "…", ".”", ".)")) else f"{said}."
+
+
+def counted(count: int, word: str) -> str:
+    """Return a count with its word: ``1 step``, ``2 steps``."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

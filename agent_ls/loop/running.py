@@ -101,7 +101,9 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
 def _refusal(edits: Sequence[FileEdit], failed: Unapplied) -> str:
     """Return what the model reads when the edits did not all happen."""
     path, outcome = failed.edit.path, failed.outcome
-    text = f"{path} was not changed: {outcome.reason.rstrip('.')}."
+    reason = outcome.reason.removeprefix(f"{path}: ").rstrip(".")
+    is_said = reason.startswith(f"{path} ")
+    text = f"{reason}." if is_said else f"{path} was not changed: {reason}."
     if outcome.status == "stale":
         text = f"{path} was not changed: it changed meanwhile. Read it again first."
     if outcome.status == "unconfirmed":

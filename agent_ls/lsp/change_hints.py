@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from agent_ls.domain.sentences import counted
 from agent_ls.lsp.attention import Attention, lines_of_document
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.mark import ChangeHint, Mark, Span
@@ -91,21 +92,18 @@ def words_of(change: Change) -> str:
     added, removed = hunk.size
     match hunk.kind:
         case "created":
-            what = f"made this file ({_lines(added)})"
+            what = f"made this file ({counted(added, 'line')})"
         case "moved":
             what = f"moved this file from {visible_line(hunk.title)}"
         case _ if not removed:
-            what = f"added {_lines(added)}"
+            what = f"added {counted(added, 'line')}"
         case _ if not added:
-            what = f"removed {_lines(removed)} here"
+            what = f"removed {counted(removed, 'line')} here"
         case _:
-            what = f"changed {_lines(added)}" + (f" (was {removed})" if added != removed else "")
+            before = f" (was {removed})" if added != removed else ""
+            what = f"changed {counted(added, 'line')}{before}"
     since = ", changed again since" if change.placed.is_changed else ""
     return f"agent-ls {what}{since}. Keep or undo."
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"
 
 
 def _span(change: Change) -> Span:

@@ -14,6 +14,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
 from agent_ls.domain.errors import ToolError
+from agent_ls.domain.sentences import counted
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
@@ -67,9 +68,10 @@ class WriteFile:
         """Plan the change; ACT applies it."""
         edit, before, note = await self._plan(arguments)
         verb = "Created" if before is None else "Replaced"
-        lines = arguments.content.count("\n") + (not arguments.content.endswith("\n"))
+        text = arguments.content
+        lines = counted(text.count("\n") + (text != "" and not text.endswith("\n")), "line")
         return ToolOutput(
-            f"{verb} {arguments.path} ({lines} lines).{note}",
+            f"{verb} {arguments.path} ({lines}).{note}",
             data={"path": arguments.path},
             edits=(edit,),
             may_plan_again=False,

@@ -181,7 +181,12 @@ text = "Done."
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [((), "no session of this folder was cut off"), (("ses_nowhere",), "there is no session")],
+    [
+        ((), "no session of this folder was cut off"),
+        (("ses_nowhere",), "there is no session"),
+        (("zzz",), "'zzz' is too short"),
+        (("ZZZZ",), "no sessions end in ZZZZ"),
+    ],
 )
 async def test_what_cannot_be_resumed_is_said(
     folder: Path, words: tuple[str, ...], says: str

@@ -170,7 +170,7 @@ async def test_what_was_begun_is_taken_back(place: Place, begun: str, files: Fil
     files = {**files, "notes": "Nothing yet.\n"}
     result, beside = await check(place, begun + _FAILS, files, expected=files)
     assert result is not None
-    assert result.text.startswith("notes/today.txt was not changed: notes/today.txt: a part of")
+    assert result.text.startswith("notes/today.txt was not changed: a part of")
     assert " Nothing is changed. As before again: " in result.text
     applied = [one for one in beside.happened if isinstance(one, EditApplied)]
     back = [one for one in applied if one.takes_back]
@@ -252,7 +252,7 @@ async def test_a_later_file_that_is_no_file_any_more_leaves_the_first_as_it_was(
         expected={"a.txt": _A, "b.txt/c.txt": "C"},
     )
     assert result is not None
-    assert result.text.startswith("b.txt was not changed: b.txt is a folder;")
+    assert result.text.startswith("b.txt is a folder;")
     assert result.text.endswith(" Nothing is changed. As before again: a.txt.")
 
 

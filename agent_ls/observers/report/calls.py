@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.sentences import counted
 from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.report.diffs import Material, counts, edit, sizes
 from agent_ls.observers.report.html import Html, tag
 from agent_ls.observers.report.prose import missing_words, prose
-from agent_ls.observers.report.words import counted, cut, duration, money, tokens
+from agent_ls.observers.report.words import cut, duration, money, tokens
 from agent_ls.observers.trace import CallTrace, HookTrace, SideTrace, StepTrace, WaitTrace
 
 

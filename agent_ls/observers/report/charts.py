@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from agent_ls.domain.sentences import counted
 from agent_ls.observers.report.html import Html, tag
-from agent_ls.observers.report.words import counted, duration, money, tokens
+from agent_ls.observers.report.words import duration, money, tokens
 from agent_ls.observers.trace import StepTrace
 
 _LEFT, _RIGHT, _TOP = 78.0, 16.0, 8.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agent_ls.domain.sentences import counted
 from agent_ls.observers.report.calls import (
     Beside,
     call_card,
@@ -15,7 +16,7 @@ from agent_ls.observers.report.calls import (
 from agent_ls.observers.report.diffs import Material
 from agent_ls.observers.report.html import Html, tag
 from agent_ls.observers.report.prose import prose
-from agent_ls.observers.report.words import counted, duration, money, tokens
+from agent_ls.observers.report.words import duration, money, tokens
 from agent_ls.observers.trace import AttemptTrace, Note, SideTrace, StepTrace, TurnTrace, WaitTrace
 
 _LONG_NOTE = 280

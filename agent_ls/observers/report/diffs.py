@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from agent_ls.domain.sentences import counted
 from agent_ls.edits.diff import statistics, unified
 from agent_ls.observers.report.html import Html, tag
-from agent_ls.observers.report.words import counted
 from agent_ls.observers.trace import EditTrace
 
 _KINDS = {"+": "add", "-": "del", "@": "hunk", "\\": "end"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent_ls.domain.sentences import counted
 from agent_ls.observers.report.calls import decision
 from agent_ls.observers.report.charts import Column, charts, legend
 from agent_ls.observers.report.conversation import conversation
@@ -12,7 +13,7 @@ from agent_ls.observers.report.diffs import Material, counts, sizes
 from agent_ls.observers.report.html import Html, join, tag
 from agent_ls.observers.report.prose import prose
 from agent_ls.observers.report.timeline import timeline
-from agent_ls.observers.report.words import counted, duration, moment, money, tokens
+from agent_ls.observers.report.words import duration, moment, money, tokens
 from agent_ls.observers.trace import SessionTrace, TurnTrace
 
 _STYLE = Path(__file__).with_name("style.css")

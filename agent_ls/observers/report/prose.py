@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from agent_ls.domain.sentences import counted
 from agent_ls.observers.report.diffs import Material
 from agent_ls.observers.report.html import Html, join, tag
-from agent_ls.observers.report.words import counted, cut
+from agent_ls.observers.report.words import cut
 
 _FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`\n]+)`")

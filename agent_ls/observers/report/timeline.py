@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from agent_ls.domain.sentences import counted
 from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.report.html import Html, tag
 from agent_ls.observers.report.timescale import TimeScale
-from agent_ls.observers.report.words import counted, duration
+from agent_ls.observers.report.words import duration
 from agent_ls.observers.trace import CallTrace, Note, Span, StepTrace, TurnTrace
 
 _LEFT, _RIGHT, _TOP = 78.0, 16.0, 30.0

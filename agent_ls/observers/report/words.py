@@ -33,11 +33,6 @@ def money(usd: float) -> str:
     return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
 
 
-def counted(count: int, word: str) -> str:
-    """Return a count with its word: ``1 step``, ``2 steps``."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
 def moment(ms: int) -> str:
     """Return a point in time where the person is."""
     return datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
