@@ -6,12 +6,14 @@ server said to each other (`lsp_tap.py`); what it holds from what it saves.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -125,13 +127,26 @@ class Helix(Talk):
         self.wait_until(lambda: all(one in self.screen() for one in words), f"{words} on screen")
 
     def press(self, *keys: str) -> None:
-        """Press keys by their names in tmux."""
+        """Press keys by their names in tmux; returns when they have been read.
+
+        An escape that is read together with another key would be that key with Alt.
+        """
         self._tmux("send-keys", "-t", "e", *keys)
+        time.sleep(_POLL_S)
+        self.wait_until(lambda: not self._unread_bytes(), f"{keys} to be read")
+
+    def _unread_bytes(self) -> int:
+        terminal = self._tmux("display-message", "-p", "-t", "e", "#{pane_tty}").strip()
+        descriptor = os.open(terminal, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            count = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
+        finally:
+            os.close(descriptor)
+        return int.from_bytes(count, sys.byteorder)
 
     def go_to(self, line: int) -> None:
         """Put the caret at the beginning of a line, which counts from 0."""
         self.press("Escape")
-        # An escape right before another key would be read as one key with Alt.
         self.wait_for_screen(" NOR ")
         self.press(*str(line + 1), "g", "g")
 
