@@ -18,7 +18,7 @@ from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk, flat
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import image_step
-from agent_ls.session.review_steps import Clash, Step
+from agent_ls.session.review_steps import MISSING, Clash, Step
 
 _INLINE_CHARACTERS = 200_000
 """Larger texts are merged in a thread."""
@@ -76,7 +76,7 @@ async def _of_lines(
     ids = tuple(one.id for one in hunks)
     goal = file.decided(ids, state).text
     if now is None:
-        return Clash(file.path, 0, None, goal, "it is gone")
+        return Clash(file.path, 0, None, goal, MISSING)
     mixed = next((one for one in hunks if one.is_mixed), None)
     if mixed is not None:
         reason = "these lines were changed by somebody else, too"
@@ -98,7 +98,7 @@ def _of_file(file: FileLedger, hunk: Hunk, state: HunkState, now: TextFile | Non
     if hunk.kind == "moved":
         goal = hunk.old[0] if state == "undone" else hunk.new[0]
         if now is None:
-            return Clash(file.path, 0, None, file.text, "it is gone")
+            return Clash(file.path, 0, None, file.text, MISSING)
         return Step(ids, MoveFile(path=file.path, base_version=now.version, new_path=goal))
     takes_away = (hunk.kind == "created") == (state == "undone")
     if takes_away:

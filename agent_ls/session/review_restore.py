@@ -26,7 +26,7 @@ from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import restored_image
 from agent_ls.session.review_plans import merged_texts
-from agent_ls.session.review_steps import Clash, FileResult
+from agent_ls.session.review_steps import MISSING, Clash, FileResult
 from agent_ls.session.review_touches import Touch, both_images, images_of, text_of, texts_of
 
 
@@ -125,7 +125,7 @@ async def _taken_back(before: str | None, after: str | None, now: str | None) ->
     if now is None:
         if before is None:
             return None
-        raise _Contradiction("it is gone")
+        raise _Contradiction(MISSING)
     if before is None:
         if flat(now) != flat(after):
             raise _Contradiction("it was made by the agent and changed since")

@@ -8,6 +8,9 @@ from typing import Literal
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.images import PutImage
 
+MISSING = "the workspace has no such file now; put it back under this name, then try again"
+"""Why nothing is done to a file that somebody moved or deleted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clash:

@@ -488,6 +488,22 @@ async def test_a_conflict_since_a_call_leaves_that_file_alone(tmp_path: Path) ->
     await check(tmp_path, story, after=after, still_open=still_open)
 
 
+async def test_what_a_person_moved_away_is_undone_once_it_is_back(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        (session.folder / "a.py").rename(session.folder / "mine.py")
+        [result] = await session.undo("two")
+        assert (result.status, "put it back under this name" in result.reason) == ("conflict", True)
+        await session.end()
+        [result] = await session.review.restore("trn_1")
+        assert (result.status, "put it back under this name" in result.reason) == ("conflict", True)
+        assert session.texts() == {"mine.py": _TEXT.replace("two", "2")}
+        (session.folder / "mine.py").rename(session.folder / "a.py")
+        assert statuses(await session.undo("two")) == [("a.py", "done")]
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
+
+
 async def test_a_running_turn_is_not_restored(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         with pytest.raises(AgentLsError, match="stop it before"):
