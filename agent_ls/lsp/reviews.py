@@ -108,7 +108,8 @@ class Reviews:
         if document is None:
             text = await self.text(shown)
             return [] if text is None else await self._in_text(sessions, shown, text, state)
-        now = (document.revision, [(one.id, one.review.version) for one in sessions])
+        # A session that was closed and opened again has the same id, and a review of its own.
+        now = (document.revision, [(one.review, one.review.version) for one in sessions])
         kept = self._kept.get((document.uri, state))
         if kept is not None and kept[0] == now:
             return kept[1]

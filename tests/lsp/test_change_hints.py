@@ -45,10 +45,10 @@ class Desk:
         self.told: list[tuple[str, list[Mark]]] = []
         workspace = cast("EditorWorkspace", session.workspace)
         attention = Attention(documents, workspace)
-        reviews = Reviews(
+        self.reviews = Reviews(
             documents, workspace, lambda: cast("list[Session]", self.shown), lambda: None
         )
-        self.hints = ChangeHints(reviews, documents, attention)
+        self.hints = ChangeHints(self.reviews, documents, attention)
         self.hints.is_on = True
         self.marks = Marks(attention, list, self._publish, changes=self.hints)
 
