@@ -43,7 +43,7 @@ class TreeWatch:
         self._files = SeenFiles()
         self._edited: dict[Path, int] = {}
         """When an agent's edit of a file began or ended last."""
-        self._is_filled = False
+        self._running: list[CommandMark] = []
         self._looking = asyncio.Lock()
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
@@ -56,7 +56,9 @@ class TreeWatch:
             _, path = self._workspace.locate(one.path)
             if (seen := self._files.get(path)) is not None:
                 self._files.put(path, _saved(seen, one.text))
-        return CommandMark(time.time_ns(), file_clock_ns())
+        mark = CommandMark(time.time_ns(), file_clock_ns())
+        self._running.append(mark)
+        return mark
 
     def edits(self, path: str) -> None:
         """Know that an agent edits this file now: what becomes of it is no command's doing."""
@@ -69,7 +71,10 @@ class TreeWatch:
     async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         """Return what has changed since ``begin``, by path, texts first."""
         saved = self._workspace.saved_since(mark.own_ns - _CLOCK_NS)
-        found = await self._look(lambda: list(self._changes(mark, saved)))
+        try:
+            found = await self._look(lambda: list(self._changes(mark, saved)))
+        finally:
+            self._running.remove(mark)
         return tuple(sorted(found, key=lambda one: one.images is not None))
 
     async def _look(self, how: Callable[[], T]) -> T:
@@ -80,14 +85,13 @@ class TreeWatch:
     def _look_before(self) -> None:
         """See what has changed since the last look: whoever did that, it was no command."""
         roots = self._roots()
-        if not self._is_filled:
-            for path in self._listed():
-                self._files.look(path, roots)
-            self._is_filled = True
-            return
-        for path in {*self._files, *self._edited}:
-            seen = self._files.get(path)
-            if seen is None or signature(path) != seen.signature:
+        began_ns = min((one.files_ns for one in self._running), default=None)
+        for path in dict.fromkeys((*self._listed(), *self._files, *self._edited)):
+            seen, now = self._files.get(path), signature(path)
+            is_same = seen is not None and now == seen.signature
+            # What happened while another command runs can be that one's doing, and is told by it.
+            is_its = began_ns is not None and (now is None or max(now[2:]) >= began_ns - _CLOCK_NS)
+            if not is_same and not is_its:
                 self._files.look(path, roots)
 
     def _changes(self, mark: CommandMark, saved: Mapping[Path, str]) -> Iterator[CommandChange]:

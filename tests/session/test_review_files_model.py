@@ -101,6 +101,9 @@ class Walk:
         name = self.dice.choice(_NAMES)
         if name in self.contents() and self.dice.random() < 0.3:
             await self.session.runs(lambda: (self.session.folder / name).unlink())
+        elif name in self.contents() and self.dice.random() < 0.4:
+            data = self.contents()[name] + self.content("more")
+            await self.session.runs(lambda: self.write(name, data))
         else:
             data = self.content("made")
             await self.session.runs(lambda: self.write(name, data))

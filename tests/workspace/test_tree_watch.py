@@ -266,6 +266,42 @@ async def test_what_the_person_saves_meanwhile_is_no_commands_doing(
     assert list(await check(TreeWatch(place), folder, save_beside)) == expected
 
 
+@pytest.mark.parametrize("after", [b"mine, in order\n", None], ids=["changed", "deleted"])
+async def test_what_a_person_made_between_two_commands_is_known_as_it_was(
+    folder: Path, after: bytes | None
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    assert await check(watch, folder, lambda: None) == ()
+    mine = folder / "mine.txt"
+    _make(mine, "mine\n")
+
+    def run() -> None:
+        mine.unlink() if after is None else _make(mine, after)
+
+    assert await check(watch, folder, run) == (CommandChange("mine.txt", b"mine\n", after),)
+
+
+async def test_of_two_commands_at_once_the_second_does_not_hide_what_the_first_did(
+    folder: Path,
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    first = await watch.begin(planned(folder, "make it so"))
+    _make(folder / "a.txt", "changed\n")
+    _make(folder / "new.txt", "new\n")
+    (folder / "sub/b.txt").unlink()
+    second = await watch.begin(planned(folder, "make it so"))
+    assert first is not None
+    assert second is not None
+    assert await watch.changes(first) == (
+        CommandChange("a.txt", b"one\r\n", b"changed\n"),
+        CommandChange("new.txt", None, b"new\n"),
+        CommandChange("sub/b.txt", b"two\n", None),
+    )
+    assert await watch.changes(second) == ()
+    _make(folder / "a.txt", "mine\n")
+    assert await check(watch, folder, lambda: None) == ()
+
+
 def test_no_new_file_is_dated_before_the_clock_that_a_command_is_timed_by(tmp_path: Path) -> None:
     for number in range(2_000):
         now_ns, place = file_clock_ns(), tmp_path / str(number)
