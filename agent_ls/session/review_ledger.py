@@ -7,7 +7,7 @@ is ``edits/review.py``'s. What is not an event did not happen: a restarted serve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -59,9 +59,17 @@ class TurnLedger:
     began: int = 0
     """The number of its first event."""
     files: dict[str, FileLedger] = field(default_factory=dict[str, FileLedger])
-    """By the path the agent left the file under."""
+    """By the path the agent left the file under; another dict after each change, so that who goes
+    through one and waits in between has it whole.
+    """
     left_files: int = 0
     """Files that commands changed as well and that are not under review."""
+
+    def put(self, files: Iterable[FileLedger], gone: Iterable[str]) -> None:
+        """Let these files stand last, and those of these paths be gone."""
+        gone = set(gone)
+        kept = {path: file for path, file in self.files.items() if path not in gone}
+        self.files = kept | {file.path: file for file in files}
 
 
 class Ledger:
@@ -180,10 +188,10 @@ class Ledger:
         turn = self.turns.get(touch.turn_id)
         if turn is None:
             return
-        known = turn.files.pop(touch.path, None)
-        there = turn.files.pop(touch.new_path, None)
-        for file in await self._after(known, there, touch):
-            turn.files[file.path] = file
+        known = turn.files.get(touch.path)
+        there = turn.files.get(touch.new_path) if touch.new_path != touch.path else None
+        found = await self._after(known, there, touch)
+        turn.put(found, gone=(touch.path, touch.new_path))
 
     async def _after(
         self, known: FileLedger | None, there: FileLedger | None, touch: Touch
@@ -242,22 +250,20 @@ class Ledger:
                 self._restored(event)
             return
         turn = self.turns.get(event.turn_id)
-        file = turn.files.pop(event.path, None) if turn else None
+        file = turn.files.get(event.path) if turn else None
         if turn is not None and file is not None:
             state: dict[str, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
-            file = file.decided(event.hunks, state[event.decision])
-            turn.files[file.path] = file
+            turn.put([file.decided(event.hunks, state[event.decision])], gone=[event.path])
 
     def _restored(self, event: e.ReviewDecided) -> None:
         """Let everything that this turn and later ones changed in the file be undone."""
         is_meant = False
         for turn in self.turns.values():
             is_meant = is_meant or turn.turn_id == event.turn_id
-            for path, file in list(turn.files.items()) if is_meant else ():
+            for path, file in turn.files.items() if is_meant else ():
                 if event.path in (path, file.moved_from):
-                    del turn.files[path]
-                    file = file.decided([one.id for one in file.hunks], "undone")
-                    turn.files[file.path] = file
+                    undone = file.decided([one.id for one in file.hunks], "undone")
+                    turn.put([undone], gone=[path])
 
 
 async def _edited(known: FileLedger, before: str | None, after: str | None, at: str) -> FileLedger:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent_ls.lsp.review_choice import by_session
+from agent_ls.lsp.reviews import Change
+from agent_ls.session.review_ledger import Selection
 from tests.lsp.test_change_hints import Shown, desk
 
 
@@ -12,6 +16,7 @@ async def test_changes_are_those_of_the_session_that_is_open_now(tmp_path: Path)
     async with desk(tmp_path, a="a\nb\nc\n") as here:
         here.open("a.py")
         await here.session.agent_writes("a.py", "a\nB\nc\n")
+        found: list[Change] = []
         for _ in range(2):
             # As settings are taken over: the sessions are closed, and opened from the store.
             await here.session.review.close()
@@ -23,3 +28,21 @@ async def test_changes_are_those_of_the_session_that_is_open_now(tmp_path: Path)
             await session.review.decide("keep", chosen)
         assert await here.session.open_hunks() == []
         await here.session.turn()
+
+
+@pytest.mark.parametrize("count", [2, 5])
+async def test_who_goes_through_the_files_meets_each_while_they_are_undone(
+    tmp_path: Path, count: int
+) -> None:
+    names = [f"{name}.py" for name in "abcde"[:count]]
+    async with desk(tmp_path, **dict.fromkeys("abcde", "1\n")) as here:
+        for name in names:
+            await here.session.agent_writes(name, "2\n")
+        met: list[str] = []
+        async for session, turn in here.reviews.turns():
+            for file in turn.files.values():
+                await session.review.decide("undo", Selection(path=file.path))
+                # The next reader takes in what was decided.
+                assert file.path not in [path for path, _ in await here.session.open_hunks()]
+                met.append(file.path)
+        assert met == names
