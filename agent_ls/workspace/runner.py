@@ -90,11 +90,13 @@ class ShellRunner:
         except TimeoutError:
             end = "timed_out"
         finally:
-            # Also after an orderly end: what it left in the background ends with it.
-            await settled(running.end())
-            await asyncio.wait([reading], timeout=_DRAIN_S)
-            reading.cancel()
-        status = running.status()
+            try:
+                # Also after an orderly end: what it left in the background ends with it.
+                await settled(running.end())
+                await asyncio.wait([reading], timeout=_DRAIN_S)
+            finally:
+                reading.cancel()
+                status = running.status()
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
         return CommandOutcome(

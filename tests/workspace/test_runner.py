@@ -138,6 +138,25 @@ async def test_what_ends_by_itself_in_time_is_not_spoken_of(tmp_path: Path) -> N
     assert (tmp_path / "late").exists()
 
 
+async def test_cancelled_commands_leave_no_open_descriptors(tmp_path: Path) -> None:
+    await check("true", tmp_path)
+    before, count = psutil.Process().num_fds(), 5
+    for _ in range(count):
+        started = asyncio.Event()
+        run = ShellRunner().run(
+            "echo started; sleep 600",
+            cwd=tmp_path,
+            timeout_s=600,
+            on_output=lambda _text, started=started: started.set(),
+        )
+        task = asyncio.create_task(run)
+        async with asyncio.timeout(20):
+            await started.wait()
+        task.cancel()
+        await asyncio.wait([task])
+    assert psutil.Process().num_fds() < before + count
+
+
 async def test_a_cancelled_command_is_gone_when_the_cancellation_arrives(tmp_path: Path) -> None:
     mark = f"{os.getpid()}.{uuid.uuid4().int % 10**9}"
     started = asyncio.Event()
