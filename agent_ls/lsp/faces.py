@@ -52,7 +52,7 @@ class Faces:
         """The open sessions by id; the last is the current one."""
         self._pending_edits = pending_edits
         self._reviews = reviews
-        self._hints = ChangeHints(reviews, server.documents, attention)
+        self._hints = ChangeHints(reviews, server.documents, attention, lambda: self.marks.look())
         self.marks = Marks(
             attention, self.states, self._publish_marks, pending_edits.all, self._hints
         )
@@ -101,6 +101,7 @@ class Faces:
         """Forget the sessions; their marks go."""
         self.rechecks.use(None)
         self._closed_files.close()
+        self._hints.close()
         self.sessions.clear()
         self.marks.refresh()
 

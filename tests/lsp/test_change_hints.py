@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +49,10 @@ class Desk:
         self.reviews = Reviews(
             documents, workspace, lambda: cast("list[Session]", self.shown), lambda: None
         )
-        self.hints = ChangeHints(self.reviews, documents, attention)
+        self.outdated = asyncio.Event()
+        self.hints = ChangeHints(
+            self.reviews, documents, attention, self.outdated.set, pause_s=0.01
+        )
         self.hints.is_on = True
         self.marks = Marks(attention, list, self._publish, changes=self.hints)
 
@@ -166,6 +170,53 @@ async def test_closed_files_have_hints_as_they_have_findings(tmp_path: Path) -> 
         assert await here.look() == [("a.py", [f"4-4: {changed}"])]
         await session.agent_writes("new.py", None)
         assert await here.look() == [("new.py", [])]
+
+
+def _grow(file: Path) -> None:
+    file.write_text("x\nx\n" + file.read_text())
+
+
+def _check_out(file: Path) -> None:
+    file.write_text(_TEXT)
+
+
+def _rename(file: Path) -> None:
+    file.rename(file.with_name("c.py"))
+
+
+@pytest.mark.parametrize(
+    "do, expected",
+    [
+        pytest.param(_grow, ["6-6: agent-ls changed 1 line. Keep or undo."], id="lines-above"),
+        pytest.param(_check_out, None, id="git-checkout"),
+        pytest.param(Path.unlink, None, id="deleted"),
+        pytest.param(_rename, None, id="renamed"),
+    ],
+)
+async def test_hints_follow_what_other_programs_do_to_closed_files(
+    tmp_path: Path, do: Callable[[Path], None], expected: list[str] | None
+) -> None:
+    async with desk(tmp_path, a=_TEXT) as here:
+        await here.session.agent_writes("a.py", "a\nb\nc\nD\ne\n")
+        before = [("a.py", ["4-4: agent-ls changed 1 line. Keep or undo."])]
+        assert await here.look() == before
+        here.outdated.clear()
+        do(here.folder / "a.py")
+        await asyncio.wait_for(here.outdated.wait(), 30)
+        assert await here.look() == [("a.py", expected or [])]
+        here.hints.close()
+
+
+async def test_hints_come_back_with_a_file_that_was_gone(tmp_path: Path) -> None:
+    async with desk(tmp_path, a=_TEXT) as here:
+        await here.session.agent_writes("a.py", "a\nb\nc\nD\ne\n")
+        (here.folder / "a.py").rename(here.folder / "b.py")
+        assert await here.look() == []
+        here.outdated.clear()
+        (here.folder / "b.py").rename(here.folder / "a.py")
+        await asyncio.wait_for(here.outdated.wait(), 30)
+        assert await here.look() == [("a.py", ["4-4: agent-ls changed 1 line. Keep or undo."])]
+        here.hints.close()
 
 
 async def test_many_changes_are_told_once_the_first_of_them_one_by_one(tmp_path: Path) -> None:
