@@ -30,6 +30,8 @@ _CLOCK_NS = 20_000_000
 _LINUX_COARSE = 5
 """The number of the clock by which Linux dates files; Python has no name for it."""
 _COMPILED = "__pycache__"
+_UNSAVED = Seen((0, 0, 0, 0), 0)
+"""Of a new file that is only a buffer yet."""
 
 T = TypeVar("T")
 
@@ -54,8 +56,7 @@ class TreeWatch:
         for one in await self._workspace.dirty():
             # It is saved first; only what comes after that is the command's doing.
             _, path = self._workspace.locate(one.path)
-            if (seen := self._files.get(path)) is not None:
-                self._files.put(path, _saved(seen, one.text))
+            self._files.put(path, _saved(self._files.get(path) or _UNSAVED, one.text))
         mark = CommandMark(time.time_ns(), file_clock_ns())
         self._running.append(mark)
         return mark
@@ -70,7 +71,9 @@ class TreeWatch:
 
     async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         """Return what has changed since ``begin``, by path, texts first."""
-        saved = self._workspace.saved_since(mark.own_ns - _CLOCK_NS)
+        # A file that was saved while another command ran was not looked at when this one began.
+        began_ns = min(one.own_ns for one in self._running)
+        saved = self._workspace.saved_since(began_ns - _CLOCK_NS)
         try:
             found = await self._look(lambda: list(self._changes(mark, saved)))
         finally:
@@ -104,12 +107,14 @@ class TreeWatch:
             if is_same:
                 continue
             after = self._files.look(path, roots, hashes=True)
+            if after is None and before is not None and before.signature == _UNSAVED.signature:
+                continue
             # What was edited right before the command was looked at.
             if self._edited.get(path, 0) >= mark.own_ns:
                 continue
-            if path in saved and (after or before):
+            if path in saved and (known := before or after) is not None:
                 # Whatever it was, the person has made it this meanwhile.
-                before = _saved(before or after, saved[path])
+                before = _saved(known, saved[path])
             elif before is None and (after is None or max(after.signature[2:]) < came_ns):
                 # It may have come between two looks, by somebody else's hand.
                 continue
@@ -152,9 +157,8 @@ def _change(path: str, before: Seen | None, after: Seen | None) -> CommandChange
     return CommandChange(path, *data, is_before_known=is_known, images=images)
 
 
-def _saved(seen: Seen | None, text: str) -> Seen:
+def _saved(seen: Seen, text: str) -> Seen:
     """Return a file with a buffer's text, as its editor saves it."""
-    assert seen is not None
     bom = _BOM if seen.data is not None and seen.data.startswith(_BOM) else b""
     data = bom + text.encode(errors="surrogateescape")
     return replace(seen, data=data, digest=None, is_text=True)

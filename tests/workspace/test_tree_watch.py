@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -217,7 +220,10 @@ class Unsaved(DiskWorkspace):
     """A workspace in whose editor a file has unsaved text."""
 
     async def dirty(self) -> list[TextFile]:
-        return [TextFile(path="a.txt", text="typed\n", version="buffer:1", is_dirty=True)]
+        return [
+            TextFile(path=name, text="typed\n", version="buffer:1", is_dirty=True)
+            for name in ("a.txt", "never-saved.txt", "new.txt")
+        ]
 
 
 @pytest.mark.parametrize(
@@ -228,15 +234,24 @@ async def test_what_is_saved_for_a_command_was_there_before_it(
     folder: Path, after: str, expected: list[CommandChange]
 ) -> None:
     watch = TreeWatch(Unsaved([Root(name="proj", path=folder, is_trusted=True)]))
-    assert list(await check(watch, folder, lambda: _make(folder / "a.txt", after))) == expected
+    expected = [*expected, *(replace(one, path="new.txt") for one in expected)]
+
+    def save_and_run() -> None:
+        _make(folder / "a.txt", after)
+        _make(folder / "new.txt", after)
+
+    assert list(await check(watch, folder, save_and_run)) == expected
 
 
 class Saving(DiskWorkspace):
     """A workspace whose editor has just saved some files."""
 
     saved: dict[str, str]
+    saved_ns = sys.maxsize
 
     def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        if self.saved_ns < at_ns:
+            return {}
         return {self.locate(path)[1]: text for path, text in self.saved.items()}
 
 
@@ -300,6 +315,19 @@ async def test_of_two_commands_at_once_the_second_does_not_hide_what_the_first_d
     assert await watch.changes(second) == ()
     _make(folder / "a.txt", "mine\n")
     assert await check(watch, folder, lambda: None) == ()
+
+
+async def test_what_the_person_saves_beside_one_command_is_not_anothers_doing(folder: Path) -> None:
+    place = Saving([Root(name="proj", path=folder, is_trusted=True)])
+    watch = TreeWatch(place)
+    long = await watch.begin(planned(folder, "make it so"))
+    assert long is not None
+    place.saved, place.saved_ns = {"a.txt": "mine\n"}, long.own_ns
+    _make(folder / "a.txt", "mine\n")
+    # Well before the other one begins, by the wall clock.
+    await asyncio.sleep(0.05)
+    assert await check(watch, folder, lambda: None) == ()
+    assert await watch.changes(long) == ()
 
 
 def test_no_new_file_is_dated_before_the_clock_that_a_command_is_timed_by(tmp_path: Path) -> None:
