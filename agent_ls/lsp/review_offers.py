@@ -57,7 +57,7 @@ def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:
 
 def _deleted_offers(change: Change) -> Iterator[types.CodeAction]:
     """Yield the way back for what the turn deleted or is no text, and has no lines to stand at."""
-    for file in list(change.turn.files.values()):
+    for file in change.turn.files.values():
         for one in file.open():
             if one.kind == "opaque" and file is not change.file:
                 asked = {"sessionId": change.session.id, "hunkIds": [one.id]}

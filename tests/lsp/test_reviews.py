@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.lsp.handlers.commands_review_places import place_beside
 from agent_ls.lsp.review_choice import by_session
 from agent_ls.lsp.reviews import Change
 from agent_ls.session.review_ledger import Selection
@@ -46,3 +47,34 @@ async def test_who_goes_through_the_files_meets_each_while_they_are_undone(
                 assert file.path not in [path for path, _ in await here.session.open_hunks()]
                 met.append(file.path)
         assert met == names
+
+
+@pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.parametrize("here", [("", -1), ("b", 4), ("b", 5), ("bb", 7), ("d", 0)])
+def test_going_on_comes_by_every_change(here: tuple[str, int], step: int) -> None:
+    places = [("a", 0), ("a", 2), ("b", 4), ("b", 9), ("c", 0)]
+    met: list[tuple[str, int]] = []
+    for _ in places:
+        here = place_beside(places, here, step)
+        met.append(here)
+    assert sorted(met) == places
+    # One after the other, and from the last one to the first.
+    at = places.index(met[0])
+    assert met == [places[(at + step * number) % len(places)] for number in range(len(places))]
+
+
+@pytest.mark.parametrize(
+    ("here", "behind", "before"),
+    [
+        (("", -1), ("a", 0), ("c", 0)),
+        (("a", 1), ("a", 2), ("a", 0)),
+        (("a", 2), ("c", 0), ("a", 0)),
+        (("b", 3), ("c", 0), ("a", 2)),
+        (("c", 0), ("a", 0), ("a", 2)),
+    ],
+)
+def test_the_change_beside_a_place(
+    here: tuple[str, int], behind: tuple[str, int], before: tuple[str, int]
+) -> None:
+    places = [("a", 0), ("a", 2), ("c", 0)]
+    assert (place_beside(places, here, 1), place_beside(places, here, -1)) == (behind, before)

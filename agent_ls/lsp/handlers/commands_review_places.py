@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lsprotocol import types
@@ -25,48 +26,64 @@ async def previous_change(edge: Edge, argument: Any = None) -> dict[str, Any] | 
 async def _go(edge: Edge, argument: Any, step: int) -> dict[str, Any] | None:
     await edge.review_session()
     asked = read_argument(argument)
-    here = (asked.uri or edge.attention.active() or "", -1 if asked.line is None else asked.line)
-    places = await _places(edge, here[0])
+    here = _spelled(edge, asked.uri or edge.attention.active() or "")
+    places = await _places(edge)
     if not places:
         edge.editor.say("info", await _why_nowhere(edge))
         return None
-    if step > 0:
-        behind = [one for one in places if one[0] == here[0] and one[1] > here[1]]
-        others = [one for one in places if one[0] != here[0]]
-        uri, line = (*behind, *others, *places)[0]
-    else:
-        before = [one for one in places if one[0] == here[0] and one[1] < here[1]]
-        others = [one for one in places if one[0] != here[0]]
-        uri, line = (*reversed(before), *reversed(others), *reversed(places))[0]
+    uri, line = place_beside(places, (here, -1 if asked.line is None else asked.line), step)
     at = types.Position(line, 0)
     edge.spawn(edge.review_documents.go_to(uri, types.Range(at, at)))
     return {"uri": uri, "line": line}
 
 
 async def _why_nowhere(edge: Edge) -> str:
-    """Say why there is nothing to go to: what was deleted is a change without a place."""
-    gone = [
-        file.path
+    """Say why there is nothing to go to: what is not there is a change without a place."""
+    files = [
+        file
         async for _, turn in edge.reviews.turns()
         for file in turn.files.values()
-        if file.text is None and file.open()
+        if file.open()
     ]
-    if not gone:
-        return "The agent has no open changes."
-    return f"The agent deleted {', '.join(gone)}; agent-ls.review.undo brings it back."
+    if gone := [one.path for one in files if one.text is None and one.images is None]:
+        return f"The agent deleted {', '.join(gone)}; agent-ls.review.undo brings it back."
+    if files:
+        names = ", ".join(dict.fromkeys(one.path for one in files))
+        return f"There is no file to go to with open changes: {names}."
+    return "The agent has no open changes."
 
 
-async def _places(edge: Edge, first_uri: str) -> list[tuple[str, int]]:
-    """Return where open changes are: this document's first, each file's in their order."""
+async def _places(edge: Edge) -> list[tuple[str, int]]:
+    """Return where open changes are, by file and line."""
     found: set[tuple[str, int]] = set()
     async for _, turn in edge.reviews.turns():
         for file in turn.files.values():
             uri = edge.attention.uri(file.path)
             if uri is None or not file.open() or file.text is None:
                 continue
+            if not await edge.workspace.exists(file.path):
+                continue
             places = await edge.reviews.places(file)
             found |= {(uri, one.first) for one in places if one.hunk.state == "open"}
-    return sorted(found, key=lambda one: (one[0] != first_uri, one))
+    return sorted(found)
+
+
+def place_beside(
+    places: Sequence[tuple[str, int]], here: tuple[str, int], step: int
+) -> tuple[str, int]:
+    """Return the first of the sorted places behind this one, or with -1 the last one before it.
+
+    Shape: they are a ring, so that going on comes by every one.
+    """
+    if step > 0:
+        return next((one for one in places if one > here), places[0])
+    return next((one for one in reversed(places) if one < here), places[-1])
+
+
+def _spelled(edge: Edge, uri: str) -> str:
+    """Return a file's URI as the places have it."""
+    anchor = edge.attention.anchor(uri, 0)
+    return (anchor and edge.attention.uri(anchor.path)) or uri
 
 
 async def diff(edge: Edge, argument: Any = None) -> str:
