@@ -105,6 +105,14 @@ class EditorClient:
             "Save them, or set save_fallback to write.",
         )
 
+    def advise_settling(self, paths: list[str]) -> None:
+        """Tell the person in which files the unsaved text and the disk's went apart."""
+        self.say(
+            "warning",
+            f"Not saved, as the file on disk may have changed as well: {', '.join(paths)}. "
+            "Save or reload in the editor what is to hold.",
+        )
+
     async def refresh_lenses(self) -> None:
         """Have the editor ask for its code lenses anew."""
         with contextlib.suppress(ClientError):

@@ -7,9 +7,8 @@ workspace, which knows roots, ignore rules and guarded writes.
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -28,11 +27,10 @@ from agent_ls.domain.images import PutImage
 from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender, Reply
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
+from agent_ls.lsp.saved_texts import SavedTexts, Standing, as_saved, digests_of, version_of
 from agent_ls.lsp.uris import path_to_uri, uri_to_path
 from agent_ls.safety.paths import check_no_link
-
-_MAX_SAVED = 64
-_BOM = "\ufeff".encode()
+from agent_ls.workspace.disk_files import digest
 
 SaveFallback = Literal["ask", "write", "never"]
 
@@ -51,6 +49,20 @@ class Editor(EditSender, Protocol):
     def advise_saving(self, paths: list[str]) -> None:
         """Tell the person which files to save."""
         ...
+
+    def advise_settling(self, paths: list[str]) -> None:
+        """Tell the person in which files the unsaved text and the disk's went apart."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """An open document beside its file."""
+
+    path: str
+    document: Snapshot
+    on_disk: bytes | None
+    standing: Standing
 
 
 class EditorWorkspace:
@@ -73,8 +85,7 @@ class EditorWorkspace:
         self._gone: dict[str, int] = {}
         """Documents whose file the agent took away, by URI, with their revision then: they count
         as closed until the person does something with them."""
-        self._saved: dict[Path, tuple[int, str]] = {}
-        """When a document was saved last, and with which text, of the newest ones."""
+        self._saved = SavedTexts()
         documents.listen(self._on_document)
 
     def close(self) -> None:
@@ -117,9 +128,10 @@ class EditorWorkspace:
 
     async def read(self, path: str) -> TextFile:
         """Return the newest text."""
-        document = self.open_document(path)
-        if document is None:
+        opened = await self._opened(path)
+        if opened is None:
             return await self._disk.read(path)
+        document = opened.document
         if not document.in_sync:
             raise WorkspaceError(
                 f"{path}: the editor sent a change that could not be understood, so its text is "
@@ -130,14 +142,14 @@ class EditorWorkspace:
             text=document.text,
             version=version_of(document.text),
             is_open=True,
-            is_dirty=await self._is_dirty(path, document),
+            is_dirty=opened.standing != "same",
         )
 
     async def snapshot(self, path: str) -> bytes | None:
         """Return the exact newest content: a buffer as it would be saved, else the disk's."""
         document = self.open_document(path)
         on_disk = await self._disk.snapshot(path)
-        return on_disk if document is None else _as_saved(document, on_disk)
+        return on_disk if document is None else as_saved(document, on_disk)
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return of each look the file's own name and whether the look still holds."""
@@ -162,7 +174,7 @@ class EditorWorkspace:
             return False
         if look.version is not None:
             return look.version == version_of(document.text)
-        return look.digest in _digests(document.text)
+        return look.digest in digests_of(document.text)
 
     async def exists(self, path: str) -> bool:
         """Say whether anything is there, in a buffer or on disk."""
@@ -178,27 +190,27 @@ class EditorWorkspace:
 
     def saved_since(self, at_ns: int) -> Mapping[Path, str]:
         """Return the texts that the editor has saved since that time, by place."""
-        return {place: text for place, (saved_ns, text) in self._saved.items() if saved_ns >= at_ns}
+        return self._saved.saved_since(at_ns)
 
     async def describe(self) -> str:
         """Return a short project tree."""
         return await self._disk.describe()
 
     async def dirty(self) -> list[TextFile]:
-        """Return the open files whose text differs from the disk's."""
-        found: list[TextFile] = []
-        for path, document in self._open_files():
-            if document.in_sync and await self._is_dirty(path, document):
-                found.append(
-                    TextFile(
-                        path=path,
-                        text=document.text,
-                        version=version_of(document.text),
-                        is_open=True,
-                        is_dirty=True,
-                    )
-                )
-        return found
+        """Return the open files with text that the disk does not hold.
+
+        One that is only behind the disk, as nobody loaded it again, has none.
+        """
+        return [
+            TextFile(
+                path=one.path,
+                text=one.document.text,
+                version=version_of(one.document.text),
+                is_open=True,
+                is_dirty=True,
+            )
+            for one in await self._unsaved()
+        ]
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         """Carry out one file edit, in the buffer if there is one, else on disk."""
@@ -225,15 +237,18 @@ class EditorWorkspace:
 
     async def save_dirty(self) -> list[str]:
         """Bring the disk up to the buffers; return the paths where that did not work."""
-        unsaved = await self.dirty()
+        unsaved = await self._unsaved()
         if not unsaved:
             return []
         await self._save([one.path for one in unsaved])
-        unsaved = await self.dirty()
-        paths = [one.path for one in unsaved]
-        if paths and self._save_fallback == "ask":
-            self._editor.advise_saving(paths)
-        return paths
+        unsaved = await self._unsaved()
+        older = [one.path for one in unsaved if one.standing == "unsaved"]
+        apart = [one.path for one in unsaved if one.standing == "apart"]
+        if older and self._save_fallback == "ask":
+            self._editor.advise_saving(older)
+        if apart and self._save_fallback != "never":
+            self._editor.advise_settling(apart)
+        return [one.path for one in unsaved]
 
     async def _apply_on_disk(self, edit: FileEdit) -> EditOutcome:
         if isinstance(edit, MoveFile) and self.open_document(edit.new_path) is not None:
@@ -261,18 +276,15 @@ class EditorWorkspace:
             return EditOutcome(status="refused", reason=str(error))
         if version_of(document.text) != edit.base_version:
             return EditOutcome(status="stale", reason="the text changed meanwhile")
-        if document.in_sync and await self._is_dirty(edit.path, document):
+        opened = await self._opened(edit.path)
+        if opened and opened.document.in_sync and opened.standing in ("unsaved", "apart"):
             # What is not saved may be the agent's own edit of a moment ago.
             await self._save([edit.path])
-            document = self.open_document(edit.path) or document
-            if version_of(document.text) != edit.base_version:
-                return EditOutcome(status="stale", reason="the text changed when it was saved")
-        if not document.in_sync or await self._is_dirty(edit.path, document):
-            return EditOutcome(
-                status="refused",
-                reason=f"{edit.path} is open with unsaved changes, which this editor cannot be "
-                "asked to save. Ask the user to save it, or to set save_fallback to write",
-            )
+            opened = await self._opened(edit.path)
+        if opened is None or version_of(opened.document.text) != edit.base_version:
+            return EditOutcome(status="stale", reason="the text changed meanwhile")
+        if opened.standing != "same":
+            return EditOutcome(status="refused", reason=_why_it_stays(opened))
         new_path = edit.new_path if isinstance(edit, MoveFile) else None
         if new_path is not None and await self.exists(new_path):
             return EditOutcome(status="refused", reason=f"{new_path} exists; choose another path")
@@ -302,22 +314,44 @@ class EditorWorkspace:
 
     async def _write_buffer(self, path: str) -> None:
         """Write a buffer's text to its file, if the file is still what the editor last saved."""
-        document = self.open_document(path)
-        if document is None:
+        opened = await self._opened(path)
+        if opened is None or opened.standing != "unsaved":
             return
-        try:
-            on_disk = await self._disk.read(path)
-        except WorkspaceError:
-            await self._disk.apply(CreateFile(path=path, text=document.text))
-            return
-        whole = Replacement(start=0, end=len(on_disk.text), text=document.text)
-        await self._disk.apply(
-            ChangeText(path=path, base_version=on_disk.version, replacements=(whole,))
-        )
+        text = opened.document.text
+        edit: FileEdit = CreateFile(path=path, text=text)
+        if opened.on_disk is not None:
+            try:
+                on_disk = await self._disk.read(path)
+            except WorkspaceError:
+                return
+            whole = Replacement(start=0, end=len(on_disk.text), text=text)
+            base = digest(opened.on_disk)
+            edit = ChangeText(path=path, base_version=base, replacements=(whole,))
+        outcome = await self._disk.apply(edit)
+        if outcome.status == "applied":
+            self._saved.note(opened.document.uri, text)
 
-    async def _is_dirty(self, path: str, document: Snapshot) -> bool:
+    async def _unsaved(self) -> list[_Opened]:
+        """Return the open files that are not as their files are, but those only behind them."""
+        found = [await self._beside(path, document) for path, document in self._open_files()]
+        return [
+            one
+            for one in found
+            if one and one.document.in_sync and one.standing in ("unsaved", "apart")
+        ]
+
+    async def _opened(self, path: str) -> _Opened | None:
+        """Return the open document of a path as it stands; None when there is none."""
+        document = self.open_document(path)
+        return None if document is None else await self._beside(path, document)
+
+    async def _beside(self, path: str, document: Snapshot) -> _Opened | None:
+        """Look at a document beside its file; None when it was closed meanwhile."""
         on_disk = await self._disk.snapshot(path)
-        return on_disk is None or on_disk != _as_saved(document, on_disk)
+        now = self._documents.get(document.uri)
+        if now is None:
+            return None
+        return _Opened(path, now, on_disk, self._saved.standing(now, on_disk))
 
     def _open_files(self) -> list[tuple[str, Snapshot]]:
         """Return the open documents that are files below the roots, in the order of opening.
@@ -353,36 +387,28 @@ class EditorWorkspace:
             event.kind is not DocumentEventKind.CHANGED or event.revision != self._gone[event.uri]
         ):
             del self._gone[event.uri]
-        if event.kind is DocumentEventKind.SAVED:
-            self._note_saved(event.uri)
-
-    def _note_saved(self, uri: str) -> None:
-        path, document = uri_to_path(uri), self._documents.get(uri)
-        if path is None or document is None:
-            return
-        place = path.resolve()
-        self._saved.pop(place, None)
-        self._saved[place] = (time.time_ns(), document.text)
-        if len(self._saved) > _MAX_SAVED:
-            del self._saved[next(iter(self._saved))]
+        path, document = uri_to_path(event.uri), self._documents.get(event.uri)
+        if document is None:
+            self._saved.forget(event.uri)
+        elif path is not None and event.kind is not DocumentEventKind.CHANGED:
+            self._saved.look(document, path)
+            if event.kind is DocumentEventKind.SAVED:
+                self._saved.saved(document, path.resolve())
 
 
-def version_of(text: str) -> str:
-    """Return a buffer's version, equal for equal texts: undoing a change is no change."""
-    data = text.encode("utf-8", "surrogatepass")
-    return "buffer:" + hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def _digests(text: str) -> tuple[str, str]:
-    """Return the digests a buffer's bytes can have in the store: without and with a byte order
-    mark, which no buffer shows."""
-    data = text.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(data).hexdigest(), hashlib.sha256(_BOM + data).hexdigest()
-
-
-def _as_saved(document: Snapshot, on_disk: bytes | None) -> bytes:
-    """Return a buffer as the editor will write it; editors keep a byte order mark to themselves."""
-    data = document.text.encode("utf-8", "surrogatepass")
-    if on_disk is not None and on_disk.startswith(_BOM) and not data.startswith(_BOM):
-        return _BOM + data
-    return data
+def _why_it_stays(opened: _Opened) -> str:
+    """Return why the file of an open document is not taken away, and what to do."""
+    if opened.standing == "behind":
+        return (
+            f"{opened.path} was changed on disk, and the editor shows the text from before that. "
+            "Ask the user to reload it in the editor, then read it again"
+        )
+    if opened.standing == "unsaved":
+        return (
+            f"{opened.path} is open with unsaved changes, which this editor cannot be asked to "
+            "save. Ask the user to save it, or to set save_fallback to write"
+        )
+    return (
+        f"{opened.path} is open with unsaved changes, and what the disk holds is not what they "
+        "are known to have begun with. Ask the user to save or to reload it in the editor"
+    )

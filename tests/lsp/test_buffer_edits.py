@@ -12,7 +12,7 @@ from lsprotocol import types
 from agent_ls.domain.edits import EditOutcome, Replacement
 from agent_ls.lsp.buffer_edits import BufferEdits, Reply
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
-from agent_ls.lsp.editor_workspace import version_of
+from agent_ls.lsp.saved_texts import version_of
 
 URI = "file:///w/a.py"
 

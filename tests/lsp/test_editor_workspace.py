@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class Editor:
     takes_away: str = "nothing"
     saves: bool = False
     advised: list[list[str]] = field(default_factory=list)
+    apart: list[list[str]] = field(default_factory=list)
 
     async def apply_text(
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
@@ -71,6 +73,9 @@ class Editor:
     def advise_saving(self, paths: list[str]) -> None:
         self.advised.append(paths)
 
+    def advise_settling(self, paths: list[str]) -> None:
+        self.apart.append(paths)
+
 
 @dataclass
 class World:
@@ -81,6 +86,16 @@ class World:
 
     def open(self, path: str, text: str) -> None:
         self.documents.open((self.root / path).as_uri(), "python", 1, text)
+
+    def type(self, path: str, text: str) -> None:
+        self.documents.change((self.root / path).as_uri(), 2, [Change(text)])
+
+    def save(self, path: str) -> None:
+        """Save as the editor does when the person asks it to."""
+        found = self.documents.at_path(self.root / path)
+        assert found is not None
+        (self.root / path).write_text(found.text)
+        self.documents.save(found.uri)
 
     def disk(self, path: str) -> str | None:
         target = self.root / path
@@ -281,10 +296,140 @@ async def test_the_disk_is_brought_up_to_the_buffers(
     root = tmp_path.resolve()
     (root / "a.py").write_text("a = 1\n")
     world = make(root, saves=saves, save_fallback=fallback)
-    world.open("a.py", "a = 2\n")
+    world.open("a.py", "a = 1\n")
+    world.type("a.py", "a = 2\n")
     assert await world.workspace.save_dirty() == unsaved
     assert world.editor.advised == advised
     assert world.disk("a.py") == on_disk
+
+
+OLD, TYPED, NEWER = "a = 1\n", "# typed\na = 1\n", "a = 1\nnewer = 1\n"
+
+
+def nothing(world: World) -> None:
+    """Leave the editor as it is."""
+
+
+def types_again(world: World) -> None:
+    world.type("a.py", TYPED)
+
+
+def saves_and_types(world: World) -> None:
+    world.type("a.py", OLD + "saved\n")
+    world.save("a.py")
+    world.type("a.py", TYPED)
+
+
+def is_written_and_types(world: World) -> None:
+    """The way of a command that comes and goes: its change is undone on disk."""
+    (world.root / "a.py").write_text(NEWER)
+    (world.root / "a.py").write_text(OLD)
+    world.type("a.py", TYPED)
+
+
+def reopens_typed(world: World) -> None:
+    """A server that starts late, or again, is shown what was typed before it came."""
+    world.open("a.py", TYPED)
+
+
+@pytest.mark.parametrize(
+    "happens, on_disk, unsaved, holds",
+    [
+        pytest.param(nothing, None, [], OLD, id="nothing-happened"),
+        pytest.param(nothing, NEWER, [], NEWER, id="not-reloaded"),
+        pytest.param(nothing, "", [], "", id="not-reloaded-and-emptied"),
+        pytest.param(types_again, None, [], TYPED, id="typed"),
+        pytest.param(types_again, NEWER, ["a.py"], NEWER, id="typed-and-written"),
+        pytest.param(saves_and_types, None, [], TYPED, id="saved-and-typed"),
+        pytest.param(saves_and_types, OLD, ["a.py"], OLD, id="saved-typed-and-set-back"),
+        pytest.param(is_written_and_types, None, [], TYPED, id="written-and-set-back"),
+        pytest.param(reopens_typed, None, ["a.py"], OLD, id="opened-with-another-text"),
+    ],
+)
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "with-a-mark"])
+async def test_no_file_is_written_that_holds_what_the_editor_never_had(
+    tmp_path: Path,
+    happens: Callable[[World], None],
+    on_disk: str | None,
+    unsaved: list[str],
+    holds: str,
+    mark: str,
+) -> None:
+    """What another program wrote stays, and so does what was typed."""
+    root = tmp_path.resolve()
+    (root / "a.py").write_text(mark + OLD)
+    world = make(root, save_fallback="write")
+    world.open("a.py", OLD)
+    happens(world)
+    typed = world.documents.at_path(root / "a.py")
+    if on_disk is not None:
+        (root / "a.py").write_text(mark + on_disk)
+    assert [one.path for one in await world.workspace.dirty()] == (
+        ["a.py"] if typed and typed.text == TYPED else []
+    )
+    assert await world.workspace.save_dirty() == unsaved
+    assert (world.disk("a.py") or "").removeprefix(mark) == holds
+    assert (world.editor.advised, world.editor.apart) == ([], [unsaved] if unsaved else [])
+    assert world.documents.at_path(root / "a.py") == typed
+
+
+async def test_a_buffer_that_was_written_once_is_written_again(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_text(OLD)
+    world = make(root, save_fallback="write")
+    world.open("a.py", OLD)
+    world.open("new.py", "n = 1\n")
+    for text in (TYPED, TYPED + "more\n"):
+        world.type("a.py", text)
+        world.type("new.py", text)
+        assert await world.workspace.save_dirty() == []
+        assert (world.disk("a.py"), world.disk("new.py")) == (text, text)
+
+
+async def test_a_file_that_came_where_a_new_buffer_is_stays(tmp_path: Path) -> None:
+    world = make(tmp_path.resolve(), save_fallback="write")
+    world.open("new.py", "n = 1\n")
+    (world.root / "new.py").write_text(NEWER)
+    assert await world.workspace.save_dirty() == ["new.py"]
+    assert world.disk("new.py") == NEWER
+
+
+async def test_a_file_that_is_gone_does_not_come_back_by_a_buffer_nobody_typed_in(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_text(OLD)
+    world = make(root, save_fallback="write")
+    world.open("a.py", OLD)
+    (root / "a.py").unlink()
+    assert await world.workspace.save_dirty() == []
+    assert world.disk("a.py") is None
+
+
+@pytest.mark.parametrize("fallback", ["ask", "write", "never"])
+async def test_a_file_that_is_only_behind_the_disk_is_nothing_to_save(
+    tmp_path: Path, fallback: SaveFallback
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_text(OLD)
+    world = make(root, save_fallback=fallback)
+    world.open("a.py", OLD)
+    (root / "a.py").write_text(NEWER)
+    assert await world.workspace.save_dirty() == []
+    assert world.editor.advised == world.editor.apart == []
+
+
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_text_that_only_the_disk_holds_is_never_taken_away(tmp_path: Path, kind: str) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_text(OLD)
+    world = make(root, save_fallback="write")
+    world.open("a.py", OLD)
+    world.type("a.py", TYPED)
+    (root / "a.py").write_text(NEWER)
+    outcome = await check(world, kind, "a.py", to="b.py")
+    assert (outcome.status, "save or to reload" in outcome.reason) == ("refused", True)
+    assert (world.disk("a.py"), world.disk("b.py")) == (NEWER, None)
 
 
 async def test_a_buffer_opened_over_a_link_is_its_target(world: World) -> None:

@@ -95,7 +95,7 @@ class Workspace(Protocol):
         ...
 
     async def dirty(self) -> list[TextFile]:
-        """Return the open files whose text differs from the disk's."""
+        """Return the open files with text that the disk does not hold."""
         ...
 
     async def apply(self, edit: FileEdit) -> EditOutcome:

@@ -1,0 +1,112 @@
+"""What the editor last had on disk of each open document, so far as that was seen.
+
+Owns how a buffer and its file stand to each other. A buffer that differs from the disk was typed
+in, or the disk was written under it; only what was once seen equal tells which.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from agent_ls.lsp.documents import Snapshot
+
+_MAX_SAVED = 64
+_MAX_BYTES = 2 * 2**20
+"""Of a larger file nothing is known: it is read while the editor waits."""
+_BOM = "\ufeff".encode()
+
+Standing = Literal["same", "unsaved", "behind", "apart"]
+"""``same``: the disk holds the buffer's text. ``unsaved``: the disk holds what the editor last had
+there, the buffer more. ``behind``: the buffer holds what the editor last had on disk, and the disk
+something newer, or nothing any more. ``apart``: they differ, and neither is known to be the other's
+past, so neither may replace the other."""
+
+
+class SavedTexts:
+    """The texts that the open documents and their files had in common last."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._common: dict[str, str | None] = {}
+        """By URI, the version of that text; None: there was no file. Missing: nobody knows."""
+        self._saved: dict[Path, tuple[int, str]] = {}
+        """When a document was saved last, and with which text, of the newest ones."""
+
+    def standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
+        """Return how a document and its file's bytes stand; None: there is no file."""
+        if not document.in_sync:
+            return "apart"
+        if on_disk is not None and on_disk == as_saved(document, on_disk):
+            self._common[document.uri] = version_of(document.text)
+            return "same"
+        if document.uri not in self._common:
+            return "apart"
+        common = self._common[document.uri]
+        if common == version_of(document.text):
+            return "behind"
+        there = None if on_disk is None else _version(on_disk.removeprefix(_BOM))
+        return "unsaved" if common == there else "apart"
+
+    def look(self, document: Snapshot, place: Path) -> None:
+        """See what the disk holds as the editor opens or saves a document.
+
+        At once, not in a thread: a later look would take what another program has written by then
+        for what the editor has read.
+        """
+        self._common.pop(document.uri, None)
+        try:
+            facts = place.stat()
+            if stat.S_ISREG(facts.st_mode) and facts.st_size <= _MAX_BYTES:
+                self.standing(document, place.read_bytes())
+        except FileNotFoundError:
+            self.note(document.uri, None)
+        except OSError:
+            pass
+
+    def note(self, uri: str, text: str | None) -> None:
+        """Know what was put on disk for a document; None: its file was taken away."""
+        self._common[uri] = None if text is None else version_of(text)
+
+    def forget(self, uri: str) -> None:
+        """Let go of a document that is closed."""
+        self._common.pop(uri, None)
+
+    def saved(self, document: Snapshot, place: Path) -> None:
+        """Know that the editor has saved a document just now."""
+        self._saved.pop(place, None)
+        self._saved[place] = (time.time_ns(), document.text)
+        if len(self._saved) > _MAX_SAVED:
+            del self._saved[next(iter(self._saved))]
+
+    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        """Return the texts that the editor has saved since that time, by place."""
+        return {place: text for place, (saved_ns, text) in self._saved.items() if saved_ns >= at_ns}
+
+
+def version_of(text: str) -> str:
+    """Return a buffer's version, equal for equal texts: undoing a change is no change."""
+    return _version(text.encode("utf-8", "surrogatepass"))
+
+
+def digests_of(text: str) -> tuple[str, str]:
+    """Return the digests a buffer's bytes can have in the store: without and with a byte order
+    mark, which no buffer shows."""
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest(), hashlib.sha256(_BOM + data).hexdigest()
+
+
+def as_saved(document: Snapshot, on_disk: bytes | None) -> bytes:
+    """Return a buffer as the editor will write it; editors keep a byte order mark to themselves."""
+    data = document.text.encode("utf-8", "surrogatepass")
+    if on_disk is not None and on_disk.startswith(_BOM) and not data.startswith(_BOM):
+        return _BOM + data
+    return data
+
+
+def _version(data: bytes) -> str:
+    return "buffer:" + hashlib.blake2b(data, digest_size=16).hexdigest()
