@@ -36,11 +36,6 @@ class ClientRefused(ClientError):
         self.code = code
         self.data = data
 
-    @property
-    def is_unsupported(self) -> bool:
-        """Whether the client does not know the method, so that asking again is pointless."""
-        return self.code == -32601
-
 
 class ClientAnswerUnclear(ClientError):
     """The answer has another shape than agreed, such as `{}` for a dismissed question."""

@@ -45,13 +45,6 @@ def range_of(positions: TextPositions, start: int, end: int) -> types.Range:
     return types.Range(*(types.Position(*place) for place in places))
 
 
-def span_of(positions: TextPositions, place: types.Range) -> tuple[int, int]:
-    """The code points of a client's range, clamped to the text; ends in the wrong order change."""
-    ends = (positions.offset(p.line, p.character) for p in (place.start, place.end))
-    start, end = sorted(ends)
-    return start, end
-
-
 def _before_last_end(text: str, changes: tuple[Replacement, ...]) -> tuple[Replacement, ...]:
     """The same change without naming the line behind the last line end, which some editors lack."""
     if not changes or not changes[-1].start == changes[-1].end == len(text):

@@ -26,7 +26,6 @@ _OPENAT2 = 437
 _RESOLVE = 0x02 | 0x04 | 0x08
 """No magic links, no links, nothing above the descriptor."""
 _RENAME_NOREPLACE = 1
-_AT_FDCWD = -100
 
 
 class _How(ctypes.Structure):

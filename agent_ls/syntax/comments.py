@@ -32,18 +32,6 @@ class InstructionComment:
     prompt: str
     """What follows the marker, without comment decoration; never empty."""
 
-    def removal(self, text: str) -> tuple[int, int]:
-        """Return what to cut to take the comment out, whole lines where nothing else is on them."""
-        line_start = text.rfind("\n", 0, self.start) + 1
-        line_end = text.find("\n", self.end)
-        line_end = len(text) if line_end < 0 else line_end + 1
-        before, after = text[line_start : self.start], text[self.end : line_end]
-        if not after.strip() and not before.strip():
-            return line_start, line_end
-        if not after.strip():
-            return line_start + len(before.rstrip()), self.end
-        return self.start, self.end
-
 
 def find_instructions(
     text: str, *, language_id: str = "", file_name: str = "", marker: str = MARKER

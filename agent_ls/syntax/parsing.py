@@ -32,11 +32,6 @@ def _grammar(wheel: str, function: str) -> Grammar | None:
         return None
 
 
-def has_grammar(language: Language) -> bool:
-    """Say whether texts of this language can be parsed on this machine."""
-    return bool(language.wheel) and _grammar(language.wheel, language.function) is not None
-
-
 def grammar_of(language: Language) -> Grammar | None:
     """Return the language's grammar; None when it has none or it cannot be loaded here."""
     return _grammar(language.wheel, language.function) if language.wheel else None

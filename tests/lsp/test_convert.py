@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from agent_ls.domain.edits import Replacement, apply_replacements
-from agent_ls.lsp.convert import range_of, span_of, text_edits
+from agent_ls.lsp.convert import text_edits
 from agent_ls.lsp.documents import Change, DocumentStore
 from agent_ls.lsp.positions import ENCODINGS, Encoding, TextPositions
 
@@ -83,16 +83,3 @@ def test_any_change_arrives_as_it_was_meant(
 ) -> None:
     text, changes = case
     assert check(text, changes, encoding) == apply_replacements(text, changes)
-
-
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_a_range_leads_back_to_its_span(encoding: Encoding) -> None:
-    positions = TextPositions("é😀\r\nb😀", encoding)
-    for start in (0, 1, 2, 4, 5, 6):
-        assert span_of(positions, range_of(positions, start, 6)) == (start, 6)
-
-
-def test_a_range_with_its_ends_exchanged_or_outside_is_still_a_span() -> None:
-    positions = TextPositions("ab\ncd", "utf-16")
-    place = types.Range(types.Position(9, 9), types.Position(0, 1))
-    assert span_of(positions, place) == (1, 5)

@@ -118,28 +118,6 @@ def test_a_text_too_large_to_parse_is_scanned() -> None:
     check(filler + "# agent: yes", "a.py", ["yes"])
 
 
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("a\n  # agent: x\nb\n", "a\nb\n"),
-        ("a\n# agent: x\n#   y\nb", "a\nb"),
-        ("a  # agent: x\nb", "a\nb"),
-        ("# agent: x", ""),
-    ],
-)
-def test_taking_a_comment_out_leaves_the_rest_alone(text: str, expected: str) -> None:
-    (one,) = find_instructions(text, file_name="a.py")
-    start, end = one.removal(text)
-    assert text[:start] + text[end:] == expected
-
-
-def test_taking_a_comment_out_of_the_middle_of_a_line_cuts_only_it() -> None:
-    text = "f(a, /* agent: x */ b)"
-    (one,) = find_instructions(text, file_name="a.c")
-    start, end = one.removal(text)
-    assert text[:start] + text[end:] == "f(a,  b)"
-
-
 _HOSTILE = {
     "a.ml": "(* " * 50_000,
     "a.lua": "[[" * 50_000 + "--[[",
