@@ -10,7 +10,7 @@ import contextlib
 from dataclasses import dataclass
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_after
-from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.errors import BytesDamaged, WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, ReviewApplied, ReviewDecided
 from agent_ls.domain.images import FileImage, PutImage
 from agent_ls.loop.ports.store import Blobs
@@ -65,6 +65,8 @@ class EditRecorder:
     async def put(self, edit: PutImage, intent: ReviewDecided) -> EditOutcome:
         """Store the intent, give the file its bytes, store the outcome; the journal names what
         both sides hold already.
+
+        Errors: ``BytesDamaged`` where the store has lost them; then nothing has begun.
         """
         data = edit.goal and await self.blobs.get_blob(edit.goal.digest or "")
         if edit.goal is not None and data is None:
@@ -114,11 +116,12 @@ class EditRecorder:
             assert isinstance(intent, ReviewDecided)
             return await self._settle_put(edit, intent)
         blob = intent.before_blob
-        before = None if blob is None else await self.blobs.get_blob(blob)
+        before: bytes | None = None
         after: bytes | None = None
         try:
+            before = None if blob is None else await self.blobs.get_blob(blob)
             now = await self.workspace.snapshot(_place_after(edit))
-        except WorkspaceError:
+        except (WorkspaceError, BytesDamaged):
             outcome = EditOutcome(status="unconfirmed", reason=_UNCLEAR)
         else:
             outcome = _proven(edit, before, now)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import EditOutcome, FileEdit
-from agent_ls.domain.errors import AgentLsError, WorkspaceError
+from agent_ls.domain.errors import AgentLsError, BytesDamaged, WorkspaceError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState, ReviewDecision
@@ -36,6 +36,9 @@ from agent_ls.session.review_touches import Touch
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_OF_ONE_FILE = (WorkspaceError, BytesDamaged)
+"""What keeps one file from its decision, and says nothing about the others."""
 
 _TRIES = 4
 """How often an undo is planned anew when the file changes under it."""
@@ -211,7 +214,7 @@ class Review:
                 return FileResult(turn_id, path, "done", len(ids))
             try:
                 done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
-            except WorkspaceError as error:
+            except _OF_ONE_FILE as error:
                 return FileResult(turn_id, path, "refused", reason=str(error))
             if isinstance(done, FileResult):
                 return done
@@ -294,7 +297,7 @@ class Review:
                         done, path = done + 1, lineage[0].path
                     elif outcome.status != "stale":
                         return FileResult(turn_id, path, "refused", 0, outcome.reason)
-        except WorkspaceError as error:
+        except _OF_ONE_FILE as error:
             return FileResult(turn_id, path, "refused", reason=str(error))
         return FileResult(turn_id, path, "refused", reason="it changes all the time")
 

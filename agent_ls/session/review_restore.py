@@ -17,7 +17,7 @@ from agent_ls.domain.edits import (
     MoveFile,
     apply_replacements,
 )
-from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.errors import BytesDamaged, WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.minimal import replacements_between
@@ -37,7 +37,8 @@ async def restoring_step(
 
     Shape: after a move there may be another one, after any other edit it is done.
 
-    Errors: ``WorkspaceError`` for a file that cannot be read.
+    Errors: ``WorkspaceError`` for a file that cannot be read, ``BytesDamaged`` where the store has
+    lost what it was.
     """
     images = [await images_of(one, blobs.get_blob) for one in lineage]
     if any(one is not None for one in images):
@@ -78,7 +79,9 @@ async def foreseen(
     path = lineage[-1].new_path
     try:
         step = await restoring_step(workspace, blobs, lineage, path)
-    except WorkspaceError as error:
+        if isinstance(step, PutImage) and step.goal is not None:
+            await blobs.get_blob(step.goal.digest or "")
+    except (WorkspaceError, BytesDamaged) as error:
         return FileResult(turn_id, path, "refused", reason=str(error))
     if isinstance(step, Clash):
         return FileResult(turn_id, path, "conflict", 0, step.reason, step)

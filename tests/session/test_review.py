@@ -583,20 +583,25 @@ async def test_who_stops_waiting_for_the_review_leaves_it_whole(tmp_path: Path, 
     await check(tmp_path, story, after={"a.py": _TEXT})
 
 
+async def damage(session: Reviewed, data: bytes) -> None:
+    """Let the disk lose these stored bytes."""
+    await session.store.append([], durable=True)
+    engine = sa.create_engine(
+        f"sqlite:///{session.folder.parent / 'work.db'}", poolclass=sa.NullPool
+    )
+    with engine.begin() as connection:
+        digest = hashlib.sha256(data).hexdigest()
+        those = sa.update(schema.blobs).where(schema.blobs.c.digest == digest)
+        assert connection.execute(those.values(data=b"x\n")).rowcount == 1
+
+
 async def test_damaged_bytes_of_one_file_leave_the_others_their_review(tmp_path: Path) -> None:
     files = {"a.py": _TEXT, "b.py": "b\n"}
 
     async def story(session: Reviewed) -> None:
         await session.agent("a.py", "two", "2")
         await session.command("b.py", "c\n")
-        await session.store.append([], durable=True)
-        engine = sa.create_engine(
-            f"sqlite:///{session.folder.parent / 'work.db'}", poolclass=sa.NullPool
-        )
-        with engine.begin() as connection:
-            digest = hashlib.sha256(b"b\n").hexdigest()
-            damage = sa.update(schema.blobs).where(schema.blobs.c.digest == digest)
-            connection.execute(damage.values(data=b"x\n"))
+        await damage(session, b"b\n")
         results = await session.undo()
         assert sorted(statuses(results)) == [("a.py", "done"), ("b.py", "conflict")]
 
@@ -607,3 +612,32 @@ async def test_damaged_bytes_of_one_file_leave_the_others_their_review(tmp_path:
         after={"a.py": _TEXT, "b.py": "c\n"},
         still_open=[("b.py", "opaque")],
     )
+
+
+@pytest.mark.parametrize("decision", ["undo", "restore", "dry run"])
+async def test_damaged_bytes_of_a_whole_file_leave_the_others_their_decision(
+    tmp_path: Path, decision: str
+) -> None:
+    files = {"a.py": _TEXT, "m.bin": "\0old", "z.py": _TEXT}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.runs(lambda: (session.folder / "m.bin").write_bytes(b"\0new"))
+        await session.agent("z.py", "two", "2")
+        await session.end()
+        await damage(session, b"\0old")
+        if decision == "undo":
+            results = await session.undo()
+        else:
+            results = await session.review.restore("trn_1", dry_run=decision == "dry run")
+        assert sorted(statuses(results)) == [
+            ("a.py", "done"),
+            ("m.bin", "refused"),
+            ("z.py", "done"),
+        ]
+        assert ["are damaged" in one.reason for one in results] == [False, True, False]
+        if decision == "dry run":
+            await session.undo()
+
+    after = files | {"m.bin": "\0new"}
+    await check(tmp_path, story, files, after=after, still_open=[("m.bin", "opaque")])
