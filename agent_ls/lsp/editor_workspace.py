@@ -32,6 +32,8 @@ from agent_ls.lsp.uris import path_to_uri, uri_to_path
 from agent_ls.safety.paths import check_no_link
 from agent_ls.workspace.disk_files import digest
 
+_STALE = EditOutcome(status="stale", reason="the text changed meanwhile")
+
 SaveFallback = Literal["ask", "write", "never"]
 
 
@@ -274,36 +276,44 @@ class EditorWorkspace:
             check_no_link(edit.path, self.roots)
         except WorkspaceError as error:
             return EditOutcome(status="refused", reason=str(error))
+        new_path = edit.new_path if isinstance(edit, MoveFile) else None
+        if new_path is not None and await self.exists(new_path):
+            return EditOutcome(status="refused", reason=f"{new_path} exists; choose another path")
         if version_of(document.text) != edit.base_version:
-            return EditOutcome(status="stale", reason="the text changed meanwhile")
+            return _STALE
         opened = await self._opened(edit.path)
         if opened and opened.document.in_sync and opened.standing in ("unsaved", "apart"):
             # What is not saved may be the agent's own edit of a moment ago.
             await self._save([edit.path])
             opened = await self._opened(edit.path)
         if opened is None or version_of(opened.document.text) != edit.base_version:
-            return EditOutcome(status="stale", reason="the text changed meanwhile")
-        if opened.standing != "same":
+            return _STALE
+        if opened.standing != "same" or opened.on_disk is None:
             return EditOutcome(status="refused", reason=_why_it_stays(opened))
-        new_path = edit.new_path if isinstance(edit, MoveFile) else None
-        if new_path is not None and await self.exists(new_path):
-            return EditOutcome(status="refused", reason=f"{new_path} exists; choose another path")
-        new_uri = None if new_path is None else path_to_uri(self.locate(new_path)[1])
+        agreed = edit.model_copy(update={"base_version": digest(opened.on_disk)})
+        return await self._take_agreed(agreed, opened.document)
+
+    async def _take_agreed(self, edit: DeleteFile | MoveFile, document: Snapshot) -> EditOutcome:
+        """Delete or move a file that holds its document's text, and nothing newer than that."""
+        new_uri = path_to_uri(self.locate(edit.new_path)[1]) if edit.kind == "move" else None
         reply = await self._editor.take_away(document.uri, new_uri)
         if reply.said == "no":
             why = f": {reply.reason}" if reply.reason else ""
             return EditOutcome(status="refused", reason=f"the editor refused{why}")
-        if reply.said == "nothing" or await self._disk.exists(edit.path):
-            # The editor cannot, or did not; its clean buffer then outlives the file.
-            on_disk = await self._disk.read(edit.path)
-            outcome = await self._disk.apply(
-                edit.model_copy(update={"base_version": on_disk.version})
-            )
-        else:
-            outcome = EditOutcome(status="applied")
-        if outcome.status == "applied" and self._documents.get(document.uri) is not None:
-            self._gone[document.uri] = document.revision
-        return outcome
+        if await self._disk.exists(edit.path):
+            # The editor cannot, or did not.
+            now = self._documents.get(document.uri)
+            if now is not None and now.text != document.text:
+                return _STALE
+            outcome = await self._disk.apply(edit)
+            if outcome.status != "applied":
+                return outcome
+        now = self._documents.get(document.uri)
+        if now is not None:
+            self._saved.note(now.uri, None)
+            if now.text == document.text:
+                self._gone[now.uri] = now.revision
+        return EditOutcome(status="applied")
 
     async def _save(self, paths: Sequence[str]) -> None:
         """Have the editor save these buffers, or write them if that is what is to be done then."""

@@ -38,6 +38,8 @@ class Editor:
     saves: bool = False
     advised: list[list[str]] = field(default_factory=list)
     apart: list[list[str]] = field(default_factory=list)
+    meanwhile: Callable[[], object] = bool
+    """What happens while it is asked to take a file away."""
 
     async def apply_text(
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
@@ -54,6 +56,7 @@ class Editor:
         return Reply("yes")
 
     async def take_away(self, uri: str, new_uri: str | None) -> Reply:
+        self.meanwhile()
         if self.takes_away == "yes":
             path = Path(uri.removeprefix("file://"))
             if new_uri is None:
@@ -430,6 +433,45 @@ async def test_text_that_only_the_disk_holds_is_never_taken_away(tmp_path: Path,
     outcome = await check(world, kind, "a.py", to="b.py")
     assert (outcome.status, "save or to reload" in outcome.reason) == ("refused", True)
     assert (world.disk("a.py"), world.disk("b.py")) == (NEWER, None)
+
+
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_what_is_written_while_a_file_is_taken_away_stays(world: World, kind: str) -> None:
+    world.open("a.py", OLD)
+    world.editor.meanwhile = lambda: (world.root / "a.py").write_text(NEWER)
+    assert (await check(world, kind, "a.py", to="b.py")).status == "stale"
+    assert (world.disk("a.py"), world.disk("b.py")) == (NEWER, None)
+    assert await world.workspace.exists("a.py")
+
+
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_what_is_typed_while_a_file_is_taken_away_stays(world: World, kind: str) -> None:
+    world.open("a.py", OLD)
+    world.editor.meanwhile = lambda: world.type("a.py", TYPED)
+    assert (await check(world, kind, "a.py", to="b.py")).status == "stale"
+    assert (world.disk("a.py"), world.disk("b.py")) == (OLD, None)
+    assert (await world.workspace.read("a.py")).text == TYPED
+
+
+async def test_a_buffer_typed_in_as_its_file_went_is_the_file(world: World) -> None:
+    def delete_and_type() -> None:
+        (world.root / "a.py").unlink()
+        world.type("a.py", TYPED)
+
+    world.open("a.py", OLD)
+    world.editor.meanwhile = delete_and_type
+    assert (await check(world, "delete", "a.py")).status == "applied"
+    assert (await world.workspace.read("a.py")).text == TYPED
+    world.workspace.use_save_fallback("write")
+    assert await world.workspace.save_dirty() == []
+    assert world.disk("a.py") == TYPED
+
+
+async def test_a_file_that_the_editor_takes_away_without_a_word_is_gone(world: World) -> None:
+    world.open("a.py", OLD)
+    world.editor.meanwhile = lambda: (world.root / "a.py").unlink()
+    assert (await check(world, "delete", "a.py")).status == "applied"
+    assert not await world.workspace.exists("a.py")
 
 
 async def test_a_buffer_opened_over_a_link_is_its_target(world: World) -> None:
