@@ -111,6 +111,13 @@ def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int
     return found
 
 
+def leaves_out(old: str, new: str) -> bool:
+    """Tell whether a text that is given as a whole has a mark where old lines would vanish."""
+    olds, news = old.split("\n"), new.split("\n")
+    marks = added_markers(olds, news, old)
+    return any(len(vanished(olds, news, number)) > 1 for number in marks)
+
+
 def _is_known(old: Sequence[str], mark: str) -> bool:
     """Tell whether the old text has the mark too, perhaps with a line number copied before it."""
     return any(

@@ -13,8 +13,10 @@ from typing import Literal
 
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
+from agent_ls.edits.elisions import unclear_marker
 from agent_ls.edits.indents import in_steps, indent_of, style_of, width
 from agent_ls.edits.lines import flattened
+from agent_ls.edits.marks import leaves_out
 from agent_ls.edits.readings import unwrapped
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.strings import rows_in_strings
@@ -37,6 +39,8 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
         start = symbol.own_start
         notes.append("The comment above it was kept.")
     old = text[start:end]
+    if leaves_out(old, block):
+        raise ToolError(unclear_marker().reason)
     for mark in (";", ","):
         if block.endswith(mark) and not old.endswith(mark) and text[end : end + 1] == mark:
             end += 1

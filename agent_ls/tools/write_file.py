@@ -15,6 +15,8 @@ from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.sentences import counted
+from agent_ls.edits.elisions import unclear_marker
+from agent_ls.edits.marks import leaves_out
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
@@ -88,6 +90,8 @@ class WriteFile:
         replacements = replacements_between(file.text, arguments.content)
         if not replacements:
             raise ToolError(f"{arguments.path} already has exactly this text; nothing was done.")
+        if leaves_out(file.text, arguments.content):
+            raise ToolError(unclear_marker().reason)
         read = None if self.seen is None else await self.seen.text(arguments.path)
         is_merged = read is not None and read != file.text
         if read is not None and is_merged:

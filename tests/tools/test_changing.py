@@ -76,6 +76,37 @@ async def test_a_whole_file_is_replaced_where_it_differs(place: Place) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "import os\n\n# ... existing code ...\n\ndef last():\n    return 9\n",
+        "import os\n\n\n# rest of the file unchanged\n",
+        "...\n\ndef last():\n    return 9\n",
+    ],
+)
+async def test_a_whole_file_with_a_mark_for_what_is_left_out_is_refused(
+    place: Place, content: str
+) -> None:
+    before = "import os\n\n\ndef first():\n    return 1\n\n\ndef last():\n    return 2\n"
+    place.write("a.py", before)
+    with pytest.raises(ToolError, match="mark for left-out code"):
+        await place.call(WriteFile(place.workspace), path="a.py", content=content)
+    assert (place.root / "a.py").read_text() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "def f(): ...\n\n\nclass A:\n    ...\n",
+        "import os\n\n# The rest of the world is served below.\nserve(os)\n",
+        "import os\n\n\ndef first():\n    return 1\n\n\n# ... and so on\n",
+    ],
+)
+async def test_a_whole_file_with_dots_of_its_own_is_written(place: Place, content: str) -> None:
+    place.write("a.py", "import os\n\n\ndef first():\n    return 1\n")
+    await check(place, WriteFile(place.workspace), {"a.py": content}, path="a.py", content=content)
+
+
 async def test_writing_what_is_there_is_said(place: Place) -> None:
     place.write("a.py", "one\r\n")
     with pytest.raises(ToolError, match="already has exactly this text"):

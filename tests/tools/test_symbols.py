@@ -340,6 +340,9 @@ _TWICE = "class A:\n    def run(self): ...\nclass B:\n    def run(self): ...\n"
 @pytest.mark.parametrize(
     "name, text, call, words",
     [
+        pytest.param("a.py", _PY, {"symbol": "A", "new_text":
+                     'class A:\n    """New."""\n\n    # ... existing methods ...\n'},
+                     "mark for left-out code", id="lines-are-left-out"),
         pytest.param("a.py", _TWICE, {"symbol": "run", "new_text": "x"},
                      "'run' is the name of 2 symbols:\nA.run[1]  line 2: def run(self)\nB.run[2]",
                      id="several"),
