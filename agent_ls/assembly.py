@@ -166,6 +166,7 @@ def _session_kit(
     settings: Settings, ports: Mapping[str, Any], approver: Approver, recorder: Recorder
 ) -> Kit:
     """Return the kit of a person's session, which can start sub-agents."""
+    recorder.follow(ports["claims"])
     # A few small files; a folder may have come to be trusted since the last session.
     kinds = agent_kinds(user_file().parent / "agents", ports["workspace"].roots)
     budget = _policies(settings)["budget"]

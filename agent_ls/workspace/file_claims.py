@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent_ls.domain.events import Ephemeral, StoredEvent, TurnEnded
 from agent_ls.loop.ports.clock import Clock
 
 
@@ -38,3 +39,11 @@ class FileClaims:
     def release(self, owner: str) -> None:
         """Give back everything that ``owner`` holds."""
         self._leases = {key: one for key, one in self._leases.items() if one.owner != owner}
+
+    def on_event(self, stored: StoredEvent) -> None:
+        """Release what a session holds whose turn has ended."""
+        if isinstance(stored.event, TurnEnded):
+            self.release(stored.session_id)
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Nothing that streams claims a file."""

@@ -106,6 +106,34 @@ async def test_a_session_whose_lease_is_lost_ends_here(
             await sessions.find(first.id)
 
 
+async def test_what_a_session_worked_on_is_free_when_its_turn_is_over(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    writes = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = {{ path = "a.txt", content = "{0}\\n" }}
+
+[[answer]]
+text = "Done."
+"""
+    scenario = writes.format("first") + writes.format("second")
+    async with (
+        scripted(scenario, port=model_port) as model,
+        open_test_sessions(tmp_path, model_host) as sessions,
+    ):
+        for word in ("first", "second"):
+            session = await sessions.create()
+            await session.set_mode(Mode.AUTO)
+            await session.submit("Write it.")
+            async with asyncio.timeout(TURN_LIMIT_S):
+                await session.wait_idle()
+            [written] = tmp_path.rglob("a.txt")
+            assert written.read_text() == f"{word}\n"
+        assert model.problems == []
+
+
 async def test_only_a_few_sessions_stay_open_and_each_is_found_again(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
