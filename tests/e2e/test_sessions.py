@@ -184,3 +184,15 @@ async def test_looking_at_the_changes_of_a_turn_that_was_cut_off_does_not_go_on_
     status = {one.session_id: one.status for one in await store.sessions()}
     await store.close()
     assert status[begun["sessionId"]] == "running"
+
+
+async def test_only_folders_that_are_there_are_trusted(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    async with ScriptedModel("") as model, server(tmp_path, model) as editor:
+        added = {"added": [{"uri": gone.as_uri(), "name": "gone"}], "removed": []}
+        await editor.notify("workspace/didChangeWorkspaceFolders", {"event": added})
+        assert str(gone) in await editor.execute("agent-ls.trust")
+        gone.rmdir()
+        (there,) = await editor.execute("agent-ls.trust")
+        assert there != str(gone)

@@ -13,7 +13,8 @@ from agent_ls.lsp.uris import uri_to_path
 async def trust(edge: Edge, folder: Any = None) -> list[str]:
     """Trust a folder, or all open ones: what their content runs may run from now on."""
     edge.refresh_roots()
-    folders = [root.path for root in edge.workspace.roots]
+    # What is put later where a folder is gone, nobody has seen yet.
+    folders = [root.path for root in edge.workspace.roots if root.path.is_dir()]
     if isinstance(folder, str):
         folders = [uri_to_path(folder) or Path(folder)]
     if not folders or not all(one.is_absolute() for one in folders):
