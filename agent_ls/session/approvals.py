@@ -15,6 +15,7 @@ from agent_ls.domain.approvals import (
     Question,
     QuestionAnswer,
 )
+from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -22,6 +23,7 @@ from agent_ls.domain.events import (
     QuestionAsked,
     QuestionResolved,
 )
+from agent_ls.loop.arguments import parse_object
 from agent_ls.loop.recorder import Recorder
 
 T = TypeVar("T")
@@ -94,7 +96,16 @@ class Approvals:
         """Settle one approval, the oldest when no id is given.
 
         False when it is unknown, already settled, or was not offered this choice.
+        Errors: ``AgentLsError`` for changed arguments that are none; it waits on.
         """
+        if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
+            try:
+                parse_object(answer.arguments_json)
+            except ValueError as error:
+                raise AgentLsError(
+                    f"The changed arguments are not one JSON object: {error}. It still waits for "
+                    "your decision."
+                ) from None
         approval_id = approval_id or next(iter(self._approvals), "")
         request = self._recorder.state.approvals.get(approval_id)
         if request is None or answer.choice not in request.choices:
@@ -102,7 +113,12 @@ class Approvals:
         return _settle(self._approvals.get(approval_id), answer)
 
     def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
-        """Settle one question, the oldest when no id is given; False when there is none."""
+        """Settle one question, the oldest when no id is given; False when there is none.
+
+        Errors: ``AgentLsError`` for an answer without words; it waits on.
+        """
+        if not answer.text.strip() and answer.by != "nobody":
+            raise AgentLsError("The answer is empty. The question still waits.")
         question_id = question_id or next(iter(self._questions), "")
         return _settle(self._questions.get(question_id), answer)
 

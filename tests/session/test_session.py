@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain import events as e
-from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import AgentLsError, StoreError
 from agent_ls.domain.goals import Goal
@@ -110,6 +110,41 @@ async def test_what_a_person_says_while_a_turn_runs_is_stored_when_it_is_taken(
             e.PromptQueued(text="and be quick", kind="steer"),
             e.PromptQueued(text="And then?", kind="follow_up"),
         ]
+
+
+@pytest.mark.parametrize("arguments", ["{", "[]", "", '{"path": "a"} and more'])
+async def test_changed_arguments_that_are_none_leave_the_approval_open(
+    opened: Open, arguments: str
+) -> None:
+    async with opened(_WAITS_FOR_A_YES + '[[answer]]\ntext = "Done."\n') as (sessions, _):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        amended = ApprovalAnswer(choice=ApprovalChoice.AMEND, arguments_json=arguments)
+        with pytest.raises(AgentLsError, match="not one JSON object"):
+            await session.resolve_approval(None, amended)
+        assert await session.resolve_approval(None, _WRITE)
+        assert (await ended_of(session)).stop is StopReason.COMPLETED
+
+
+async def test_an_answer_without_words_leaves_the_question_open(opened: Open) -> None:
+    asks = """
+[[answer]]
+[[answer.call]]
+tool = "ask_user"
+arguments = { question = "Which one?" }
+
+[[answer]]
+text = "Done."
+[answer.expect]
+last_contains = ["the second"]
+"""
+    async with opened(asks) as (sessions, _):
+        session, watch = await check(sessions)
+        await watch.until(lambda event: isinstance(event, e.QuestionAsked))
+        with pytest.raises(AgentLsError, match="is empty"):
+            await session.resolve_question(None, QuestionAnswer(text=" \n"))
+        assert await session.resolve_question(None, QuestionAnswer(text="the second"))
+        assert (await ended_of(session)).stop is StopReason.COMPLETED
 
 
 async def test_words_for_afterwards_begin_the_next_turn(opened: Open) -> None:
