@@ -7,6 +7,7 @@ server for such, else as a file in the person's state folder.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import re
 from collections import OrderedDict
@@ -28,6 +29,8 @@ from agent_ls.session.review_steps import Clash
 _MOST = 50
 """Older documents are forgotten."""
 _SHOW_S = 10.0
+_MOST_NAME_BYTES = 100
+"""Of longer names the end is left, behind what tells them apart."""
 _UNSAFE = re.compile(r"[^\w.+-]+")
 
 
@@ -43,8 +46,9 @@ class ReviewDocuments:
         """Return what an ``agent-ls:`` document holds."""
         return self._texts.get(uri)
 
-    async def show(self, name: str, text: str) -> str:
-        """Show a text; return its URI."""
+    async def show(self, name: str, text: str) -> None:
+        """Show a text, or say where it is, or why it is nowhere."""
+        name = _file_name(name)
         profile = self._server.profile
         if profile.text_document_content and profile.show_document:
             uri = f"agent-ls:/review/{quote(name)}"
@@ -58,13 +62,18 @@ class ReviewDocuments:
                     types.TextDocumentContentRefreshParams(uri=uri),
                 )
         else:
-            place = platformdirs.user_state_path("agent-ls") / "review" / _UNSAFE.sub("-", name)
-            await asyncio.to_thread(_write, place, text)
+            place = platformdirs.user_state_path("agent-ls") / "review" / name
+            try:
+                await asyncio.to_thread(_write, place, text)
+            except OSError as error:
+                self._editor.say(
+                    "warning", f"The changes cannot be shown: {place}: {error.strerror}"
+                )
+                return
             uri = path_to_uri(place)
         # Some that are said to show documents do not in every version.
         if not await self.go_to(uri, None):
             self._editor.say("info", f"The changes are shown in {place_of(uri)}")
-        return uri
 
     async def go_to(self, uri: str, where: types.Range | None) -> bool:
         """Bring a document before the person; False where the client cannot."""
@@ -105,6 +114,15 @@ def clash_text(clash: Clash, verb: str) -> str:
         "Nothing of the file was changed. Below, - is the file as it is and + is the file as the "
         f"{verb} alone would have it.\n\n{unified(clash.now, clash.wanted, clash.path)}"
     )
+
+
+def _file_name(name: str) -> str:
+    """Return a name that every file system takes, and no other document has."""
+    safe = _UNSAFE.sub("-", name)
+    if safe == name and len(os.fsencode(safe)) <= _MOST_NAME_BYTES:
+        return safe
+    end = os.fsencode(safe)[-_MOST_NAME_BYTES:].decode(errors="ignore")
+    return f"{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}-{end}"
 
 
 def _write(place: Path, text: str) -> None:

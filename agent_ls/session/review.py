@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import EditOutcome, FileEdit
-from agent_ls.domain.errors import AgentLsError, BytesDamaged, WorkspaceError
+from agent_ls.domain.errors import AgentLsError, StoreError, WorkspaceError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState, ReviewDecision
@@ -37,8 +37,8 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_OF_ONE_FILE = (WorkspaceError, BytesDamaged)
-"""What keeps one file from its decision, and says nothing about the others."""
+_OF_ONE_FILE = (WorkspaceError, StoreError, OSError)
+"""What keeps one file from its decision, while each of the others is tried all the same."""
 
 _TRIES = 4
 """How often an undo is planned anew when the file changes under it."""
@@ -146,7 +146,10 @@ class Review:
                 continue
             for path in reversed(list(ledger.turns[turn_id].files)):
                 if chosen.path in (None, path):
-                    result = await self._in_turn(decision, turn_id, path, chosen.hunks)
+                    try:
+                        result = await self._in_turn(decision, turn_id, path, chosen.hunks)
+                    except _OF_ONE_FILE as error:
+                        result = FileResult(turn_id, path, "refused", reason=str(error))
                     found += [] if result.status == "nothing" else [result]
         return found
 
@@ -212,10 +215,7 @@ class Review:
                 ids = tuple(one.id for one in hunks)
                 await self._recorder.emit(self._decided(decision, turn_id, path, ids))
                 return FileResult(turn_id, path, "done", len(ids))
-            try:
-                done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
-            except _OF_ONE_FILE as error:
-                return FileResult(turn_id, path, "refused", reason=str(error))
+            done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
             if isinstance(done, FileResult):
                 return done
             settled_hunks += done

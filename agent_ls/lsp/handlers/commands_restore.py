@@ -6,7 +6,7 @@ from typing import Any
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.review_carrying import tell
+from agent_ls.lsp.review_carrying import carry_out_restore
 from agent_ls.lsp.review_choice import ReviewArgument, read_argument
 from agent_ls.session.review_ledger import RestorePoint
 from agent_ls.session.review_moments import lineages, moment_before
@@ -25,7 +25,7 @@ async def restore(edge: Edge, argument: Any = None) -> bool:
     session, point = await _found(edge, asked)
     if session.state.is_running:
         raise AgentLsError("A turn is running; stop it before you restore files.")
-    edge.spawn(_restore(edge, session.id, point))
+    edge.spawn(carry_out_restore(session, point, edge.editor, edge.review_documents))
     return True
 
 
@@ -43,9 +43,3 @@ async def _found(edge: Edge, asked: ReviewArgument) -> tuple[Session, RestorePoi
                 raise AgentLsError(f"The turn has no call {point.call_id} that changed files.")
             return session, point
     raise AgentLsError("There is no such turn in the open sessions.")
-
-
-async def _restore(edge: Edge, session_id: str, point: RestorePoint) -> None:
-    session = edge.faces.sessions[session_id]
-    results = await session.review.restore(point.turn_id, point.call_id)
-    await tell("restore", results, edge.editor, edge.review_documents)

@@ -1,0 +1,77 @@
+"""What a person hears of a decision that nobody waits for, when it could not be carried out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from agent_ls.domain import events as e
+from agent_ls.domain.modes import Mode
+from agent_ls.loop.recorder import Recorder
+from agent_ls.lsp.review_carrying import carry_out, carry_out_restore
+from agent_ls.session.review_ledger import RestorePoint, Selection
+from tests.lsp.test_change_hints import Shown
+from tests.session.reviewing import Reviewed, reviewed
+
+_FILES = {"a.py": "1\n", "b.py": "1\n"}
+
+
+class Told:
+    """What an editor is told."""
+
+    def __init__(self) -> None:
+        self.words: list[tuple[str, str]] = []
+
+    def say(self, level: str, text: str) -> None:
+        self.words.append((level, text))
+
+
+async def decided(session: Reviewed, *, restores: bool) -> list[tuple[str, str]]:
+    """Decide about everything; return what the person is told."""
+    told = Told()
+    shown, editor = cast("Any", Shown(session.session_id, session.review)), cast("Any", told)
+    if restores:
+        await carry_out_restore(shown, RestorePoint("trn_1"), editor, cast("Any", None))
+    else:
+        await carry_out("undo", [(shown, Selection())], editor, cast("Any", None))
+    return told.words
+
+
+@asynccontextmanager
+async def changed(folder: Path) -> AsyncGenerator[Reviewed]:
+    """Let a turn have changed two files."""
+    place = folder / "work"
+    place.mkdir()
+    async with reviewed(place, _FILES) as session:
+        await session.turn()
+        for name in _FILES:
+            await session.agent_writes(name, "2\n")
+        await session.end()
+        await session.restart()
+        yield session
+
+
+async def test_why_nothing_could_be_done_is_told_once_for_all_files(tmp_path: Path) -> None:
+    async with changed(tmp_path) as session:
+        await session.review.ledger()
+        # Another process has opened the session, too, and went on with it.
+        journal = await session.store.load(session.session_id)
+        other = Recorder(session.session_id, session.store, session.clock, journal)
+        await other.emit(e.ModeChanged(mode=Mode.ASK))
+        [(level, words)] = await decided(session, restores=False)
+        assert level == "warning"
+        assert words.startswith("b.py, a.py: undo was not possible, ")
+        assert session.texts() == dict.fromkeys(_FILES, "2\n")
+
+
+async def test_a_history_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    for restores, verb in ((False, "undo"), (True, "restore")):
+        folder = tmp_path / verb
+        folder.mkdir()
+        async with changed(folder) as session:
+            await session.store.close()
+            [(level, words)] = await decided(session, restores=restores)
+            assert level == "error"
+            assert words.startswith(f"{verb} was not possible: ")
