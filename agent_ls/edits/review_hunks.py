@@ -6,6 +6,7 @@ the lines gives the text back.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,10 +61,22 @@ class Hunk:
         lines = self.old if self.kind == "moved" else (*self.new, *self.old)
         return next((one for one in lines if one.strip()), "").strip()
 
-    def meets(self, change: Change, after: Sequence[str]) -> bool:
-        """Say whether a change, whose other side is ``after``, is about the same lines."""
+    def met(self, changes: Sequence[Change], after: Sequence[str]) -> list[Change]:
+        """Return the changes, in order and apart, that are about the same lines.
+
+        ``after`` is their other side.
+        """
         own = Change(self.first, self.past, 0, 0)
-        return meet(own, change, beside=True) or brings_back(change, after, own, self.old)
+        return [
+            one
+            for one in self.touched(changes)
+            if meet(own, one, beside=True) or brings_back(one, after, own, self.old)
+        ]
+
+    def touched(self, changes: Sequence[Change]) -> Sequence[Change]:
+        """Return the changes, in order and apart, that have lines of it or end right beside it."""
+        start = bisect_left(changes, self.first, key=lambda one: one.high)
+        return changes[start : bisect_right(changes, self.past, lo=start, key=lambda one: one.low)]
 
 
 def lines_of(text: str) -> Lines:

@@ -45,7 +45,7 @@ def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
             elif one.kind == "moved":
                 found.append(HunkPlace(one, 0, 0, False))
             continue
-        touched = [change for change in changes if one.meets(change, goal)]
+        touched = one.met(changes, goal)
         if not touched:
             shift = shift_before(changes, one.first, one.past)
             found.append(HunkPlace(one, one.first + shift, one.past + shift, one.is_mixed))

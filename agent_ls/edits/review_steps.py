@@ -68,13 +68,13 @@ def _grouped(
     groups: list[_Group] = []
     apart: list[Hunk] = []
     for hunk in hunks:
-        met = tuple(one for one in changes if hunk.meets(one, goal))
+        met = tuple(hunk.met(changes, goal))
         if is_agent and hunk.state != "open":
             if not met:
                 apart.append(hunk)
             continue
         if is_agent:
-            met = tuple(one for one in changes if one.low <= hunk.past and hunk.first <= one.high)
+            met = tuple(hunk.touched(changes))
         if not met:
             apart.append(hunk)
             continue
