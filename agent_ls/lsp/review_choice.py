@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.mistakes import mistakes_said
@@ -36,6 +37,13 @@ class ReviewArgument(Wire):
     hunk_ids: list[str] | None = None
     session_id: str | None = None
 
+    def refuse(self, *names: str, because: str) -> None:
+        """Refuse what would be left unheard. Errors: ``AgentLsError`` when one of these is said."""
+        said = [name for name in names if getattr(self, name) is not None]
+        if said:
+            keys = ", ".join(to_camel(name) for name in said)
+            raise AgentLsError(f"agent-ls: {keys} is not understood here: {because}.")
+
 
 class Chooser:
     """Finds the changes that an argument means."""
@@ -49,21 +57,20 @@ class Chooser:
         """Return the changes by session.
 
         Nothing means the newest turn that has some; words are ``all``, a turn's id, or a file.
-        Errors: ``AgentLsError`` for an argument that is not understood.
+        Errors: ``AgentLsError`` for an argument that is not understood, or a part of one.
         """
-        if argument is None:
-            return await self._newest(state)
         if argument == "all":
             return [(one, Selection()) for one in await self._sessions()]
         asked = read_argument(argument)
-        if asked.uri is not None and asked.line is not None and asked.hunk_ids is None:
-            last = asked.line if asked.last_line is None else asked.last_line
-            changes = [
-                one
-                for one in await self._reviews.of(asked.uri, state)
-                if one.touches(asked.line, last)
-            ]
-            return by_session(changes)
+        if asked == ReviewArgument():
+            return await self._newest(state)
+        asked.refuse("call_id", because="only agent-ls.restore goes back to a call")
+        if asked.line is None:
+            asked.refuse("last_line", because="without line it means nothing")
+        elif asked.uri is None:
+            asked.refuse("line", because="without uri it means nothing")
+        else:
+            return await self._on_lines(asked, asked.uri, asked.line, state)
         if asked.turn_id is not None and asked.turn_id not in await self._turn_ids():
             raise AgentLsError(f"No changes are known of a turn {asked.turn_id}.")
         path = None if asked.uri is None else self._path(asked.uri)
@@ -73,6 +80,20 @@ class Chooser:
             for one in await self._sessions()
             if asked.session_id in (None, one.id)
         ]
+
+    async def _on_lines(
+        self, asked: ReviewArgument, uri: str, line: int, state: HunkState
+    ) -> list[tuple[Session, Selection]]:
+        last = line if asked.last_line is None else asked.last_line
+        changes = [
+            one
+            for one in await self._reviews.of(uri, state)
+            if one.touches(line, last)
+            and asked.turn_id in (None, one.turn.turn_id)
+            and asked.session_id in (None, one.session.id)
+            and (asked.hunk_ids is None or one.placed.hunk.id in asked.hunk_ids)
+        ]
+        return by_session(changes)
 
     async def _sessions(self) -> list[Session]:
         found: dict[str, Session] = {}
@@ -101,7 +122,7 @@ def read_argument(argument: Any) -> ReviewArgument:
             return ReviewArgument(turn_id=argument)
         return ReviewArgument(uri=argument)
     try:
-        return ReviewArgument.model_validate(argument or {})
+        return ReviewArgument.model_validate({} if argument is None else argument)
     except ValidationError as error:
         raise AgentLsError(
             f"agent-ls.review: the argument is not understood: {mistakes_said(error)}."

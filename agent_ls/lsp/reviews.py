@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_ls.domain import events as e
@@ -201,6 +201,18 @@ class Reviews:
         if len(text) <= _INLINE_CHARACTERS:
             return placed(file, text)
         return await asyncio.to_thread(placed, file, text)
+
+
+def place_beside(
+    places: Sequence[tuple[str, int]], here: tuple[str, int], step: int
+) -> tuple[str, int]:
+    """Return the first of the sorted places behind this one, or with -1 the last one before it.
+
+    Shape: they are a ring, so that going on comes by every one.
+    """
+    if step > 0:
+        return next((one for one in places if one > here), places[0])
+    return next((one for one in reversed(places) if one < here), places[-1])
 
 
 def _is_covered(change: Change, newer: Iterable[Change]) -> bool:

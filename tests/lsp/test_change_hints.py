@@ -19,6 +19,7 @@ from agent_ls.lsp.documents import Change, DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.mark import Mark
 from agent_ls.lsp.marks import Marks
+from agent_ls.lsp.review_choice import Chooser
 from agent_ls.lsp.reviews import Reviews
 from agent_ls.session.review import Review
 from agent_ls.session.review_ledger import Selection
@@ -50,6 +51,7 @@ class Desk:
             documents, workspace, lambda: cast("list[Session]", self.shown), lambda: None
         )
         self.outdated = asyncio.Event()
+        self.chooser = Chooser(self.reviews, workspace.shown)
         self.hints = ChangeHints(
             self.reviews, documents, attention, self.outdated.set, pause_s=0.01
         )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.lsp.handlers.commands_review_places import place_beside
+from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.review_choice import by_session
-from agent_ls.lsp.reviews import Change
+from agent_ls.lsp.reviews import Change, place_beside
 from agent_ls.session.review_ledger import Selection
 from tests.lsp.test_change_hints import Shown, desk
 
@@ -78,3 +78,59 @@ def test_the_change_beside_a_place(
 ) -> None:
     places = [("a", 0), ("a", 2), ("c", 0)]
     assert (place_beside(places, here, 1), place_beside(places, here, -1)) == (behind, before)
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ({"line": 0}, "line is not understood here: without uri it means nothing."),
+        ({"line": 0, "lastLine": 9}, "line is not understood here"),
+        ({"uri": "a.py", "lastLine": 9}, "lastLine is not understood here: without line"),
+        ({"callId": "cal_1"}, "callId is not understood here: only agent-ls.restore"),
+        ({"turnId": "trn_1", "callId": "cal_1"}, "callId is not understood here"),
+        ([], "the argument is not understood: must be a table."),
+        (False, "the argument is not understood: must be a table."),
+    ],
+)
+async def test_what_is_not_understood_of_an_argument_does_not_mean_everything(
+    tmp_path: Path, argument: object, words: str
+) -> None:
+    async with desk(tmp_path, a="1\n") as here:
+        await here.session.agent_writes("a.py", "2\n")
+        with pytest.raises(AgentLsError) as caught:
+            await here.chooser.chosen(argument, "open")
+        assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("argument", "lines"),
+    [
+        (None, ["3"]),
+        ({}, ["3"]),
+        ("all", ["1", "2", "3"]),
+        ("a.py", ["1", "3"]),
+        ({"turnId": "trn_1"}, ["1", "2"]),
+        ({"turnId": "trn_1", "uri": "a.py"}, ["1"]),
+        ({"uri": "a.py", "line": 0}, ["1"]),
+        ({"uri": "a.py", "line": 0, "lastLine": 2}, ["1", "3"]),
+        ({"uri": "a.py", "line": 0, "lastLine": 2, "turnId": "trn_2"}, ["3"]),
+        ({"uri": "a.py", "line": 0, "lastLine": 2, "sessionId": "ses_2"}, []),
+        ({"uri": "a.py", "line": 0, "hunkIds": []}, []),
+        ({"sessionId": "ses_2"}, []),
+    ],
+)
+async def test_an_argument_means_these_changes(
+    tmp_path: Path, argument: object, lines: list[str]
+) -> None:
+    async with desk(tmp_path, a="1\n-\n3\n", b="2\n") as here:
+        await here.session.agent("a.py", "1", "one")
+        await here.session.agent("b.py", "2", "two")
+        await here.session.turn()
+        await here.session.agent("a.py", "3", "three")
+        ledger = await here.session.review.ledger()
+        found = [
+            hunk.old[0]
+            for _, selection in await here.chooser.chosen(argument, "open")
+            for hunk in ledger.hunks(selection, "open")
+        ]
+        assert sorted(found) == lines

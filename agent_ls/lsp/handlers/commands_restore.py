@@ -18,9 +18,14 @@ async def restore(edge: Edge, argument: Any = None) -> bool:
 
     Without an argument: the beginning of the newest turn that touched files.
     """
-    asked = ReviewArgument() if argument is None else read_argument(argument)
-    if argument is not None and asked.turn_id is None and asked.hunk_ids is None:
+    asked = read_argument(argument)
+    asked.refuse("uri", "line", "last_line", because="a restore is about all files")
+    if asked.turn_id is None:
+        asked.refuse("call_id", because="without turnId it means nothing")
+    if asked.turn_id is None and asked.hunk_ids is None and asked != ReviewArgument():
         raise AgentLsError("agent-ls.restore needs a turn's id, or nothing for the newest.")
+    if asked.hunk_ids is not None and len(asked.hunk_ids) != 1:
+        raise AgentLsError("agent-ls.restore goes back to before one change: one of hunkIds.")
     await edge.review_session()
     session, point = await _found(edge, asked)
     if session.state.is_running:
@@ -34,7 +39,7 @@ async def _found(edge: Edge, asked: ReviewArgument) -> tuple[Session, RestorePoi
     async for session, turn in edge.reviews.turns():
         if asked.hunk_ids is not None:
             ledger = await session.review.ledger()
-            point = moment_before(ledger, asked.hunk_ids[0]) if asked.hunk_ids else None
+            point = moment_before(ledger, asked.hunk_ids[0])
             if point is not None and asked.session_id in (None, session.id):
                 return session, point
         elif turn.turn_id == asked.turn_id or (asked.turn_id is None and turn.files):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from lsprotocol import types
@@ -11,6 +10,7 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.review_choice import read_argument
 from agent_ls.lsp.review_documents import file_diff
+from agent_ls.lsp.reviews import place_beside
 
 
 async def next_change(edge: Edge, argument: Any = None) -> dict[str, Any] | None:
@@ -66,18 +66,6 @@ async def _places(edge: Edge) -> list[tuple[str, int]]:
             places = await edge.reviews.places(file)
             found |= {(uri, one.first) for one in places if one.hunk.state == "open"}
     return sorted(found)
-
-
-def place_beside(
-    places: Sequence[tuple[str, int]], here: tuple[str, int], step: int
-) -> tuple[str, int]:
-    """Return the first of the sorted places behind this one, or with -1 the last one before it.
-
-    Shape: they are a ring, so that going on comes by every one.
-    """
-    if step > 0:
-        return next((one for one in places if one > here), places[0])
-    return next((one for one in reversed(places) if one < here), places[-1])
 
 
 def _spelled(edge: Edge, uri: str) -> str:
