@@ -243,6 +243,8 @@ def _tightens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
     """Say whether a value makes the agent more careful than it is."""
     if keys in (("dry_run",), ("allowed_tools",)):
         return bool(value)
+    if keys == ("change_hints",):
+        return value == "always"
     if keys == ("mode",):
         known = [str(mode) for mode in _STRICTNESS]
         return value in known and known.index(value) <= _STRICTNESS.index(settings.mode)

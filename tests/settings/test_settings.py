@@ -130,6 +130,8 @@ def test_a_repository_never_names_what_runs_or_where_things_go(
         pytest.param({"policies": {"mask_secrets": {"enabled": False}}}, False, id="no-masking"),
         pytest.param({"policies": {"wall_clock": {"limit_s": 60}}}, True, id="a-first-time-limit"),
         pytest.param({"loop": {"tool_timeout_s": 1}}, False, id="something-else"),
+        pytest.param({"change_hints": "always"}, True, id="changes-shown"),
+        pytest.param({"change_hints": "never"}, False, id="changes-hidden"),
     ],
 )
 @pytest.mark.parametrize("source", ["editor", "repository"])
