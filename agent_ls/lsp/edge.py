@@ -16,6 +16,7 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
+from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.faces import Faces
@@ -75,11 +76,13 @@ class Edge:
         self._command_line = command_line
         self._sessions: Sessions | None = None
         self._reviewed: set[str] = set()
-        """Opened for their changes: no prompt goes there of itself while they are cut off."""
+        """Opened for their changes: no prompt goes there of itself."""
         self._problem = "agent-ls is still starting"
         self._reloading = asyncio.Lock()
         self._beginning = asyncio.Lock()
+        self._reviewing = asyncio.Lock()
         self.refresh_roots()
+        server.documents.listen(self._on_document)
 
     # Settings, folders, trust.
 
@@ -175,7 +178,7 @@ class Edge:
         """Return the current session; the first request for one brings it, and others wait."""
         async with self._beginning:
             shown = self.faces.sessions.values()
-            meant = [one.id for one in shown if one.id not in self._reviewed or not one.is_cut_off]
+            meant = [one.id for one in shown if one.id not in self._reviewed]
             current = await self.sessions.find(meant[-1]) if meant else None
             current = current or await self.sessions.fresh(mode=self._first_mode())
             return self.faces.attach(current)
@@ -197,8 +200,11 @@ class Edge:
         """Open a stored session, which becomes the current one."""
         await self._settled()
         session = await self.sessions.open(session_id)
+        was_reviewed = session_id in self._reviewed and session in self.faces.sessions.values()
         self.faces.attach(session, is_current=True)
         self._reviewed.discard(session_id)
+        if was_reviewed:
+            self.faces.progress.begin(session.state)
         if continue_turn:
             session.resume()
         return session
@@ -210,15 +216,49 @@ class Edge:
         return self.faces.attach(session, is_current=True)
 
     async def review_session(self) -> None:
-        """See to it that there is a session to review: after a restart the newest one."""
-        if self.faces.sessions:
+        """See to it that what can be reviewed is open: the newest session with open changes, and
+        where nothing is in use the newest of all.
+
+        Errors: ``AgentLsError`` when that cannot be opened and nothing else is open.
+        """
+        await self.review_open_changes()
+        if not self.workspace.roots or self.faces.sessions.keys() - self._reviewed:
             return
-        await self._settled()
-        if self.workspace.roots:
-            newest = next((one for one in await self.sessions.list() if one.turns), None)
-            if newest is not None:
-                await self.resume(newest.session_id, continue_turn=False)
-                self._reviewed.add(newest.session_id)
+        newest = next((one for one in await self.sessions.list() if one.turns), None)
+        if newest is not None and newest.session_id not in self.faces.sessions:
+            try:
+                await self._review(newest.session_id)
+            except AgentLsError:
+                if not self.faces.sessions:
+                    raise
+
+    async def review_open_changes(self) -> None:
+        """Open the newest session with open changes that nobody has open, unless one is; nothing
+        goes on in it.
+        """
+        async with self._reviewing:
+            await self._settled()
+            if self._sessions is None or not self.workspace.roots:
+                return
+            shown = self.faces.sessions.values()
+            if any(one.id in self._reviewed and not one.is_closed for one in shown):
+                return
+            try:
+                found = await self._sessions.to_review()
+                if found is not None:
+                    await self._review(found.session_id)
+            except AgentLsError as error:
+                # Somebody else has just opened it, or it cannot be read; nobody has asked for it.
+                _log.info("no changes to review: %s", error)
+
+    async def _review(self, session_id: str) -> None:
+        session = await self.sessions.open(session_id)
+        if self.faces.sessions.get(session_id) is session:
+            # Somebody has just begun to use it.
+            return
+        self._reviewed.add(session_id)
+        self.faces.attach(session, is_reviewed=True)
+        self._show_changes()
 
     async def _settled(self) -> None:
         """Wait until no other settings are being taken over, and look which folders there are."""
@@ -280,6 +320,11 @@ class Edge:
         self.faces.marks.look()
         if self.server.profile.lens_refresh:
             self.spawn(self.editor.refresh_lenses())
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        """Look for open changes where the first document tells which folder it is about."""
+        if event.kind is DocumentEventKind.OPENED and not self.workspace.roots:
+            self.spawn(self.review_open_changes())
 
     def _refresh_marks(self) -> None:
         self.faces.marks.refresh()

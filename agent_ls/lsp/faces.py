@@ -74,8 +74,14 @@ class Faces:
         for session in self.sessions.values():
             yield session.state
 
-    def attach(self, session: Session, *, is_current: bool = False) -> Session:
-        """Show a session from now on; harmless for one that is shown."""
+    def attach(
+        self, session: Session, *, is_current: bool = False, is_reviewed: bool = False
+    ) -> Session:
+        """Show a session from now on; harmless for one that is shown.
+
+        One that is only reviewed comes before those that were made later, and its turn, which was
+        cut off if there is one, is not shown as running.
+        """
         for one in [one for one in self.sessions.values() if one.is_closed]:
             del self.sessions[one.id]
         is_known = session.id in self.sessions
@@ -85,10 +91,14 @@ class Faces:
             for reader in self._readers():
                 session.follow(reader)
             session.follow(_IdleWatch(self))
-            self.progress.begin(session.state)
+            if not is_reviewed:
+                self.progress.begin(session.state)
             if self.publisher is not None:
                 self.publisher.begin(session.state)
         self.sessions[session.id] = session
+        if is_reviewed:
+            for later in [one for one in self.sessions if one > session.id]:
+                self.sessions[later] = self.sessions.pop(later)
         self.marks.refresh()
         if not is_known:
             self.marks.look()
@@ -127,7 +137,7 @@ class Faces:
     @property
     def is_busy(self) -> bool:
         """Say whether a turn runs, or one is about to begin with what was said for afterwards."""
-        return any(session.is_busy for session in self.sessions.values())
+        return any(one.is_busy and not one.is_cut_off for one in self.sessions.values())
 
     def on_turn_ended(self) -> None:
         """Do what waited for the turns to end, if none runs."""

@@ -186,6 +186,10 @@ class _Life:
         # What is loaded stays: looking through all of it for garbage takes 80 ms each time.
         gc.freeze()
         if self._edge is not None:
+            try:
+                await self._edge.review_open_changes()
+            except Exception:
+                _log.exception("could not look for open changes")
             await self._edge.offer_resuming()
 
 

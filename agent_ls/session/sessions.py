@@ -22,6 +22,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.child_ends import settle_children
 from agent_ls.session.forking import forked, place_of_turn
+from agent_ls.session.open_changes import has_open_changes
 from agent_ls.session.repair import repair
 from agent_ls.session.session import BuildKit, Session
 
@@ -31,6 +32,8 @@ _LEASE_S = 60.0
 _RENEW_S = 20.0
 _KEPT = 8
 """So many sessions stay open; of more, those that were used longest ago and do nothing close."""
+_LOOKED_AT = 8
+"""So many of the newest sessions are looked at for open changes."""
 
 
 class Sessions:
@@ -69,6 +72,8 @@ class Sessions:
         """The one that was used last comes last."""
         self._set_aside: set[str] = set()
         """Closed here while their faces may still know them."""
+        self._decided: dict[str, int] = {}
+        """When sessions were written last that were seen without open changes, by id."""
         self._opening = asyncio.Lock()
         self._renewing: asyncio.Task[None] | None = None
 
@@ -101,8 +106,7 @@ class Sessions:
         for one in await self.list():
             if one.turns or one.status != "new" or one.session_id in self._open:
                 continue
-            holder = await self._store.lease_owner(one.session_id)
-            if holder is not None and not is_dead(holder):
+            if not await self._is_free(one.session_id):
                 continue
             try:
                 session = await self.open(one.session_id)
@@ -166,12 +170,28 @@ class Sessions:
             if known is not None and known.is_cut_off:
                 # It was opened to be looked at, and nobody said yet that it goes on.
                 found.append(one)
-            elif known is None and one.status in ("running", "waiting"):
-                holder = await self._store.lease_owner(one.session_id)
-                is_free = holder is None or is_dead(holder)
-                if is_free and await self._is_my_kind(one.session_id):
-                    found.append(one)
+            elif (
+                known is None
+                and one.status in ("running", "waiting")
+                and await self._is_free(one.session_id)
+                and await self._is_my_kind(one.session_id)
+            ):
+                found.append(one)
         return found
+
+    async def to_review(self) -> SessionSummary | None:
+        """Return the newest session of these folders with changes to decide about, of those that
+        nobody has open; what is older than the last few is not looked at.
+        """
+        for one in [one for one in await self.list() if one.turns][:_LOOKED_AT]:
+            known_at = self._decided.get(one.session_id)
+            if one.session_id in self._open or known_at == one.updated_ms:
+                continue
+            if await self._is_free(one.session_id) and await self._is_my_kind(one.session_id):
+                if await has_open_changes(one.session_id, self._store, self._workspace):
+                    return one
+                self._decided[one.session_id] = one.updated_ms
+        return None
 
     async def fork(self, session_id: str, *, turn: str | None = None) -> Session:
         """Begin a session that knows what another one knew after a turn: its id, or number from 1.
@@ -220,6 +240,11 @@ class Sessions:
                 _log.error("a session did not close in order", exc_info=failure)
         self._open.clear()
         await self._on_close()
+
+    async def _is_free(self, session_id: str) -> bool:
+        """Say whether no living process writes a session, as far as is known."""
+        holder = await self._store.lease_owner(session_id)
+        return holder is None or is_dead(holder)
 
     async def _is_my_kind(self, session_id: str) -> bool:
         first = await self._store.beginning(session_id)

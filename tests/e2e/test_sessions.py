@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,6 +134,31 @@ async def test_of_two_servers_on_one_store_only_one_writes_a_session(
             "the end of the resumed turn",
         )
     await check(tmp_path, sessions=1, place=place)
+
+
+async def test_a_server_that_starts_takes_no_changes_from_one_that_lives(tmp_path: Path) -> None:
+    arguments = '{ path = "a.py", content = "x = 2\\n" }'
+    call = f'[[answer.call]]\ntool = "write_file"\narguments = {arguments}\n'
+    scenario = f'[[answer]]\n{call}[[answer]]\ntext = "Done."\n'
+    async with ScriptedModel(scenario) as model, server(tmp_path, model) as first:
+        await first.execute("agent-ls.mode", "auto")
+        await first.execute("agent-ls.prompt", "Set x to 2")
+        await first.until(lambda: _ends(first) or None, 30, "the turn's end")
+        async with server(tmp_path, model) as second:
+            await second.open("a.py")
+            # It has looked by now, and is told so only because it asks.
+            with pytest.raises(ServerError, match="another agent-ls writes session"):
+                await second.execute("agent-ls.review.list")
+            offered = await second.code_actions((tmp_path / "work/a.py").as_uri(), 0)
+            assert [one["title"] for one in offered if "change" in one["title"]] == []
+            assert second.shown.messages == []
+        assert (await first.execute("agent-ls.review.keep"))["changes"] == 1
+    await check(tmp_path, sessions=1)
+
+
+def _ends(editor: ClientEditor) -> list[dict[str, Any]]:
+    values = (value for values in editor.shown.progress.values() for value in values)
+    return [one for one in values if one["kind"] == "end"]
 
 
 async def test_a_branch_becomes_the_current_session(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from agent_ls.domain.goals import typed
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.prompts import PromptArgument, comment_prompt, selection_prompt, with_problems
+from agent_ls.session.session import Session
 
 
 async def prompt(edge: Edge, argument: Any = None) -> dict[str, str]:
@@ -40,7 +41,7 @@ async def stop(edge: Edge, session_id: Any = None) -> bool:
     """Stop the running turns, or the one of a session; say whether one ran."""
     stopped = False
     for session in list(edge.faces.sessions.values()):
-        if session_id in (None, session.id):
+        if _is_meant(session, session_id):
             stopped = await session.cancel("command") or stopped
     return stopped
 
@@ -52,9 +53,14 @@ async def finish(edge: Edge, session_id: Any = None) -> bool:
     """
     asked = False
     for session in list(edge.faces.sessions.values()):
-        if session_id in (None, session.id):
+        if _is_meant(session, session_id):
             asked = await session.wrap_up("command") or asked
     return asked
+
+
+def _is_meant(session: Session, session_id: Any) -> bool:
+    """Say whether a session is named, or none is and its turn was not cut off: that one waits."""
+    return session_id == session.id or (session_id is None and not session.is_cut_off)
 
 
 def _asked(argument: Any) -> PromptArgument:

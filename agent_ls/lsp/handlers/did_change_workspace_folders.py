@@ -8,6 +8,7 @@ from agent_ls.lsp.edge import Edge
 
 
 async def handle(edge: Edge, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Work in the folders that are open now."""
+    """Work in the folders that are open now, and show what is to be reviewed there."""
     edge.refresh_roots()
     await edge.reload()
+    await edge.review_open_changes()
