@@ -83,7 +83,8 @@ class Review:
         self._pending: list[e.StoredEvent] = []
         self._first = self._missing = recorder.state.seq
         """Events up to this one are in the store only; 0: they are in the ledger."""
-        self._reading = asyncio.Lock()
+        self._reading: asyncio.Future[None] | None = None
+        """Goes on when nobody waits for it any more; None: nothing is read."""
         self._steps: set[asyncio.Future[Any]] = set()
         self.version = 0
         """Another one whenever the ledger may have changed."""
@@ -103,19 +104,30 @@ class Review:
 
         Errors: ``StoreError`` when the journal cannot be read.
         """
-        async with self._reading:
-            try:
-                return await self._read()
-            except BaseException:
-                # Somebody stopped waiting, or the store failed: half an event may be taken in.
-                self._ledger, self._missing = self._empty(), self._first
-                self._pending, self._fed = [*self._fed, *self._pending], []
-                raise
+        while self._missing or self._pending or self._reading is not None:
+            if self._reading is None:
+                self._reading = asyncio.ensure_future(self._read_wholly())
+                self._reading.add_done_callback(self._ended)
+            # Those who stop waiting, such as an editor at each key, leave the others a ledger
+            # that gets on.
+            await asyncio.shield(self._reading)
+        return self._ledger
+
+    async def _read_wholly(self) -> None:
+        try:
+            await self._read()
+        except BaseException:
+            # The store failed: half an event may be taken in.
+            self._ledger, self._missing = self._empty(), self._first
+            self._pending, self._fed = [*self._fed, *self._pending], []
+            raise
+        finally:
+            self._reading = None
 
     def _empty(self) -> Ledger:
         return Ledger(self._journals.load, self._blobs.get_blob, self._named)
 
-    async def _read(self) -> Ledger:
+    async def _read(self) -> None:
         if self._missing:
             for one in await self._journals.load(self._recorder.session_id):
                 if one.seq <= self._missing and isinstance(one.event, _COUNTS):
@@ -126,7 +138,6 @@ class Review:
         while self._pending:
             await self._ledger.feed(self._pending[0])
             self._fed.append(self._pending.pop(0))
-        return self._ledger
 
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
         """Keep, undo or redo; return what became of each file, newest turn first.
@@ -228,8 +239,8 @@ class Review:
 
     async def close(self) -> None:
         """Wait until what was begun is recorded."""
-        while self._steps:
-            await asyncio.wait(self._steps)
+        while begun := [*self._steps, *([self._reading] if self._reading else [])]:
+            await asyncio.wait(begun)
 
     async def _settled(self, work: Coroutine[Any, Any, T]) -> T:
         """Await a step that must not stop half-way, whoever stops waiting for it."""

@@ -26,6 +26,7 @@ from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.command_changes import stored_change
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.edit_recorder import EditRecorder
+from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import PlannedCall
@@ -65,6 +66,8 @@ class Reviewed:
     review: Review = field(init=False)
     recorder: Recorder = field(init=False)
     workspace: Workspace = None  # pyright: ignore[reportAssignmentType] - the disk, if not given
+    journals: Journals | None = None
+    """Where the review reads journals; the store, if not given."""
     session_id: str = "ses_1"
     turns: int = 0
     calls: int = 0
@@ -84,7 +87,7 @@ class Reviewed:
         self.review = Review(
             self.recorder,
             workspace=self.workspace,
-            journals=self.store,
+            journals=self.journals or self.store,
             blobs=self.store,
             ids=Ids(self.clock.now_ms),
             order=EditOrder(),

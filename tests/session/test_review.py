@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from agent_ls.domain.edits import ChangeText, DeleteFile
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.loop.ports.store import Journals
 from agent_ls.session.review_ledger import RestorePoint, Selection
 from agent_ls.session.review_steps import FileResult
 from agent_ls.store import schema
@@ -581,6 +583,44 @@ async def test_who_stops_waiting_for_the_review_leaves_it_whole(tmp_path: Path, 
         assert {one.status for one in results} == {"done"}
 
     await check(tmp_path, story, after={"a.py": _TEXT})
+
+
+class Loads:
+    """A store that counts how often a journal is read."""
+
+    def __init__(self, whole: Journals) -> None:
+        self._whole, self.count = whole, 0
+
+    async def load(self, session_id: str) -> list[e.StoredEvent]:
+        self.count += 1
+        return await self._whole.load(session_id)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+
+async def test_readers_that_stop_waiting_do_not_make_the_review_begin_anew(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        loads = Loads(session.store)
+        session.journals = cast("Journals", loads)
+        await session.restart()
+        for _ in range(5):
+            # As an editor cancels what it asked for lenses and hover, at each key.
+            reading = asyncio.ensure_future(session.review.ledger())
+            for _ in range(3):
+                await asyncio.sleep(0)
+            reading.cancel()
+            await asyncio.wait([reading])
+        assert len((await session.review.ledger()).touches) == 1
+        assert loads.count == 1
+
+    await check(
+        tmp_path,
+        story,
+        after={"a.py": _TEXT.replace("two", "2")},
+        still_open=[("a.py", "two")],
+    )
 
 
 async def damage(session: Reviewed, data: bytes) -> None:
