@@ -681,3 +681,35 @@ async def test_damaged_bytes_of_a_whole_file_leave_the_others_their_decision(
 
     after = files | {"m.bin": "\0new"}
     await check(tmp_path, story, files, after=after, still_open=[("m.bin", "opaque")])
+
+
+async def test_an_open_undo_whose_bytes_are_damaged_leaves_the_review_to_the_others(
+    tmp_path: Path,
+) -> None:
+    files = {"a.py": _TEXT, "b.py": "b\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent("b.py", "b", "c")
+        now = await session.workspace.read("b.py")
+        # The process dies within an undo, and the disk loses what was there before it.
+        await session.recorder.emit(
+            e.ReviewDecided(
+                review_id="rev_1",
+                decision="undo",
+                turn_id="trn_1",
+                path="b.py",
+                hunks=tuple(await session.ids_of("c")),
+                edit=ChangeText(
+                    path="b.py",
+                    base_version=now.version,
+                    replacements=replacements_between(now.text, "b\n"),
+                ),
+                before_blob=await session.store.put_blob(b"lost\n"),
+            )
+        )
+        await damage(session, b"lost\n")
+        await session.restart()
+        assert statuses(await session.undo("two")) == [("a.py", "done")]
+
+    await check(tmp_path, story, files, after=files | {"b.py": "c\n"}, still_open=[("b.py", "b")])
