@@ -49,6 +49,11 @@ class FileLedger:
         return self.under.live if self.under is not None and self._is_opaque_undone else self
 
     @property
+    def has_place(self) -> bool:
+        """Say whether there is a file that its changes can be shown in."""
+        return self.text is not None or (self.images is not None and self.images[1] is not None)
+
+    @property
     def parts(self) -> tuple[Hunk, ...]:
         """Return the hunks that are some lines of the text."""
         return tuple(one for one in self.hunks if one.kind == "text")

@@ -107,7 +107,7 @@ class ChangeHints:
             file.path: None
             async for _, turn in self._reviews.turns()
             for file in turn.files.values()
-            if file.open() and file.text is not None
+            if file.open() and file.has_place
         }
         closed = [one for one in changed if self._attention.open_uri(one) is None]
         uris = (self._attention.uri(one) for one in closed[:_MOST_CLOSED_FILES])
@@ -142,6 +142,8 @@ def words_of(change: Change) -> str:
             what = f"made this file ({counted(added, 'line')})"
         case "moved":
             what = f"moved this file from {visible_line(hunk.title)}"
+        case "opaque":
+            what = f"changed this file ({visible_line(hunk.title)})"
         case _ if not removed:
             what = f"added {counted(added, 'line')}"
         case _ if not added:

@@ -106,8 +106,8 @@ class Reviews:
             return []
         sessions = list(self.sessions())
         if document is None:
-            text = await self.text(shown)
-            return [] if text is None else await self._in_text(sessions, shown, text, state)
+            there = await self._in_closed(sessions, shown, state)
+            return [] if there is None else there[1]
         # A session that was closed and opened again has the same id, and a review of its own.
         now = (document.revision, [(one.review, one.review.version) for one in sessions])
         kept = self._kept.get((document.uri, state))
@@ -128,14 +128,32 @@ class Reviews:
         sessions, paths = list(self.sessions()), dict[str, None]()
         async for _, turn in self.turns(sessions):
             for file in turn.files.values():
-                if file.open() and file.text is not None and not self._is_shown(file.path):
+                if file.open() and file.has_place and not self._is_shown(file.path):
                     paths[file.path] = None
         found: dict[str, tuple[str, list[Change]]] = {}
         for path in list(paths)[:most_files]:
-            text = await self.text(path)
-            if text is not None:
-                found[path] = text, await self._in_text(sessions, path, text, "open")
+            there = await self._in_closed(sessions, path, "open")
+            if there is not None:
+                found[path] = there
         return found
+
+    async def _in_closed(
+        self, sessions: Iterable[Session], path: str, state: HunkState
+    ) -> tuple[str, list[Change]] | None:
+        """Return what a file says that is not open, and its changes that stand so; None: it is
+        gone. One that is no text says nothing, and has only what is about all of it.
+        """
+        text = await self.text(path)
+        if text is not None:
+            return text, await self._in_text(sessions, path, text, state)
+        try:
+            is_there = await self._workspace.exists(path)
+        except WorkspaceError:
+            is_there = False
+        if not is_there:
+            return None
+        changes = await self._in_text(sessions, path, "", state)
+        return "", [one for one in changes if one.placed.hunk.kind == "opaque"]
 
     def _is_shown(self, path: str) -> bool:
         """Say whether a file is open in the editor, or is none that could be."""

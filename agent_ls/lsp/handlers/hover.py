@@ -54,7 +54,9 @@ def change_words(change: Change) -> str:
     """Return what the agent changed at a place, as Markdown."""
     hunk = change.placed.hunk
     if hunk.kind != "text":
-        return f"**The agent {hunk.kind} this file:** {plain(_short(change.turn.prompt))}"
+        is_opaque = hunk.kind == "opaque"
+        did = f"changed this file ({hunk.title})" if is_opaque else f"{hunk.kind} this file"
+        return f"**The agent {did}:** {plain(_short(change.turn.prompt))}"
     lines = [f"-{one}" for one in hunk.old] + [f"+{one}" for one in hunk.new]
     shown = lines[:_SHOWN_LINES]
     if len(lines) > len(shown):
