@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agent_ls.checkers.baselines import Baselines
+from agent_ls.checkers.lines import lines_of
 from agent_ls.checkers.newest import Check, Compared, NewestCheck
 from agent_ls.checkers.others_changes import Changes, OwnTexts, with_others_changes
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
+from agent_ls.edits.merge import changes_between
 from agent_ls.loop.ports.checks import Checker
 from agent_ls.loop.ports.workspace import Workspace
 
@@ -217,6 +219,7 @@ def _difference(
     gone = {path for path, text in now.items() if text is None}
     made = {path for path, text in before.items() if text is None}
     fresh = _new(baseline.findings, report.findings, gone, made)
+    fresh = _without_echoes(fresh, baseline.findings, before, now)
     mended = () if report.problems else _mended(baseline.findings, report.findings)
     if baseline.is_cut_short and mended:
         fresh = ()  # All of it may have been there all the time.
@@ -240,6 +243,36 @@ def _new(
         else:
             fresh.append(finding)
     return tuple(fresh)
+
+
+def _without_echoes(
+    fresh: tuple[Finding, ...], known: Sequence[Finding], before: _Texts, now: _Texts
+) -> tuple[Finding, ...]:
+    """Return the findings without those that a bracket left open elsewhere makes of any line.
+
+    What a parser says of a line that was changed, in a file that it could not read before, is not
+    new where it said the same of the lines that stood there.
+    """
+    unread = _unparsable(known)
+    found: list[Finding] = []
+    for one in fresh:
+        texts = before.get(one.path), now.get(one.path)
+        if one.code != _UNPARSABLE or one.path not in unread or None in texts:
+            found.append(one)
+            continue
+        old, new = (lines_of(text or "") for text in texts)
+        said = {
+            other.start_line
+            for other in known
+            if (other.path, other.code, other.message) == (one.path, one.code, one.message)
+        }
+        if not any(
+            change.first <= one.start_line < change.past
+            and said.intersection(range(change.low, change.high))
+            for change in changes_between(old, new)
+        ):
+            found.append(one)
+    return tuple(found)
 
 
 def _unparsable(findings: Iterable[Finding]) -> set[str]:

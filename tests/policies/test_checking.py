@@ -275,6 +275,22 @@ async def test_what_a_person_half_types_hides_nothing_of_the_agents(happened, ch
     assert await followed(happened, checks) == "Edited."
 
 
+@pytest.mark.parametrize("half", ["foo(", "x = [", "def", "if x ==", "v = {"])
+@pytest.mark.parametrize("place", ["v6 =", "v9 =", "v10 ="])
+@pytest.mark.parametrize(("mine", "blamed"), [("90", False), ("90 1", True)])
+async def test_what_a_parser_says_of_any_line_below_a_half_typed_one_is_not_the_agents(
+    happened, checkers, half, place, mine, blamed
+) -> None:
+    lines = "".join(f"v{number} = {number}\n" for number in range(12))
+    (happened.root / "a.py").write_text(lines)
+    await happened.write("a.py", lines.replace("v5 = 5", "v5 = 55"))
+    checks = checkers()
+    typed = (happened.root / "a.py").read_text().replace(place, f"{half}\n{place}")
+    (happened.root / "a.py").write_text(typed)
+    await happened.write("a.py", typed.replace("v9 = 9", f"v9 = {mine}"))
+    assert isinstance(await judged(happened, checks), Nudge if blamed else Pass)
+
+
 async def test_an_edit_that_broke_nothing_is_not_talked_about(happened, checkers) -> None:
     await happened.write("a.py", CLEAN)
     assert await followed(happened, checkers()) == "Edited."
