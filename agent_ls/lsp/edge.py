@@ -60,7 +60,8 @@ class Edge:
         """What a client that opted in says other servers found, by URI."""
         self.pending_edits = PendingEdits(server.documents, self._refresh_marks)
         self.editor = EditorClient(server, self.pending_edits.offer)
-        self.workspace = EditorWorkspace(DiskWorkspace(()), server.documents, self.editor)
+        saved = server.protocol.saved_texts
+        self.workspace = EditorWorkspace(DiskWorkspace(()), server.documents, self.editor, saved)
         self.attention = Attention(server.documents, self.workspace)
         self.instructions = Instructions(server.documents)
         self.reviews = Reviews(

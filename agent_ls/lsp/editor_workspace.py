@@ -1,5 +1,7 @@
 """The Workspace port over the editor: open buffers first, then the disk.
 
+A buffer that the editor has not loaded again since its file was written counts as closed.
+
 Owns the choice between buffer and disk, and bringing the disk up to the buffers. Texts of open
 documents change only through the editor (``buffer_edits``); everything else is the disk's own
 workspace, which knows roots, ignore rules and guarded writes.
@@ -8,6 +10,7 @@ workspace, which knows roots, ignore rules and guarded writes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -31,6 +34,7 @@ from agent_ls.lsp.saved_texts import SavedTexts, Standing, as_saved, digests_of,
 from agent_ls.lsp.uris import path_to_uri, uri_to_path
 from agent_ls.safety.paths import check_no_link
 from agent_ls.workspace.disk_files import digest
+from agent_ls.workspace.disk_files import version as disk_version
 
 _STALE = EditOutcome(status="stale", reason="the text changed meanwhile")
 
@@ -75,10 +79,12 @@ class EditorWorkspace:
         disk: Workspace,
         documents: DocumentStore,
         editor: Editor,
+        saved: SavedTexts | None = None,
         *,
         save_fallback: SaveFallback = "ask",
     ) -> None:
-        """Take the disk's workspace, the open documents, and the way to the editor."""
+        """Take the disk's workspace, the open documents, the way to the editor, and what is known
+        of the documents' files if somebody followed them from the start."""
         self._disk = disk
         self._documents = documents
         self._editor = editor
@@ -87,7 +93,7 @@ class EditorWorkspace:
         self._gone: dict[str, int] = {}
         """Documents whose file the agent took away, by URI, with their revision then: they count
         as closed until the person does something with them."""
-        self._saved = SavedTexts()
+        self._saved = saved or SavedTexts(documents)
         documents.listen(self._on_document)
 
     def close(self) -> None:
@@ -130,7 +136,7 @@ class EditorWorkspace:
 
     async def read(self, path: str) -> TextFile:
         """Return the newest text."""
-        opened = await self._opened(path)
+        opened = await self._counted(path)
         if opened is None:
             return await self._disk.read(path)
         document = opened.document
@@ -149,38 +155,48 @@ class EditorWorkspace:
 
     async def snapshot(self, path: str) -> bytes | None:
         """Return the exact newest content: a buffer as it would be saved, else the disk's."""
-        document = self.open_document(path)
-        on_disk = await self._disk.snapshot(path)
-        return on_disk if document is None else as_saved(document, on_disk)
+        opened = await self._counted(path)
+        if opened is None:
+            return await self._disk.snapshot(path)
+        return as_saved(opened.document, opened.on_disk)
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return of each look the file's own name and whether the look still holds."""
         compared = await self._disk.compare(looks)
-        by_place = self._by_place()
-        if not by_place:
-            return compared
+        found = await self._beside_looks(looks)
         return [
-            (name, self._holds(look, holds, by_place))
-            for look, (name, holds) in zip(looks, compared, strict=True)
+            (name, holds if document is None else _holds(look, document))
+            for look, document, (name, holds) in zip(looks, found, compared, strict=True)
         ]
 
-    def _holds(self, look: Look, on_disk: bool, by_place: Mapping[Path, Snapshot]) -> bool:
-        """Say what is so of a buffer where there is one, else what is so on disk."""
-        try:
-            document = by_place.get(self.locate(look.path)[1])
-        except WorkspaceError:
-            return on_disk
-        if document is None:
-            return on_disk
-        if not document.in_sync:
-            return False
-        if look.version is not None:
-            return look.version == version_of(document.text)
-        return look.digest in digests_of(document.text)
+    async def _beside_looks(self, looks: Sequence[Look]) -> list[Snapshot | None]:
+        """Return of each look the document that counts, without reading what nobody touched."""
+        by_place = self._by_place()
+        found: list[Snapshot | None] = [None] * len(looks)
+        for at, look in enumerate(looks if by_place else ()):
+            with suppress(WorkspaceError):
+                found[at] = by_place.get(self.locate(look.path)[1])
+        asked = [
+            (at, Look(looks[at].path, digest=one_digest))
+            for at, one in enumerate(found)
+            if one is not None and self._saved.may_be_behind(one)
+            for one_digest in digests_of(one.text)
+        ]
+        there = await self._disk.compare([look for _, look in asked])
+        same = {at for (at, _), (_, holds) in zip(asked, there, strict=True) if holds}
+        for at in {at for at, _ in asked} - same:
+            found[at] = None
+        return found
 
     async def exists(self, path: str) -> bool:
         """Say whether anything is there, in a buffer or on disk."""
-        return self.open_document(path) is not None or await self._disk.exists(path)
+        if self.open_document(path) is not None:
+            try:
+                if await self._counted(path) is not None:
+                    return True
+            except WorkspaceError:
+                return True
+        return await self._disk.exists(path)
 
     async def list_dir(self, path: str) -> list[DirEntry]:
         """Return a folder's entries."""
@@ -216,9 +232,10 @@ class EditorWorkspace:
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         """Carry out one file edit, in the buffer if there is one, else on disk."""
-        document = self.open_document(edit.path)
-        if document is None:
+        opened = await self._counted(edit.path)
+        if opened is None:
             return await self._apply_on_disk(edit)
+        document = opened.document
         match edit:
             case ChangeText():
                 return await self._buffers.change(
@@ -231,7 +248,7 @@ class EditorWorkspace:
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
         """Give a closed file these bytes; one that is open is not written behind the editor."""
-        if self.open_document(edit.path) is not None:
+        if await self._counted(edit.path) is not None:
             return EditOutcome(
                 status="refused", reason=f"{edit.path} is open in the editor; close it there first"
             )
@@ -253,7 +270,7 @@ class EditorWorkspace:
         return [one.path for one in unsaved]
 
     async def _apply_on_disk(self, edit: FileEdit) -> EditOutcome:
-        if isinstance(edit, MoveFile) and self.open_document(edit.new_path) is not None:
+        if isinstance(edit, MoveFile) and await self._counted(edit.new_path) is not None:
             return EditOutcome(
                 status="refused", reason=f"{edit.new_path} is open in the editor; choose another"
             )
@@ -281,11 +298,11 @@ class EditorWorkspace:
             return EditOutcome(status="refused", reason=f"{new_path} exists; choose another path")
         if version_of(document.text) != edit.base_version:
             return _STALE
-        opened = await self._opened(edit.path)
-        if opened and opened.document.in_sync and opened.standing in ("unsaved", "apart"):
+        opened = await self._counted(edit.path)
+        if opened and opened.document.in_sync and opened.standing != "same":
             # What is not saved may be the agent's own edit of a moment ago.
             await self._save([edit.path])
-            opened = await self._opened(edit.path)
+            opened = await self._counted(edit.path)
         if opened is None or version_of(opened.document.text) != edit.base_version:
             return _STALE
         if opened.standing != "same" or opened.on_disk is None:
@@ -350,6 +367,15 @@ class EditorWorkspace:
             if one and one.document.in_sync and one.standing in ("unsaved", "apart")
         ]
 
+    async def _counted(self, path: str) -> _Opened | None:
+        """Return the open document of a path whose text counts.
+
+        None as well where the editor shows a text that is behind the disk's: nobody typed there,
+        so the disk has the newest text, and an edit of the older one would be lost on one side.
+        """
+        opened = await self._opened(path)
+        return None if opened is None or opened.standing == "behind" else opened
+
     async def _opened(self, path: str) -> _Opened | None:
         """Return the open document of a path as it stands; None when there is none."""
         document = self.open_document(path)
@@ -397,22 +423,20 @@ class EditorWorkspace:
             event.kind is not DocumentEventKind.CHANGED or event.revision != self._gone[event.uri]
         ):
             del self._gone[event.uri]
-        path, document = uri_to_path(event.uri), self._documents.get(event.uri)
-        if document is None:
-            self._saved.forget(event.uri)
-        elif path is not None and event.kind is not DocumentEventKind.CHANGED:
-            self._saved.look(document, path)
-            if event.kind is DocumentEventKind.SAVED:
-                self._saved.saved(document, path.resolve())
+
+
+def _holds(look: Look, document: Snapshot) -> bool:
+    """Say whether a document holds what was seen, in it or on disk."""
+    if not document.in_sync:
+        return False
+    digests = digests_of(document.text)
+    if look.version is None:
+        return look.digest in digests
+    return look.version in (version_of(document.text), *map(disk_version, digests))
 
 
 def _why_it_stays(opened: _Opened) -> str:
     """Return why the file of an open document is not taken away, and what to do."""
-    if opened.standing == "behind":
-        return (
-            f"{opened.path} was changed on disk, and the editor shows the text from before that. "
-            "Ask the user to reload it in the editor, then read it again"
-        )
     if opened.standing == "unsaved":
         return (
             f"{opened.path} is open with unsaved changes, which this editor cannot be asked to "

@@ -37,6 +37,7 @@ from agent_ls.lsp.clients import ClientProfile
 from agent_ls.lsp.documents import Change, DocumentStore
 from agent_ls.lsp.frames import Fault, Message, encode_frame
 from agent_ls.lsp.positions import ENCODINGS
+from agent_ls.lsp.saved_texts import SavedTexts
 from agent_ls.lsp.structuring import Structure, Unstructured, error_object
 
 logger = logging.getLogger(__name__)
@@ -106,6 +107,8 @@ class AgentProtocol(LanguageServerProtocol):
     def __init__(self, server: Owner, converter: Converter) -> None:
         self._owner = server
         self.documents = DocumentStore()
+        self.saved_texts = SavedTexts(self.documents)
+        """Follows them from the first one, before the rest of agent-ls is loaded."""
         """The open documents; settled before any handler of a message about them runs."""
         self.profile = ClientProfile()
         """What the client can do; the most careful one until `initialize` has come."""

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from agent_ls.lsp.documents import Snapshot
+from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
+from agent_ls.lsp.uris import uri_to_path
 
 _MAX_SAVED = 64
 _MAX_BYTES = 2 * 2**20
@@ -30,15 +31,24 @@ past, so neither may replace the other."""
 class SavedTexts:
     """The texts that the open documents and their files had in common last."""
 
-    def __init__(self) -> None:
-        """Know nothing yet."""
+    def __init__(self, documents: DocumentStore) -> None:
+        """Follow these documents from now on."""
+        self._documents = documents
         self._common: dict[str, str | None] = {}
         """By URI, the version of that text; None: there was no file. Missing: nobody knows."""
+        self._behind: set[str] = set()
+        """Documents that were found behind the disk last, by URI."""
         self._saved: dict[Path, tuple[int, str]] = {}
         """When a document was saved last, and with which text, of the newest ones."""
+        documents.listen(self._on_document)
 
     def standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
         """Return how a document and its file's bytes stand; None: there is no file."""
+        found = self._standing(document, on_disk)
+        (self._behind.add if found == "behind" else self._behind.discard)(document.uri)
+        return found
+
+    def _standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
         if not document.in_sync:
             return "apart"
         if on_disk is not None and on_disk == as_saved(document, on_disk):
@@ -52,40 +62,46 @@ class SavedTexts:
         there = None if on_disk is None else _version(on_disk.removeprefix(_BOM))
         return "unsaved" if common == there else "apart"
 
-    def look(self, document: Snapshot, place: Path) -> None:
-        """See what the disk holds as the editor opens or saves a document.
-
-        At once, not in a thread: a later look would take what another program has written by then
-        for what the editor has read.
-        """
-        self._common.pop(document.uri, None)
-        try:
-            facts = place.stat()
-            if stat.S_ISREG(facts.st_mode) and facts.st_size <= _MAX_BYTES:
-                self.standing(document, place.read_bytes())
-        except FileNotFoundError:
-            self.note(document.uri, None)
-        except OSError:
-            pass
+    def may_be_behind(self, document: Snapshot) -> bool:
+        """Say whether a document holds what the editor last had on disk."""
+        return document.in_sync and self._common.get(document.uri) == version_of(document.text)
 
     def note(self, uri: str, text: str | None) -> None:
         """Know what was put on disk for a document; None: its file was taken away."""
         self._common[uri] = None if text is None else version_of(text)
 
-    def forget(self, uri: str) -> None:
-        """Let go of a document that is closed."""
-        self._common.pop(uri, None)
+    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
+        """Return the texts that the editor has saved since that time, by place."""
+        return {place: text for place, (saved_ns, text) in self._saved.items() if saved_ns >= at_ns}
 
-    def saved(self, document: Snapshot, place: Path) -> None:
-        """Know that the editor has saved a document just now."""
+    def _on_document(self, event: DocumentEvent) -> None:
+        """See what the disk holds as the editor opens or saves a document, or loads it again.
+
+        At once, not in a thread: a later look would take what another program has written by then
+        for what the editor has read.
+        """
+        path, document = uri_to_path(event.uri), self._documents.get(event.uri)
+        is_known = event.kind is DocumentEventKind.CHANGED
+        if not is_known:
+            self._common.pop(event.uri, None)
+            self._behind.discard(event.uri)
+        if path is None or document is None or (is_known and event.uri not in self._behind):
+            return
+        try:
+            self.standing(document, _content(path))
+        except FileNotFoundError:
+            if not is_known:
+                self.note(event.uri, None)
+        except OSError:
+            pass
+        if event.kind is DocumentEventKind.SAVED:
+            self._note_saved(document, path.resolve())
+
+    def _note_saved(self, document: Snapshot, place: Path) -> None:
         self._saved.pop(place, None)
         self._saved[place] = (time.time_ns(), document.text)
         if len(self._saved) > _MAX_SAVED:
             del self._saved[next(iter(self._saved))]
-
-    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
-        """Return the texts that the editor has saved since that time, by place."""
-        return {place: text for place, (saved_ns, text) in self._saved.items() if saved_ns >= at_ns}
 
 
 def version_of(text: str) -> str:
@@ -106,6 +122,14 @@ def as_saved(document: Snapshot, on_disk: bytes | None) -> bytes:
     if on_disk is not None and on_disk.startswith(_BOM) and not data.startswith(_BOM):
         return _BOM + data
     return data
+
+
+def _content(place: Path) -> bytes:
+    """Return a file's bytes. Errors: ``OSError``, also for what is no file or too large."""
+    facts = place.stat()
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_BYTES:
+        raise OSError("not looked at")
+    return place.read_bytes()
 
 
 def _version(data: bytes) -> str:

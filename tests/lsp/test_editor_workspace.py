@@ -26,7 +26,10 @@ from agent_ls.loop.ports.workspace import Look, Root
 from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
 from agent_ls.lsp.editor_workspace import EditorWorkspace, SaveFallback
+from agent_ls.session.review_ledger import Selection
+from agent_ls.store.sql_store import open_store
 from agent_ls.workspace.disk import DiskWorkspace
+from tests.session.reviewing import Reviewed
 
 
 @dataclass
@@ -472,6 +475,114 @@ async def test_a_file_that_the_editor_takes_away_without_a_word_is_gone(world: W
     world.editor.meanwhile = lambda: (world.root / "a.py").unlink()
     assert (await check(world, "delete", "a.py")).status == "applied"
     assert not await world.workspace.exists("a.py")
+
+
+@pytest.fixture
+def behind(world: World) -> World:
+    """A project with a file that a command wrote, and that the editor has not loaded again."""
+    world.open("a.py", OLD)
+    (world.root / "a.py").write_text(NEWER)
+    return world
+
+
+async def test_a_file_that_is_behind_the_disk_is_read_and_changed_there(behind: World) -> None:
+    found = await behind.workspace.read("a.py")
+    assert (found.text, found.is_open, found.is_dirty) == (NEWER, False, False)
+    assert await behind.workspace.snapshot("a.py") == NEWER.encode()
+    outcome = await check(behind, "change", "a.py", text="7")
+    assert (outcome.status, behind.disk("a.py")) == ("applied", "a = 7\nnewer = 1\n")
+
+
+async def test_an_edit_of_the_text_before_a_command_is_planned_again(world: World) -> None:
+    world.open("a.py", OLD)
+    base = (await world.workspace.read("a.py")).version
+    (world.root / "a.py").write_text(NEWER)
+    assert (await check(world, "change", "a.py", text="7", base=base)).status == "stale"
+    assert (await check(world, "delete", "a.py", base=base)).status == "stale"
+    assert world.disk("a.py") == NEWER
+
+
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_a_file_that_is_behind_the_disk_goes_as_it_is_there(behind: World, kind: str) -> None:
+    assert (await check(behind, kind, "a.py", to="b.py")).status == "applied"
+    assert (behind.disk("a.py"), behind.disk("b.py")) == (None, NEWER if kind == "move" else None)
+    assert not await behind.workspace.exists("a.py")
+    with pytest.raises(WorkspaceError):
+        await behind.workspace.read("a.py")
+
+
+@pytest.mark.parametrize("kind", ["create", "move"])
+async def test_a_file_comes_back_although_the_editor_still_shows_it(
+    world: World, kind: str
+) -> None:
+    """As the undo of what a command deleted or moved does."""
+    world.open("a.py", OLD)
+    (world.root / "a.py").rename(world.root / "b.py")
+    path = "a.py" if kind == "create" else "b.py"
+    assert (await check(world, kind, path, text=OLD, to="a.py")).status == "applied"
+    assert world.disk("a.py") == OLD
+
+
+async def test_a_file_loaded_again_is_changed_in_its_buffer(behind: World) -> None:
+    on_disk = await behind.workspace.read("a.py")
+    behind.type("a.py", NEWER)
+    found = await behind.workspace.read("a.py")
+    assert (found.text, found.is_open, found.is_dirty) == (NEWER, True, False)
+    assert (await check(behind, "change", "a.py", text="7")).status == "applied"
+    assert behind.disk("a.py") == NEWER
+    outcome = await check(behind, "change", "a.py", text="8", base=on_disk.version)
+    assert outcome.status == "stale"
+
+
+async def test_typing_after_a_file_was_loaded_again_can_be_saved(behind: World) -> None:
+    behind.workspace.use_save_fallback("write")
+    assert await behind.workspace.dirty() == []
+    behind.type("a.py", NEWER)
+    behind.type("a.py", NEWER + "typed\n")
+    assert await behind.workspace.save_dirty() == []
+    assert behind.disk("a.py") == NEWER + "typed\n"
+
+
+async def test_typing_into_a_file_that_is_behind_makes_the_buffer_count(behind: World) -> None:
+    assert (await behind.workspace.read("a.py")).text == NEWER
+    behind.type("a.py", TYPED)
+    found = await behind.workspace.read("a.py")
+    assert (found.text, found.is_open, found.is_dirty) == (TYPED, True, True)
+    assert (await check(behind, "change", "a.py", text="7")).status == "applied"
+    assert behind.disk("a.py") == NEWER
+
+
+async def test_what_was_seen_is_compared_with_the_disk_where_that_is_newer(world: World) -> None:
+    world.open("a.py", OLD)
+    in_buffer = Look("a.py", version=(await world.workspace.read("a.py")).version)
+    assert await world.workspace.compare([in_buffer]) == [("a.py", True)]
+    (world.root / "a.py").write_text(NEWER)
+    on_disk = Look("a.py", version=(await world.workspace.read("a.py")).version)
+    stored = Look("a.py", digest=hashlib.sha256(NEWER.encode()).hexdigest())
+    looks = [in_buffer, on_disk, stored, Look("a.py")]
+    expected = [("a.py", False), ("a.py", True), ("a.py", True), ("a.py", False)]
+    assert await world.workspace.compare(looks) == expected
+    # The same text is nothing new when the editor has loaded it.
+    world.type("a.py", NEWER)
+    assert await world.workspace.compare(looks) == expected
+    world.type("a.py", TYPED)
+    assert await world.workspace.compare(looks) == [("a.py", False)] * 4
+
+
+async def test_what_a_command_changed_is_undone_on_disk_below_a_file_not_loaded_again(
+    world: World, tmp_path: Path
+) -> None:
+    world.open("a.py", OLD)
+    store = open_store(tmp_path / "sessions.db")
+    reviewed = Reviewed(world.root, store, workspace=world.workspace)
+    await reviewed.turn()
+    await reviewed.runs(lambda: (world.root / "a.py").write_text("a = 2\n"))
+    await reviewed.end()
+    results = await reviewed.review.decide("undo", Selection())
+    await store.close()
+    assert [(one.status, one.hunks) for one in results] == [("done", 1)]
+    assert world.disk("a.py") == OLD
+    assert (await world.workspace.read("a.py")).is_open
 
 
 async def test_a_buffer_opened_over_a_link_is_its_target(world: World) -> None:
