@@ -107,9 +107,9 @@ class AgentProtocol(LanguageServerProtocol):
     def __init__(self, server: Owner, converter: Converter) -> None:
         self._owner = server
         self.documents = DocumentStore()
+        """The open documents; settled before any handler of a message about them runs."""
         self.saved_texts = SavedTexts(self.documents)
         """Follows them from the first one, before the rest of agent-ls is loaded."""
-        """The open documents; settled before any handler of a message about them runs."""
         self.profile = ClientProfile()
         """What the client can do; the most careful one until `initialize` has come."""
         self.folders: dict[str, str] = {}
