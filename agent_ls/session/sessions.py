@@ -242,9 +242,10 @@ class Sessions:
         await self._on_close()
 
     async def _is_free(self, session_id: str) -> bool:
-        """Say whether no living process writes a session, as far as is known."""
+        """Say whether no other living process writes a session, as far as is known."""
         holder = await self._store.lease_owner(session_id)
-        return holder is None or is_dead(holder)
+        # One that is being opened here is held by us, and not open yet.
+        return holder is None or holder == self._owner or is_dead(holder)
 
     async def _is_my_kind(self, session_id: str) -> bool:
         first = await self._store.beginning(session_id)
