@@ -4,8 +4,10 @@
     ├── SettingsError      the user can mend it
     ├── ProviderError      a model request failed; says how, and whether trying again can help
     ├── WorkspaceError     a file or folder could not be read, listed or named
+    │   └── PathRefused    it lies outside, or no tool may touch it
     ├── ToolError          a tool has no good result; ACT turns it into one
     ├── StoreError         the store could not read or write
+    │   ├── BytesDamaged   some of its bytes are not those that were stored
     │   └── JournalHalted  it takes no more of a session until that is opened again
     └── BugError           ours
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.session.review_ledger import Ledger
+from agent_ls.session.review_ledger import Ledger, one_spelling
 
 
 async def has_open_changes(session_id: str, store: Store, workspace: Workspace) -> bool:
     """Say whether there are some. Errors: ``StoreError`` when the journal cannot be read."""
-
-    def named(path: str) -> str:
-        try:
-            return workspace.shown(workspace.locate(path)[1]) or path
-        except WorkspaceError:
-            return path
-
-    ledger = Ledger(store.load, store.get_blob, named)
+    ledger = Ledger(store.load, store.get_blob, one_spelling(workspace))
     for one in await store.load(session_id):
         await ledger.feed(one)
     return any(file.open() for turn in ledger.turns.values() for file in turn.files.values())

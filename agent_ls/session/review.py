@@ -26,7 +26,7 @@ from agent_ls.loop.ports.store import Blobs, Journals
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
-from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
+from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection, one_spelling
 from agent_ls.session.review_moments import lineages
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
@@ -125,7 +125,7 @@ class Review:
             self._reading = None
 
     def _empty(self) -> Ledger:
-        return Ledger(self._journals.load, self._blobs.get_blob, self._named)
+        return Ledger(self._journals.load, self._blobs.get_blob, one_spelling(self._workspace))
 
     async def _read(self) -> None:
         if self._missing:
@@ -327,14 +327,6 @@ class Review:
         if isinstance(edit, PutImage):
             return await self._edits.put(edit, event)
         return (await self._edits.apply(edit, event)).outcome
-
-    def _named(self, path: str) -> str:
-        """Return the one spelling of a path."""
-        workspace = self._workspace
-        try:
-            return workspace.shown(workspace.locate(path)[1]) or path
-        except WorkspaceError:
-            return path
 
 
 def _goals(hunks: Sequence[Hunk]) -> set[str]:

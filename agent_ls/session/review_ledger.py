@@ -13,10 +13,12 @@ from functools import partial
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_touches import (
     Fetch,
     Touch,
@@ -264,6 +266,18 @@ class Ledger:
                 if event.path in (path, file.moved_from):
                     undone = file.decided([one.id for one in file.hunks], "undone")
                     turn.put([undone], gone=[path])
+
+
+def one_spelling(workspace: Workspace) -> Name:
+    """Return what gives each path of a workspace its one spelling, and leaves others alone."""
+
+    def name(path: str) -> str:
+        try:
+            return workspace.shown(workspace.locate(path)[1]) or path
+        except WorkspaceError:
+            return path
+
+    return name
 
 
 async def _edited(known: FileLedger, before: str | None, after: str | None, at: str) -> FileLedger:
