@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import psutil
 
 
 def launchers() -> list[psutil.Process]:
     """Return the processes that start programs for this one."""
-    alive = (one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE)
-    return [one for one in alive if any("launcher.py" in word for word in one.cmdline())]
+    found: list[psutil.Process] = []
+    for one in psutil.Process().children():
+        # One that has just ended is none any more.
+        with suppress(psutil.NoSuchProcess):
+            if any("launcher.py" in word for word in one.cmdline()):
+                found.append(one)
+    return found
 
 
 def programs() -> list[psutil.Process]:
     """Return what they have started, and what that has started."""
-    return [one for launcher in launchers() for one in launcher.children(recursive=True)]
+    found: list[psutil.Process] = []
+    for launcher in launchers():
+        with suppress(psutil.NoSuchProcess):
+            found += launcher.children(recursive=True)
+    return found
