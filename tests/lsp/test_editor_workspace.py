@@ -25,7 +25,8 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.ports.workspace import Look, Root
 from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
-from agent_ls.lsp.editor_workspace import EditorWorkspace, SaveFallback
+from agent_ls.lsp.editor_workspace import EditorWorkspace
+from agent_ls.lsp.saving import SaveFallback
 from agent_ls.session.review_ledger import Selection
 from agent_ls.store.sql_store import open_store
 from agent_ls.workspace.disk import DiskWorkspace

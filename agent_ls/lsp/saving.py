@@ -1,0 +1,91 @@
+"""Brings the disk up to the buffers, before something reads the disk.
+
+Owns who saves: the editor if it can be asked, else what ``save_fallback`` says. No file is written
+that holds anything but what the editor last had there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from agent_ls.domain.edits import ChangeText, CreateFile, FileEdit, Replacement
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.lsp.open_files import OpenFile, OpenFiles
+from agent_ls.lsp.saved_texts import SavedTexts
+from agent_ls.workspace.disk_files import digest
+
+SaveFallback = Literal["ask", "write", "never"]
+
+
+class SavingEditor(Protocol):
+    """What saving asks of the editor."""
+
+    async def save(self, uris: list[str]) -> bool:
+        """Ask the editor to save documents; False when it cannot be asked."""
+        ...
+
+    def advise_saving(self, paths: list[str]) -> None:
+        """Tell the person which files to save."""
+        ...
+
+    def advise_settling(self, paths: list[str]) -> None:
+        """Tell the person in which files the unsaved text and the disk's went apart."""
+        ...
+
+
+class Saving:
+    """Saves the open files of one editor."""
+
+    def __init__(
+        self, files: OpenFiles, editor: SavingEditor, saved: SavedTexts, fallback: SaveFallback
+    ) -> None:
+        """Take the open files, the way to the editor, where to note what was written, and what
+        happens where the editor cannot be asked.
+        """
+        self._files, self._editor, self._saved = files, editor, saved
+        self.fallback: SaveFallback = fallback
+
+    async def save_all(self) -> list[str]:
+        """Save what is not saved; return the paths where that did not work, which are told."""
+        unsaved = await self._files.unsaved()
+        if not unsaved:
+            return []
+        await self.save(unsaved)
+        unsaved = await self._files.unsaved()
+        older = [one.path for one in unsaved if one.standing == "unsaved"]
+        apart = [one.path for one in unsaved if one.standing == "apart"]
+        if older and self.fallback == "ask":
+            self._editor.advise_saving(older)
+        if apart and self.fallback != "never":
+            self._editor.advise_settling(apart)
+        return [one.path for one in unsaved]
+
+    async def save(self, files: Sequence[OpenFile]) -> None:
+        """Have the editor save these, or write them if that is what is to be done then.
+
+        Whether they are saved is to be looked at afterwards.
+        """
+        is_saved = await self._editor.save([one.document.uri for one in files])
+        if not is_saved and self.fallback == "write":
+            for one in files:
+                await self._write(one.path)
+
+    async def _write(self, path: str) -> None:
+        """Write a buffer's text to its file, if the file is still what the editor last saved."""
+        opened = await self._files.find(path)
+        if opened is None or opened.standing != "unsaved":
+            return
+        text = opened.document.text
+        edit: FileEdit = CreateFile(path=path, text=text)
+        if opened.on_disk is not None:
+            try:
+                on_disk = await self._files.disk.read(path)
+            except WorkspaceError:
+                return
+            whole = Replacement(start=0, end=len(on_disk.text), text=text)
+            base = digest(opened.on_disk)
+            edit = ChangeText(path=path, base_version=base, replacements=(whole,))
+        outcome = await self._files.disk.apply(edit)
+        if outcome.status == "applied":
+            self._saved.note(opened.document.uri, text)
