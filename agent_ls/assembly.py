@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -80,10 +80,12 @@ async def open_sessions(
     *,
     is_attended: bool,
     provider: Provider | None = None,
+    on_taken: Callable[[str], None] = lambda _session_id: None,
 ) -> Sessions:
     """Return the sessions over this workspace.
 
     Without a ``provider`` the model host begins to start, and ends with the sessions.
+    ``on_taken`` hears of sessions that another process went on with.
     Errors: ``StoreError`` when the store cannot be used.
     """
     clock = SystemClock()
@@ -141,6 +143,7 @@ async def open_sessions(
         is_attended=is_attended,
         is_dry_run=settings.dry_run,
         on_close=close,
+        on_taken=on_taken,
     )
 
 

@@ -23,7 +23,7 @@ from agent_ls.domain.stops import EXIT_CONFIGURATION, TurnStatus
 from agent_ls.loop.ports.store import Leases, SearchHit, SessionSummary, Store
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
-from agent_ls.session.sessions import is_dead
+from agent_ls.session.held_leases import is_dead, is_loose_lease
 
 _DECLINED = 1
 _CUT_OFF = "cut off"
@@ -69,9 +69,9 @@ async def _list(arguments: argparse.Namespace) -> int:
 
 
 async def _is_held(leases: Leases, session_id: str) -> bool:
-    """Say whether a process that may be alive has the session open."""
+    """Say whether a process that may be alive uses the session, and does not only look at it."""
     holder = await leases.lease_owner(session_id)
-    return holder is not None and not is_dead(holder)
+    return holder is not None and not (is_dead(holder) or is_loose_lease(holder))
 
 
 def _stopped(one: SessionSummary) -> SessionSummary:

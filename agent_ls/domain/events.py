@@ -727,6 +727,7 @@ _DURABLE = (
     CommandChangesLeftOut,
     ReviewDecided,
     ReviewApplied,
+    SessionResumed,
     ChildStarted,
     ChildEnded,
     TurnEnded,

@@ -123,7 +123,9 @@ class Edge:
             await self._open_sessions()
             self.faces.use_settings(self.settings)
             for session_id in open_ids if self._sessions is not None else ():
-                self.faces.attach(await self.sessions.open(session_id))
+                is_reviewed = session_id in self._reviewed
+                session = await self.sessions.open(session_id, to_look=is_reviewed)
+                self.faces.attach(session, is_reviewed=is_reviewed)
 
     def _load_settings(self) -> LoadedSettings:
         return load_settings(
@@ -142,7 +144,9 @@ class Edge:
         self.workspace.use_save_fallback(self.settings.save_fallback)
         self.instructions.marker = self.settings.marker
         try:
-            self._sessions = await open_sessions(self.settings, self.workspace, is_attended=True)
+            self._sessions = await open_sessions(
+                self.settings, self.workspace, is_attended=True, on_taken=self._on_taken
+            )
             self.faces.rechecks.use(self._sessions.checks)
         except AgentLsError as error:
             self._problem = str(error)
@@ -253,13 +257,20 @@ class Edge:
                 _log.info("no changes to review: %s", error)
 
     async def _review(self, session_id: str) -> None:
-        session = await self.sessions.open(session_id)
+        session = await self.sessions.open(session_id, to_look=True)
         if self.faces.sessions.get(session_id) is session:
             # Somebody has just begun to use it.
             return
         self._reviewed.add(session_id)
         self.faces.attach(session, is_reviewed=True)
         self._show_changes()
+
+    def _on_taken(self, session_id: str) -> None:
+        """Show no changes any more of a session with which another process went on."""
+        if session_id in self._reviewed:
+            self._reviewed.discard(session_id)
+            self.faces.forget(session_id)
+            self._show_changes()
 
     async def _settled(self) -> None:
         """Wait until no other settings are being taken over, and look which folders there are."""

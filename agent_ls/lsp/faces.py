@@ -107,6 +107,11 @@ class Faces:
             self.rechecks.look_soon()
         return session
 
+    def forget(self, session_id: str) -> None:
+        """Show a session no more."""
+        if self.sessions.pop(session_id, None) is not None:
+            self.marks.refresh()
+
     def detach(self) -> None:
         """Forget the sessions; their marks go."""
         self.rechecks.use(None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,11 +69,15 @@ class Review:
         ids: Ids,
         order: EditOrder,
         watch: CommandWatch | None,
+        claim: Callable[[], Awaitable[None]],
     ) -> None:
-        """Follow the session; its journal is read when the review is first asked for."""
+        """Follow the session; its journal is read when the review is first asked for.
+
+        ``claim`` is awaited before a decision: nobody else may write the session meanwhile.
+        """
         self._recorder, self._workspace = recorder, workspace
         self._journals, self._blobs = journals, blobs
-        self._ids, self._order = ids, order
+        self._ids, self._order, self._claim = ids, order, claim
         self._queue = EditOrder()
         """The files that are decided about right now, by the names the ledger has for them."""
         self._edits = EditRecorder(recorder, workspace, blobs, watch)
@@ -147,6 +151,7 @@ class Review:
         """
         if decision == "restore":
             raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
+        await self._claim()
         if self._steps:
             # What was decided a moment ago counts, unless the editor takes its time.
             await asyncio.wait(self._steps, timeout=_PATIENCE_S)
@@ -187,6 +192,7 @@ class Review:
                 for one in lineages(ledger, point)
             ]
             return [one for one in each if one.status != "nothing"]
+        await self._claim()
         if call_id:
             # What later turns did is theirs, and goes first.
             for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:

@@ -6,7 +6,7 @@ runner's, who decides is in ``approvals``, what the loop does is the loop's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from agent_ls.domain.approvals import ApprovalAnswer, QuestionAnswer
@@ -42,9 +42,18 @@ class Session:
     """One open session."""
 
     def __init__(
-        self, recorder: Recorder, journals: Journals, build_kit: BuildKit, *, is_attended: bool
+        self,
+        recorder: Recorder,
+        journals: Journals,
+        build_kit: BuildKit,
+        *,
+        is_attended: bool,
+        claim: Callable[[], Awaitable[None]],
     ) -> None:
-        """Take the journal's recorder and what builds the parts around this session's approver."""
+        """Take the journal's recorder and what builds the parts around this session's approver.
+
+        ``claim`` makes sure that nobody else writes what was only looked at, or raises.
+        """
         self._recorder, self._journals = recorder, journals
         self._approvals = Approvals(recorder, is_attended=is_attended)
         self._kit = build_kit(self._approvals, recorder)
@@ -56,6 +65,7 @@ class Session:
             ids=self._kit.ids,
             order=self._kit.order,
             watch=self._kit.watch,
+            claim=claim,
         )
         self._runner = TurnRunner(self._kit, recorder)
 

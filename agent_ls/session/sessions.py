@@ -6,12 +6,10 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Sequence
-
-import psutil
+from collections.abc import Awaitable, Callable
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import SessionCreated, StoredEvent
+from agent_ls.domain.events import SessionCreated
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.folding import fold_all
@@ -20,15 +18,14 @@ from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.store import SessionSummary, Store
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.session.child_ends import settle_children
 from agent_ls.session.forking import forked, place_of_turn
+from agent_ls.session.held_leases import HeldLeases
+from agent_ls.session.loading import load_settled, refuse_other_kind
 from agent_ls.session.open_changes import has_open_changes
-from agent_ls.session.repair import repair
 from agent_ls.session.session import BuildKit, Session
 
 _log = logging.getLogger(__name__)
 
-_LEASE_S = 60.0
 _RENEW_S = 20.0
 _KEPT = 8
 """So many sessions stay open; of more, those that were used longest ago and do nothing close."""
@@ -53,13 +50,17 @@ class Sessions:
         is_attended: bool,
         is_dry_run: bool = False,
         on_close: Callable[[], Awaitable[None]],
+        on_taken: Callable[[str], None] = lambda _session_id: None,
     ) -> None:
-        """Take the parts and the defaults of new sessions; ``on_close`` ends what they use."""
+        """Take the parts and the defaults of new sessions.
+
+        ``on_close`` ends what they use; ``on_taken`` hears of sessions that others went on with.
+        """
         self.checks = checks
         """The checkers that their turns ask."""
         self._is_dry_run = is_dry_run
         self._store = store
-        self._on_close = on_close
+        self._on_close, self._on_taken = on_close, on_taken
         self._workspace = workspace
         self._clock = clock
         self._ids = ids
@@ -67,7 +68,7 @@ class Sessions:
         self._mode = mode
         self._model = model
         self._is_attended = is_attended
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}"
+        self._leases = HeldLeases(store, f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}")
         self._open: dict[str, Session] = {}
         """The one that was used last comes last."""
         self._set_aside: set[str] = set()
@@ -85,7 +86,7 @@ class Sessions:
     async def create(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
         """Begin a new session."""
         session_id = self._ids.new("ses")
-        await self._take_lease(session_id)
+        await self._leases.take(session_id)
         recorder = Recorder(session_id, self._store, self._clock)
         await recorder.emit(
             SessionCreated(
@@ -106,7 +107,7 @@ class Sessions:
         for one in await self.list():
             if one.turns or one.status != "new" or one.session_id in self._open:
                 continue
-            if not await self._is_free(one.session_id):
+            if not await self._leases.is_free(one.session_id):
                 continue
             try:
                 session = await self.open(one.session_id)
@@ -118,39 +119,35 @@ class Sessions:
             return session
         return await self.create(mode=mode, model=model)
 
-    async def open(self, session_id: str) -> Session:
+    async def open(self, session_id: str, *, to_look: bool = False) -> Session:
         """Load a session and settle what a dead process left open; its turn does not go on.
 
+        One that is opened ``to_look`` goes to whoever wants to use it, here or elsewhere.
         Errors: ``StoreError`` when it is unknown, another process writes it, or one of the two
         is a dry run and the other is not.
         """
         async with self._opening:
             known = self._open.pop(session_id, None)
-            if known is not None and not known.is_closed:
-                self._open[session_id] = known
-                return known
             if known is not None:
+                is_current = to_look or await self._leases.tighten(session_id)
+                if is_current and not known.is_closed:
+                    self._open[session_id] = known
+                    return known
                 # The store takes nothing of it any more; what is stored is the truth.
                 await self._ended(known, "reloading")
-            await self._take_lease(session_id)
+            await self._leases.take(session_id, is_loose=to_look)
             try:
-                journal = await self._store.load(session_id)
-                if not journal:
-                    raise StoreError(
-                        f"there is no session {session_id}; list them to see which are"
-                    )
-                self._refuse_other_kind(journal)
-                recorder = Recorder(session_id, self._store, self._clock, journal)
-                if recorder.state.is_child and recorder.state.is_running:
-                    raise StoreError(
-                        f"{session_id} belongs to a sub-agent; open the session that started it"
-                    )
-                await settle_children(recorder, self._workspace, self._store, self._clock)
-                await repair(recorder, self._workspace, self._store)
+                recorder = await load_settled(
+                    session_id,
+                    self._store,
+                    self._workspace,
+                    self._clock,
+                    is_dry_run=self._is_dry_run,
+                )
+                return await self._opened(recorder)
             except BaseException:
-                await self._store.release(session_id, self._owner)
+                await self._leases.release(session_id)
                 raise
-            return await self._opened(recorder)
 
     async def resume(self, session_id: str) -> Session:
         """Open a session and go on with its turn if that was cut off."""
@@ -173,7 +170,7 @@ class Sessions:
             elif (
                 known is None
                 and one.status in ("running", "waiting")
-                and await self._is_free(one.session_id)
+                and await self._leases.is_free(one.session_id)
                 and await self._is_my_kind(one.session_id)
             ):
                 found.append(one)
@@ -187,7 +184,9 @@ class Sessions:
             known_at = self._decided.get(one.session_id)
             if one.session_id in self._open or known_at == one.updated_ms:
                 continue
-            if await self._is_free(one.session_id) and await self._is_my_kind(one.session_id):
+            if not await self._leases.is_free(one.session_id, to_look=True):
+                continue
+            if await self._is_my_kind(one.session_id):
                 if await has_open_changes(one.session_id, self._store, self._workspace):
                     return one
                 self._decided[one.session_id] = one.updated_ms
@@ -204,7 +203,7 @@ class Sessions:
         journal = await (known.journal() if known else self._store.load(session_id))
         if not journal:
             raise StoreError(f"there is no session {session_id}; list them to see which are")
-        self._refuse_other_kind(journal)
+        refuse_other_kind(journal, is_dry_run=self._is_dry_run)
         new_id = self._ids.new("ses")
         events = forked(journal, new_id, place_of_turn(journal, turn), self._clock.now_ms())
         await self._store.append(events, durable=True)
@@ -230,7 +229,7 @@ class Sessions:
             *(session.close() for session in self._open.values()), return_exceptions=True
         )
         released = await asyncio.gather(
-            *(self._store.release(session_id, self._owner) for session_id in self._open),
+            *(self._leases.release(session_id) for session_id in self._open),
             return_exceptions=True,
         )
         for failure in (*ended, *released):
@@ -241,32 +240,18 @@ class Sessions:
         self._open.clear()
         await self._on_close()
 
-    async def _is_free(self, session_id: str) -> bool:
-        """Say whether no other living process writes a session, as far as is known."""
-        holder = await self._store.lease_owner(session_id)
-        # One that is being opened here is held by us, and not open yet.
-        return holder is None or holder == self._owner or is_dead(holder)
-
     async def _is_my_kind(self, session_id: str) -> bool:
         first = await self._store.beginning(session_id)
         return first is not None and fold_all([first]).is_dry_run is self._is_dry_run
 
-    def _refuse_other_kind(self, journal: Sequence[StoredEvent]) -> None:
-        """Keep what was made up apart from what was done: the model takes both for real."""
-        state = fold_all(journal[:1])
-        if state.is_dry_run and not self._is_dry_run:
-            raise StoreError(
-                f"session {state.session_id} is a dry run: nothing of it was done, so it cannot go "
-                "on for real; begin a new session, or go on with dry_run"
-            )
-        if self._is_dry_run and not state.is_dry_run:
-            raise StoreError(
-                f"session {state.session_id} is no dry run, so it cannot go on as one; "
-                "begin a new session, or go on without dry_run"
-            )
-
     async def _opened(self, recorder: Recorder) -> Session:
-        session = Session(recorder, self._store, self._build_kit, is_attended=self._is_attended)
+        session = Session(
+            recorder,
+            self._store,
+            self._build_kit,
+            is_attended=self._is_attended,
+            claim=lambda: self._claim(session),
+        )
         self._set_aside.discard(session.id)
         idle = [one for one in self._open.values() if one.is_cut_off or not one.is_busy]
         self._open[session.id] = session
@@ -282,7 +267,7 @@ class Sessions:
         self._set_aside.add(session.id)
         await self._ended(session, by)
         try:
-            await self._store.release(session.id, self._owner)
+            await self._leases.release(session.id)
         except StoreError as error:
             _log.warning("could not give the lease on %s back: %s", session.id, error)
 
@@ -292,30 +277,29 @@ class Sessions:
         except StoreError as error:
             _log.warning("session %s did not close in order: %s", session.id, error)
 
-    async def _take_lease(self, session_id: str) -> None:
-        holder = await self._store.lease_owner(session_id)
-        if holder is not None and is_dead(holder):
-            await self._store.release(session_id, holder)
-        if not await self._store.lease(session_id, self._owner, _LEASE_S):
+    async def _claim(self, session: Session) -> None:
+        """Hold a session for certain before something is decided in it.
+
+        Errors: ``StoreError`` when another process went on with it while it was looked at.
+        """
+        if self._open.get(session.id) is session and not await self._leases.tighten(session.id):
+            await self._taken(session)
             raise StoreError(
-                f"another agent-ls writes session {session_id}; close it there, or wait "
-                f"{_LEASE_S:.0f} s if it has died"
+                f"another agent-ls went on with session {session.id}; look at its changes there, "
+                "or again here when it is closed"
             )
+
+    async def _taken(self, session: Session) -> None:
+        await self._leave(session, "another agent-ls")
+        self._on_taken(session.id)
 
     async def _renew_leases(self) -> None:
         while True:
             await self._clock.sleep(_RENEW_S)
             for session_id, session in list(self._open.items()):
                 try:
-                    if not await self._store.lease(session_id, self._owner, _LEASE_S):
-                        _log.error("another agent-ls took over session %s", session_id)
-                        await self._leave(session, "another agent-ls")
+                    if not await self._leases.renew(session_id):
+                        _log.warning("another agent-ls took over session %s", session_id)
+                        await self._taken(session)
                 except StoreError as error:
                     _log.warning("could not renew the lease on %s: %s", session_id, error)
-
-
-def is_dead(owner: str) -> bool:
-    """Say whether the process behind a lease is known to be gone; elsewhere it never is."""
-    host, _, rest = owner.partition(":")
-    pid = rest.partition(":")[0]
-    return host == socket.gethostname() and pid.isdigit() and not psutil.pid_exists(int(pid))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,9 @@ async def server(
 ) -> AsyncGenerator[ClientEditor]:
     """Start one more server over the same folder and store; by default the store is a file."""
     archive = Archive("", {"file a.py": "x = 1\n", "steps": ""})
-    client = {"env": {"AGENT_LS_STORE_URL": place}} if place else {}
-    teller = Storyteller(Story("sessions", archive, (), client), "panel", folder, model)
+    env = {"AGENT_LS_CHANGE_HINTS": "always", **({"AGENT_LS_STORE_URL": place} if place else {})}
+    story = Story("sessions", archive, (), {"env": env})
+    teller = Storyteller(story, "panel", folder, model)
     if not teller.root.exists():
         teller.prepare()
     await teller.start()
@@ -153,6 +154,32 @@ async def test_a_server_that_starts_takes_no_changes_from_one_that_lives(tmp_pat
             assert [one["title"] for one in offered if "change" in one["title"]] == []
             assert second.shown.messages == []
         assert (await first.execute("agent-ls.review.keep"))["changes"] == 1
+    await check(tmp_path, sessions=1)
+
+
+async def test_changes_that_a_server_shows_unasked_keep_nobody_from_their_session(
+    tmp_path: Path,
+) -> None:
+    arguments = '{ path = "a.py", content = "x = 2\\n" }'
+    call = f'[[answer.call]]\ntool = "write_file"\narguments = {arguments}\n'
+    scenario = f"[[answer]]\n{call}" + '[[answer]]\ntext = "Done."\n' * 2
+    uri = (tmp_path / "work/a.py").as_uri()
+    async with ScriptedModel(scenario) as model:
+        async with server(tmp_path, model) as first:
+            await first.execute("agent-ls.mode", "auto")
+            begun = await first.execute("agent-ls.prompt", "Set x to 2")
+            await first.until(lambda: _ends(first) or None, 30, "the turn's end")
+        async with AsyncExitStack() as stack:
+            looks = await stack.enter_async_context(server(tmp_path, model))
+            await looks.until(lambda: looks.shown.diagnostics.get(uri) or None, 30, "the hint")
+            uses = await stack.enter_async_context(server(tmp_path, model))
+            session_id = await uses.execute("agent-ls.session.resume", begun["sessionId"])
+            assert session_id == begun["sessionId"]
+            with pytest.raises(ServerError, match="another agent-ls writes session"):
+                await looks.execute("agent-ls.session.resume", session_id)
+            assert (await uses.execute("agent-ls.prompt", "Again"))["sessionId"] == session_id
+            await uses.until(lambda: _ends(uses) or None, 30, "the turn's end")
+            assert (await uses.execute("agent-ls.review.keep"))["changes"] == 1
     await check(tmp_path, sessions=1)
 
 

@@ -56,6 +56,10 @@ class TypedBehind:
         return getattr(self._whole, name)
 
 
+async def _nobody_else() -> None:
+    """Nobody else writes the session."""
+
+
 @dataclass
 class Reviewed:
     """One session on a folder."""
@@ -92,6 +96,7 @@ class Reviewed:
             ids=Ids(self.clock.now_ms),
             order=EditOrder(),
             watch=self.watch,
+            claim=_nobody_else,
         )
 
     async def restart(self) -> None:

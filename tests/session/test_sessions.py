@@ -14,6 +14,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
+from agent_ls.session.review_ledger import Selection
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from tests.support.scripted import scripted
@@ -93,7 +94,7 @@ async def test_a_session_whose_lease_is_lost_ends_here(
         sessions._renewing = asyncio.ensure_future(sessions._renew_leases())
         await first.submit("Hello.")
         await model.wait_for_requests(1)
-        await sessions._store.release(first.id, sessions._owner)
+        await sessions._leases.release(first.id)
         assert await sessions._store.lease(first.id, "elsewhere:1:x", 60)
         clock.goes_on.set()
         async with asyncio.timeout(TURN_LIMIT_S):
@@ -172,3 +173,125 @@ async def test_what_was_closed_to_make_room_can_be_deleted(
         assert await sessions._store.delete(oldest.id)
         with pytest.raises(StoreError, match="there is no session"):
             await sessions.find(oldest.id)
+
+
+async def test_a_session_that_is_looked_at_goes_to_whoever_uses_it(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted('[[answer]]\ntext = "There."\n', port=model_port),
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+        open_test_sessions(tmp_path, model_host) as third,
+    ):
+        made = await first.create()
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id, to_look=True)
+        await first._leave(made, "test")
+        looked = await second.open(made.id, to_look=True)
+        assert await second.open(made.id, to_look=True) is looked
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await third.open(made.id, to_look=True)
+        used = await third.open(made.id)
+        await check(third, used, "There.")
+        with pytest.raises(StoreError, match="another agent-ls went on with"):
+            await looked.review.decide("keep", Selection())
+        assert looked.is_closed
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id)
+
+
+async def test_who_looks_at_a_session_and_then_decides_holds_it_for_certain(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+        open_test_sessions(tmp_path, model_host) as third,
+    ):
+        made, another = await first.create(), await first.create()
+        for one in (made, another):
+            await first._leave(one, "test")
+        looked = await second.open(made.id, to_look=True)
+        assert await looked.review.decide("keep", Selection()) == []
+        opened = await second.open(another.id, to_look=True)
+        assert await second.find(another.id) is opened
+        for one in (made, another):
+            with pytest.raises(StoreError, match="another agent-ls writes"):
+                await third.open(one.id)
+
+
+async def test_what_was_written_while_it_was_only_looked_at_is_read(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        made = await first.create()
+        await first._leave(made, "test")
+        looked = await first.open(made.id, to_look=True)
+        theirs = await second.open(made.id)
+        await theirs.set_mode(Mode.PLAN)
+        await second._leave(theirs, "test")
+        # The lease is free again: only that it is not ours any more tells.
+        again = await first.open(made.id)
+        assert again is not looked
+        assert again.state.mode is Mode.PLAN
+
+
+async def test_who_looks_is_told_that_another_process_went_on(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    taken: list[str] = []
+    is_told = asyncio.Event()
+
+    def tell(session_id: str) -> None:
+        taken.append(session_id)
+        is_told.set()
+
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        first._on_taken = tell
+        made, mine = await first.create(), await first.create()
+        await first._leave(made, "test")
+        await first.open(made.id, to_look=True)
+        assert first._renewing is not None
+        first._renewing.cancel()
+        clock = first._clock = StillClock(first._clock)
+        first._renewing = asyncio.ensure_future(first._renew_leases())
+        theirs = await second.open(made.id)
+        await second._leave(theirs, "test")
+        clock.goes_on.set()
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await is_told.wait()
+        assert taken == [made.id]
+        assert await first.find(mine.id) is mine
+
+
+async def test_a_cut_off_session_that_others_look_at_is_found_and_resumed(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    async with (
+        scripted('[[answer]]\nhang = "before"\n', port=model_port, is_strict=False) as model,
+        open_test_sessions(tmp_path, model_host) as dying,
+        open_test_sessions(tmp_path, model_host) as looking,
+        open_test_sessions(tmp_path, model_host) as using,
+    ):
+        session = await dying.create()
+        await session.submit("Hello.")
+        await model.wait_for_requests(1)
+        await dying._leases.release(session.id)
+        opening = asyncio.ensure_future(looking.open(session.id, to_look=True))
+        for _ in range(20):
+            # At every moment of the other's opening it is there to be resumed.
+            assert [one.session_id for one in await using.interrupted()] == [session.id]
+            if opening.done():
+                break
+        found = await using.open(session.id)
+        assert found.is_cut_off
+        await asyncio.gather(opening, return_exceptions=True)
+        await found.set_mode(Mode.PLAN)
+        assert not found.is_closed
