@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agent_ls.domain.permissions import ModeChange
 from agent_ls.domain.record import Record
 
 
@@ -40,6 +41,8 @@ class ChangeText(Record):
     path: str
     base_version: str
     replacements: tuple[Replacement, ...]
+    mode: ModeChange | None = None
+    """What goes with the text; None: the permissions stay."""
 
 
 class CreateFile(Record):
@@ -48,6 +51,8 @@ class CreateFile(Record):
     kind: Literal["create"] = "create"
     path: str
     text: str
+    mode: int | None = None
+    """Its permissions; None: those that any new file gets."""
 
 
 class DeleteFile(Record):
@@ -115,13 +120,18 @@ def text_after(edit: FileEdit, before: str | None) -> str | None:
             return apply_replacements(before or "", edit.replacements)
 
 
-def taken_back(edit: FileEdit, before: str | None, version: str) -> FileEdit:
-    """Return the edit that undoes one; the file it left has this version."""
+def taken_back(
+    edit: FileEdit, before: str | None, version: str, mode: int | None = None
+) -> FileEdit:
+    """Return the edit that undoes one; the file it left has this version.
+
+    A file that it took away had these permissions; None: not known.
+    """
     match edit:
         case MoveFile():
             return MoveFile(path=edit.new_path, base_version=version, new_path=edit.path)
         case DeleteFile():
-            return CreateFile(path=edit.path, text=before or "")
+            return CreateFile(path=edit.path, text=before or "", mode=mode)
         case CreateFile() if before is None:
             return DeleteFile(path=edit.path, base_version=version)
         case CreateFile():

@@ -334,6 +334,8 @@ class EditIntended(_Event):
     edit: FileEdit
     before_blob: str | None
     """Digest of the bytes before, in the blob store; None when the file did not exist."""
+    before_mode: int | None = None
+    """The permissions of a file that goes from its path; None: not known, or it stays."""
     takes_back: bool = False
     """It undoes an earlier edit of the call, of which not all edits could be applied."""
 
@@ -353,6 +355,8 @@ class EditApplied(_Event):
     status: Literal["applied", "stale", "refused", "unconfirmed"]
     reason: str = ""
     after_blob: str | None = None
+    after_mode: int | None = None
+    """The permissions of a file that was made; None: not known, or it was there."""
     added_lines: int = 0
     removed_lines: int = 0
     takes_back: bool = False
@@ -378,6 +382,8 @@ class ReviewDecided(_Event):
     edit: FileEdit | PutImage | None = None
     before_blob: str | None = None
     """The bytes before the edit; None when there was no file, or there is no edit."""
+    before_mode: int | None = None
+    """As of ``EditIntended``."""
 
 
 class ReviewApplied(_Event):
@@ -466,6 +472,9 @@ class CommandChanged(_Event):
     """None: there was no file, or what it held is not known."""
     after_blob: str | None = None
     """None: it is gone, or what it holds was not kept."""
+    before_mode: int | None = None
+    after_mode: int | None = None
+    """The permissions; None: not known, or no file. With ``images`` those say it."""
     is_before_known: bool = True
     images: Images | None = None
     """Both sides where one of them is no text, or too large for one."""

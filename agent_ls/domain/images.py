@@ -5,10 +5,8 @@ from __future__ import annotations
 import codecs
 from typing import Literal
 
+from agent_ls.domain.permissions import ModeChange
 from agent_ls.domain.record import Record
-
-PERMISSIONS = 0o777
-"""The bits of a file's mode that are remembered; never those that lend its owner's rights."""
 
 
 class FileImage(Record):
@@ -47,9 +45,9 @@ class PutImage(Record):
     def mode_after(self, mode: int) -> int:
         """Return the permissions of a file that has these; what the person set since stays."""
         base, goal = self.base and self.base.mode, self.goal and self.goal.mode
-        if base is None or goal is None or mode & PERMISSIONS != base:
+        if base is None or goal is None:
             return mode
-        return mode & ~PERMISSIONS | goal
+        return ModeChange(base=base, goal=goal).after(mode)
 
 
 Images = tuple[FileImage | None, FileImage | None]

@@ -12,8 +12,10 @@ from typing import assert_never
 
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.images import FileImage, Images, change_words
+from agent_ls.domain.permissions import ModeChange, Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.modes import FileModes
 from agent_ls.edits.review_hunks import Hunk, flat, lines_of
 from agent_ls.edits.review_steps import stepped
 
@@ -32,8 +34,8 @@ class FileLedger:
     """In the order of the text; what happened to the whole file comes first."""
     moved_from: str | None = None
     """Where it was before the turn; None: at ``path``."""
-    before_blob: str | None = None
-    """The exact bytes before the first touch."""
+    modes: FileModes = FileModes()
+    """What is known of its permissions."""
     lost: str | None = None
     """The exact text that undoing a deletion, or redoing a creation, brings back."""
     images: Images | None = None
@@ -113,7 +115,6 @@ class FileLedger:
             None,
             (hunk, *rest),
             self.moved_from,
-            self.before_blob,
             images=(before, after),
             under=under if rest else None,
         )
@@ -133,6 +134,22 @@ class FileLedger:
         if self.images is None:
             return self
         return self.live if self._is_opaque_undone and self.under is not None else None
+
+    def permitted(self, modes: Modes) -> FileLedger:
+        """Return the ledger, edited, with the permissions before and after that edit."""
+        return replace(self, modes=self.modes.touched(modes, is_gone=self.text is None))
+
+    def mode_change(self, after: FileLedger) -> ModeChange | None:
+        """Return what becomes of the permissions with a decision that leaves that ledger.
+
+        They go back with the last of the lines, and are there again with the first.
+        """
+        was, will_be = (
+            all(one.state == "undone" for one in ledger.parts) for ledger in (self, after)
+        )
+        if was == will_be:
+            return None
+        return self.modes.back() if will_be else self.modes.again()
 
     def drifted(self, now: str | None, at: str) -> FileLedger:
         """Return the ledger after somebody else changed the file to ``now``."""
@@ -176,15 +193,18 @@ class FileLedger:
         move = Hunk(at, "moved", 0, (origin,), (path,))
         return replace(self, path=path, moved_from=origin, hunks=(move, *others))
 
-    def decided(self, ids: Iterable[str], state: HunkState) -> FileLedger:
-        """Return the ledger with these hunks in this state, and the text that follows from it."""
+    def decided(self, ids: Iterable[str], state: HunkState, mode: int | None = None) -> FileLedger:
+        """Return the ledger with these hunks in this state, and the text that follows from it.
+
+        A file that goes with that had these permissions; None: not known.
+        """
         wanted = set(ids)
         ledger = self
         if self.images is not None:
-            return self._image_decided(wanted, state)
+            return self._image_decided(wanted, state, mode)
         for one in self.hunks:
             if one.id in wanted and one.kind != "text":
-                ledger = ledger.whole_decided(one, state)
+                ledger = ledger.whole_decided(one, state, mode)
         if ledger.text is None or not any(one.id in wanted for one in ledger.parts):
             return ledger
         lines = list(lines_of(ledger.text))
@@ -200,19 +220,20 @@ class FileLedger:
             hunks.append(after)
         return replace(ledger, text="\n".join(lines), hunks=tuple(hunks))
 
-    def _image_decided(self, ids: set[str], state: HunkState) -> FileLedger:
+    def _image_decided(self, ids: set[str], state: HunkState, mode: int | None) -> FileLedger:
         first, *_ = self.hunks
         if first.id in ids:
             first = replace(first, state=state)
-        under = self.under and self.under.decided(ids, state)
+        under = self.under and self.under.decided(ids, state, mode)
         hunks = (first, *(under.hunks if under else ()))
         after = replace(self, hunks=hunks, under=under)
         return replace(after, path=after.live.path, moved_from=after.live.moved_from)
 
-    def whole_decided(self, hunk: Hunk, state: HunkState) -> FileLedger:
+    def whole_decided(self, hunk: Hunk, state: HunkState, mode: int | None) -> FileLedger:
         """Return the ledger with a change of the whole file in this state."""
         hunks = tuple(replace(one, state=state) if one is hunk else one for one in self.hunks)
-        after = replace(self, hunks=hunks)
+        modes = self.modes if mode is None else replace(self.modes, lost=mode)
+        after = replace(self, hunks=hunks, modes=modes)
         is_undone = state == "undone"
         match hunk.kind:
             case "created":

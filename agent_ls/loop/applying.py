@@ -38,7 +38,7 @@ class Unapplied:
 @dataclass(frozen=True, slots=True)
 class _Done:
     edit: FileEdit
-    before: bytes | None
+    made: Recorded
 
 
 async def apply_all(call_id: str, edits: Sequence[FileEdit], turn: Turn) -> Unapplied | None:
@@ -82,7 +82,7 @@ async def _apply(call_id: str, edit: FileEdit, turn: Turn, done: list[_Done]) ->
     except WorkspaceError as error:
         return EditOutcome(status="refused", reason=str(error))
     if made.outcome.status == "applied":
-        done.append(_Done(edit, made.before))
+        done.append(_Done(edit, made))
     return made.outcome
 
 
@@ -118,10 +118,10 @@ async def _take_one_back(call_id: str, done: _Done, turn: Turn) -> str:
 
 async def _undoing(done: _Done, workspace: Workspace) -> FileEdit | None:
     """Return the edit that undoes one; None when the file is not what it left."""
-    edit = done.edit
-    marked = None if done.before is None else done.before.decode("utf-8", "surrogatepass")
+    edit, made = done.edit, done.made
+    marked = None if made.before is None else made.before.decode("utf-8", "surrogatepass")
     if edit.kind == "delete":
-        return taken_back(edit, marked, "")
+        return taken_back(edit, marked, "", made.before_mode)
     before = marked and marked.removeprefix(_BOM)
     left = text_after(edit, before)
     now = await workspace.read(edit.new_path if edit.kind == "move" else edit.path)

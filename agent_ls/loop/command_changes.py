@@ -76,6 +76,8 @@ async def stored_change(call_id: str, one: CommandChange, blobs: Blobs) -> Comma
         path=one.path,
         before_blob=None if one.before is None else await blobs.put_blob(one.before),
         after_blob=None if one.after is None else await blobs.put_blob(one.after),
+        before_mode=one.modes[0],
+        after_mode=one.modes[1],
         is_before_known=one.is_before_known,
         images=one.images,
     )

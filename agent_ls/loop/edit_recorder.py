@@ -33,6 +33,8 @@ class Recorded:
     outcome: EditOutcome
     before: bytes | None
     """What was there before; None: nothing."""
+    before_mode: int | None
+    """The permissions of a file that went from its path; None: not known, or it stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ class EditRecorder:
         Errors: ``WorkspaceError`` when the file cannot be read; then nothing has begun.
         """
         before = await self.workspace.snapshot(edit.path)
-        stored = {"edit": edit, "before_blob": await self._stored(before)}
+        mode = await self._mode(edit.path) if edit.kind in ("delete", "move") else None
+        blob = await self._stored(before)
+        stored = {"edit": edit, "before_blob": blob, "before_mode": mode}
         await self.recorder.emit(intent.model_copy(update=stored))
         self._tell_watch(edit)
         try:
@@ -60,7 +64,7 @@ class EditRecorder:
         self._tell_watch(edit)
         after = await self._after(edit, outcome, before) if outcome.status == "applied" else None
         await self._end(edit, intent, outcome, before, after)
-        return Recorded(outcome, before)
+        return Recorded(outcome, before, mode)
 
     async def put(self, edit: PutImage, intent: ReviewDecided) -> EditOutcome:
         """Store the intent, give the file its bytes, store the outcome; the journal names what
@@ -170,11 +174,21 @@ class EditRecorder:
                 status=outcome.status,
                 reason=outcome.reason,
                 after_blob=after_blob,
+                after_mode=await self._mode(edit.path)
+                if is_applied and edit.kind == "create"
+                else None,
                 added_lines=added,
                 removed_lines=removed,
                 takes_back=intent.takes_back,
             )
         await self.recorder.emit(ended)
+
+    async def _mode(self, path: str) -> int | None:
+        """Return the permissions of a file on disk; None where nobody can tell."""
+        try:
+            return await self.workspace.mode(path)
+        except (WorkspaceError, OSError):
+            return None
 
     async def _stored(self, data: bytes | None) -> str | None:
         return None if data is None else await self.blobs.put_blob(data)

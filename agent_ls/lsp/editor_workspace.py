@@ -25,6 +25,7 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
+from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender
 from agent_ls.lsp.documents import DocumentStore, Snapshot
@@ -121,6 +122,14 @@ class EditorWorkspace:
             return await self._open.disk.snapshot(path)
         return as_saved(opened.document, opened.on_disk)
 
+    async def mode(self, path: str) -> int | None:
+        """Return the permissions of a file on disk; None when none is there."""
+        return await self._open.disk.mode(path)
+
+    async def permit(self, path: str, change: ModeChange) -> None:
+        """Give a file on disk other permissions, if it still has those of before."""
+        await self._open.disk.permit(path, change)
+
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return of each look the file's own name and whether the look still holds."""
         compared = await self._open.disk.compare(looks)
@@ -193,9 +202,13 @@ class EditorWorkspace:
         document = opened.document
         match edit:
             case ChangeText():
-                return await self._buffers.change(
+                outcome = await self._buffers.change(
                     document.uri, edit.base_version, edit.replacements, f"Agent: edit {edit.path}"
                 )
+                if edit.mode is not None and outcome.status == "applied":
+                    # No editor can be asked to; saving keeps what the file has.
+                    await self.permit(edit.path, edit.mode)
+                return outcome
             case CreateFile():
                 return await self._create_in_buffer(edit, document)
             case DeleteFile() | MoveFile():

@@ -15,6 +15,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
+from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
@@ -24,6 +25,7 @@ from agent_ls.session.review_touches import (
     Touch,
     both_images,
     images_of,
+    modes_of,
     texts_of,
     unless_damaged,
 )
@@ -130,9 +132,9 @@ class Ledger:
                 intent = self._intents.pop((event.call_id, event.path), None)
                 if intent is not None and event.status == "applied":
                     blobs = intent.before_blob, event.after_blob
-                    await self._edited(
-                        self._touched(intent.edit, *blobs, call_id or event.call_id, at)
-                    )
+                    modes = modes_of(intent.edit, intent.before_mode, event.after_mode)
+                    call_id = call_id or event.call_id
+                    await self._edited(self._touched(intent.edit, blobs, modes, call_id, at))
             case e.CommandChanged() | e.CommandChangesLeftOut():
                 await self._commanded(event, at, call_id or event.call_id)
             case _:
@@ -149,7 +151,15 @@ class Ledger:
             # No link stood there when it was seen; where one stands now is another file.
             path, blobs = event.path, (event.before_blob, event.after_blob)
             touch = Touch(
-                self._turn(call_id), path, path, *blobs, None, call_id, at, images=event.images
+                self._turn(call_id),
+                path,
+                path,
+                *blobs,
+                None,
+                call_id,
+                at,
+                images=event.images,
+                modes=(event.before_mode, event.after_mode),
             )
             self.touches.append(touch)
             await self._edited(touch)
@@ -180,7 +190,9 @@ class Ledger:
             touch = Touch(self._turn(""), *places, *blobs, None, "", at, decision, images)
             self.touches.append(touch)
         else:
-            touch = self._touched(edit, decision.before_blob, event.after_blob, "", at, decision)
+            blobs = decision.before_blob, event.after_blob
+            modes = modes_of(edit, decision.before_mode)
+            touch = self._touched(edit, blobs, modes, "", at, decision)
         if decision.call_id:
             # What the turn did before that call stays a change of its.
             await self._edited(replace(touch, turn_id=decision.turn_id))
@@ -207,7 +219,7 @@ class Ledger:
         is_opaque = any(one is not None and one.is_opaque for one in (known, there))
         if images is not None or is_opaque:
             images = images or await both_images(touch, self._fetch)
-            known = known or FileLedger(path, None, None, before_blob=touch.before_blob)
+            known = known or FileLedger(path, None, None)
             if path == touch.new_path:
                 found = [known.replaced(*images, at)]
             else:
@@ -216,21 +228,25 @@ class Ledger:
             return [one for one in found if one.hunks]
         before, after = await texts_of(touch, self._fetch)
         if known is None:
-            known = FileLedger(path, before, before, before_blob=touch.before_blob)
+            known = FileLedger(path, before, before)
         if there is not None:
-            found = [known.edited(before, None, at), await _edited(there, None, after, at)]
+            mode, mode_after = touch.modes
+            found = [
+                known.edited(before, None, at).permitted((mode, None)),
+                (await _edited(there, None, after, at)).permitted((None, mode_after)),
+            ]
             return [one for one in found if one.base is not None or one.text is not None]
         if touch.edit is not None and touch.edit.kind == "move":
-            return [known.drifted(before, at).moved(touch.new_path, at)]
-        known = await _edited(known, before, after, at)
+            return [known.drifted(before, at).moved(touch.new_path, at).permitted(touch.modes)]
+        known = (await _edited(known, before, after, at)).permitted(touch.modes)
         # What was made and taken away in one turn never was.
         return [] if known.base is None and known.text is None else [known]
 
     def _touched(
         self,
         edit: FileEdit,
-        before_blob: str | None,
-        after_blob: str | None,
+        blobs: tuple[str | None, str | None],
+        modes: Modes,
         call_id: str,
         at: str,
         decision: e.ReviewDecided | None = None,
@@ -238,8 +254,7 @@ class Ledger:
         path = self._name(edit.path)
         new_path = self._name(edit.new_path) if edit.kind == "move" else path
         turn_id = self._turn(call_id)
-        blobs = before_blob, after_blob
-        touch = Touch(turn_id, path, new_path, *blobs, edit, call_id, at, decision)
+        touch = Touch(turn_id, path, new_path, *blobs, edit, call_id, at, decision, modes=modes)
         self.touches.append(touch)
         return touch
 
@@ -255,7 +270,8 @@ class Ledger:
         file = turn.files.get(event.path) if turn else None
         if turn is not None and file is not None:
             state: dict[str, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
-            turn.put([file.decided(event.hunks, state[event.decision])], gone=[event.path])
+            after = file.decided(event.hunks, state[event.decision], event.before_mode)
+            turn.put([after], gone=[event.path])
 
     def _restored(self, event: e.ReviewDecided) -> None:
         """Let everything that this turn and later ones changed in the file be undone."""
@@ -264,7 +280,8 @@ class Ledger:
             is_meant = is_meant or turn.turn_id == event.turn_id
             for path, file in turn.files.items() if is_meant else ():
                 if event.path in (path, file.moved_from):
-                    undone = file.decided([one.id for one in file.hunks], "undone")
+                    ids = [one.id for one in file.hunks]
+                    undone = file.decided(ids, "undone", event.before_mode)
                     turn.put([undone], gone=[path])
 
 

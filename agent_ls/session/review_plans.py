@@ -74,7 +74,8 @@ async def _of_lines(
     file: FileLedger, hunks: Sequence[Hunk], state: HunkState, now: TextFile | None
 ) -> Step | Clash:
     ids = tuple(one.id for one in hunks)
-    goal = file.decided(ids, state).text
+    decided = file.decided(ids, state)
+    goal = decided.text
     if now is None:
         return Clash(file.path, 0, None, goal, MISSING)
     mixed = next((one for one in hunks if one.is_mixed), None)
@@ -90,7 +91,9 @@ async def _of_lines(
     found = merged.replacements
     if state == "undone" and file.base is not None:
         found = with_ends_of(file.base, now.text, found)
-    return Step(ids, ChangeText(path=file.path, base_version=now.version, replacements=found))
+    mode = file.mode_change(decided)
+    edit = ChangeText(path=file.path, base_version=now.version, replacements=found, mode=mode)
+    return Step(ids, edit)
 
 
 def _of_file(file: FileLedger, hunk: Hunk, state: HunkState, now: TextFile | None) -> Step | Clash:
@@ -110,7 +113,7 @@ def _of_file(file: FileLedger, hunk: Hunk, state: HunkState, now: TextFile | Non
     if file.lost is None:
         raise bug(f"{file.path} was taken away and its text is not known")
     if now is None:
-        return Step(ids, CreateFile(path=file.path, text=file.lost))
+        return Step(ids, CreateFile(path=file.path, text=file.lost, mode=file.modes.lost))
     if flat(now.text) == flat(file.lost):
         return Step(ids, None)
     return Clash(file.path, 0, now.text, file.lost, "there is another file now")

@@ -21,6 +21,7 @@ from agent_ls.domain.errors import BytesDamaged, WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.modes import FileModes
 from agent_ls.edits.review_hunks import flat
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
@@ -57,18 +58,21 @@ async def restoring_step(
     except _Contradiction as error:
         wanted = await text_of(lineage[0].before_blob, blobs.get_blob)
         return Clash(path, error.line, now.text if now else None, wanted, str(error))
-    origin = lineage[0].path
+    origin, modes = lineage[0].path, FileModes()
+    for one in lineage:
+        modes = modes.touched(one.modes, is_gone=one.after_blob is None)
     if goal is None:
         return None if now is None else DeleteFile(path=path, base_version=now.version)
     if now is None:
-        return CreateFile(path=origin, text=goal)
+        return CreateFile(path=origin, text=goal, mode=modes.lost)
     if path != origin:
         if await workspace.exists(origin):
             return Clash(path, 0, now.text, goal, f"it was moved, and {origin} exists again")
         return MoveFile(path=path, base_version=now.version, new_path=origin)
     if replacements := replacements_between(now.text, goal):
         replacements = with_ends_of(sides[0][0] or "", now.text, replacements)
-        return ChangeText(path=path, base_version=now.version, replacements=replacements)
+        back = modes.back()
+        return ChangeText(path=path, base_version=now.version, replacements=replacements, mode=back)
     return None
 
 

@@ -9,6 +9,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.edits import FileEdit, apply_replacements
 from agent_ls.domain.errors import BytesDamaged
 from agent_ls.domain.images import FileImage, Images, is_text
+from agent_ls.domain.permissions import Modes
 from agent_ls.edits.lines import BOM
 
 Fetch = Callable[[str], Awaitable[bytes | None]]
@@ -36,6 +37,8 @@ class Touch:
     """What the review did it for."""
     images: Images | None = None
     """Both sides where one of them is no text."""
+    modes: Modes = (None, None)
+    """The permissions before and after, where it can have changed them."""
 
 
 async def unless_damaged(fetch: Fetch, digest: str) -> bytes | None:
@@ -89,6 +92,19 @@ def text_after(edit: FileEdit, before: str | None, seen: str | None) -> str | No
         return apply_replacements(before.removeprefix(BOM), edit.replacements)
     except ValueError:
         return seen
+
+
+def modes_of(edit: FileEdit, before: int | None, after: int | None = None) -> Modes:
+    """Return the permissions before and after an edit, from what was recorded of it."""
+    match edit.kind:
+        case "change":
+            return (edit.mode.base, edit.mode.goal) if edit.mode else (None, None)
+        case "create":
+            return None, edit.mode if after is None else after
+        case "delete":
+            return before, None
+        case "move":
+            return before, before
 
 
 async def _image(digest: str | None, fetch: Fetch) -> FileImage | None:

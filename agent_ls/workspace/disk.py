@@ -7,6 +7,7 @@ workspace wraps it for what is not open.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 import time
@@ -27,6 +28,7 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
+from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import DirEntry, Look, Root
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
@@ -34,6 +36,8 @@ from agent_ls.workspace import disk_files
 from agent_ls.workspace.ignore import walk
 from agent_ls.workspace.read_cache import ReadCache
 from agent_ls.workspace.tree import tree_of
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -94,6 +98,18 @@ class DiskWorkspace:
         if not os.path.lexists(place.absolute):
             return None
         return disk_files.read_bytes(place, path, limit=None)
+
+    async def mode(self, path: str) -> int | None:
+        """Return a file's permissions; None when none is there."""
+        return await self._do(lambda: disk_files.mode(paths.locate_file(path, self._roots)))
+
+    async def permit(self, path: str, change: ModeChange) -> None:
+        """Give a file other permissions, if it still has those of before; a failure is logged."""
+        try:
+            place = paths.locate_file(path, self._roots)
+            await self._do(lambda: disk_files.permit(place, path, change))
+        except (OSError, WorkspaceError) as error:
+            _log.warning("could not set the permissions of %s: %s", path, error)
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return of each look the file's own name and whether the look still holds."""
@@ -190,7 +206,7 @@ class DiskWorkspace:
                 return self._change(edit, place)
             case CreateFile():
                 data = encoded(edit.text, edit.path)
-                disk_files.create(place, edit.path, data)
+                disk_files.create(place, edit.path, data, mode=edit.mode)
                 return _applied(data, edit.text)
             case DeleteFile():
                 paths.check_no_link(edit.path, self._roots)
@@ -209,7 +225,8 @@ class DiskWorkspace:
         text = apply_replacements(decoded(before, edit.path), edit.replacements)
         bom = _BOM if before.startswith(_BOM.encode()) else ""
         data = encoded(bom + text, edit.path)
-        disk_files.replace(place, edit.path, data, version=edit.base_version)
+        after = edit.mode.after if edit.mode else disk_files.same_mode
+        disk_files.replace(place, edit.path, data, version=edit.base_version, mode_after=after)
         return _applied(data, text)
 
     def _put(self, edit: PutImage, data: bytes | None) -> EditOutcome:

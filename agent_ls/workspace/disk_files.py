@@ -6,9 +6,9 @@ step. Owns bytes and errors in words; texts and versions are ``disk``'s.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import hashlib
+import logging
 import os
 import secrets
 import stat
@@ -18,18 +18,18 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.images import PERMISSIONS
+from agent_ls.domain.permissions import PERMISSIONS, ModeChange
 from agent_ls.loop.ports.workspace import DirEntry
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 from agent_ls.safety.paths import Place
 from agent_ls.workspace.folder_lock import alone_in
 from agent_ls.workspace.read_cache import Signature
 
+_log = logging.getLogger(__name__)
+
 MAX_BYTES = 2 * 2**20
 _NEW_MODE = 0o666
 _BLOCK = 2**20
-_SAME = -1
-"""An owner or group that stays whoever it is."""
 
 
 class Stale(Exception):
@@ -79,6 +79,37 @@ def glimpse(place: Place) -> Signature | None:
         return _signature(os.lstat(place.absolute))
     except OSError:
         return None
+
+
+def mode(place: Place) -> int | None:
+    """Return the permissions of a regular file; None when none is there."""
+    try:
+        found = os.lstat(place.absolute)
+    except OSError:
+        return None
+    return found.st_mode & PERMISSIONS if stat.S_ISREG(found.st_mode) else None
+
+
+def permit(place: Place, shown: str, change: ModeChange) -> None:
+    """Give a regular file other permissions, if it has those of before.
+
+    Errors: ``OSError``, ``WorkspaceError`` for what is no regular file.
+    """
+    with _opened(place) as descriptor:
+        _regular_size(descriptor, shown)
+        now = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        if change.after(now) != now:
+            os.fchmod(descriptor, change.after(now))
+
+
+def _permitted(descriptor: int, mode: int) -> bool:
+    """Set a file's mode and say whether that worked; not every file system has such modes."""
+    try:
+        os.fchmod(descriptor, mode)
+    except OSError as error:
+        _log.warning("could not give a file the permissions %o: %s", mode, error)
+        return False
+    return True
 
 
 def _signature(facts: os.stat_result) -> Signature:
@@ -135,13 +166,18 @@ def version_of(place: Place, shown: str) -> str:
         return _hashed(descriptor)
 
 
+def same_mode(mode: int) -> int:
+    """Return the mode as it is."""
+    return mode
+
+
 def replace(
     place: Place,
     shown: str,
     data: bytes,
     *,
     version: str,
-    mode_after: Callable[[int], int] = lambda mode: mode,
+    mode_after: Callable[[int], int] = same_mode,
 ) -> None:
     """Give an existing file new content, if it still has ``version``.
 
@@ -159,8 +195,8 @@ def replace(
                 f"{shown} is write-protected, so it was not changed. Ask the user, or make it "
                 "writable first."
             )
-        facts = dataclasses.replace(kept, mode=mode_after(kept.mode))
-        temporary = _written(folder, data, facts)
+        goal = mode_after(kept.mode)
+        temporary = _written(folder, data, kept, None if goal == kept.mode else goal)
         try:
             # Once more, as late as can be: somebody may have written meanwhile.
             _check_version(place, shown, version)
@@ -181,8 +217,8 @@ def create(place: Place, shown: str, data: bytes, *, mode: int | None = None) ->
     """
     parent = place.below.parent
     with _in_words(shown), folder_beneath(place.root.path, parent, create=True) as folder:
-        kept = None if mode is None else _Facts(mode & PERMISSIONS, _SAME, _SAME)
-        temporary = _written(folder, data, kept)
+        goal = None if mode is None else mode & PERMISSIONS
+        temporary = _written(folder, data, None, goal)
         try:
             rename_new(folder, temporary, folder, place.absolute.name)
         except BaseException:
@@ -239,14 +275,15 @@ def _hashed(descriptor: int) -> str:
     return version(hasher.hexdigest())
 
 
-def _written(folder: int, data: bytes, kept: _Facts | None) -> str:
+def _written(folder: int, data: bytes, kept: _Facts | None, mode: int | None) -> str:
     """Return the name of a new, synced file in ``folder`` that holds ``data``.
 
-    With nothing ``kept`` it gets the permissions that any new file gets.
+    Shape: with this ``mode`` if that can be set, else with what is ``kept``; without either with
+    the permissions that any new file gets.
     """
     name = f".agent-ls-{secrets.token_hex(8)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(name, flags, 0o600 if kept else _NEW_MODE, dir_fd=folder)
+    descriptor = os.open(name, flags, _NEW_MODE if kept is mode is None else 0o600, dir_fd=folder)
     try:
         view = memoryview(data)
         while view:
@@ -255,6 +292,8 @@ def _written(folder: int, data: bytes, kept: _Facts | None) -> str:
             with suppress(OSError):
                 # Only a privileged process can, and only there it matters.
                 os.fchown(descriptor, kept.owner, kept.group)
+        is_set = mode is not None and _permitted(descriptor, mode)
+        if kept and not is_set:
             os.fchmod(descriptor, kept.mode)
         os.fsync(descriptor)
     except BaseException:

@@ -13,6 +13,7 @@ from pathlib import Path
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile, apply_replacements
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
+from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.loop.spelling import canonical
@@ -61,6 +62,14 @@ class DryRunWorkspace:
             return await self._inner.snapshot(path)
         text = self._texts[name]
         return None if text is None else _stored(text)
+
+    async def mode(self, path: str) -> int | None:
+        """Return the real file's permissions; None for one that is simulated, or gone."""
+        is_real = canonical(path, self._inner) not in self._texts
+        return await self._inner.mode(path) if is_real else None
+
+    async def permit(self, path: str, change: ModeChange) -> None:
+        """Leave the permissions of the real file alone."""
 
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return of each look the file's own name and whether the look still holds here."""

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from agent_ls.domain.images import PERMISSIONS, FileImage, is_text
+from agent_ls.domain.images import FileImage, is_text
+from agent_ls.domain.permissions import PERMISSIONS
 from agent_ls.safety.beneath import open_beneath
 from agent_ls.workspace.disk_files import MAX_BYTES
 
@@ -36,7 +37,8 @@ class Seen:
     """One file as it was at a look."""
 
     signature: Signature
-    mode: int
+    mode: int | None
+    """None: it is not on disk yet."""
     data: bytes | None = None
     """None: not kept."""
     digest: str | None = None
@@ -49,12 +51,17 @@ class Seen:
         return self.data is not None and self.is_text and len(self.data) <= MAX_BYTES
 
     @property
+    def permissions(self) -> int | None:
+        """Return its permissions; None: not known."""
+        return None if self.mode is None else self.mode & PERMISSIONS
+
+    @property
     def image(self) -> FileImage:
         """Return it as a whole."""
         return FileImage(
             size_bytes=self.signature[1] if self.data is None else len(self.data),
             digest=self.digest or (self.data is not None and _digest(self.data)) or None,
-            mode=self.mode & PERMISSIONS,
+            mode=self.permissions,
             is_kept=self.data is not None,
             is_text=self.is_text,
         )

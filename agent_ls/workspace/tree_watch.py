@@ -30,7 +30,7 @@ _CLOCK_NS = 20_000_000
 _LINUX_COARSE = 5
 """The number of the clock by which Linux dates files; Python has no name for it."""
 _COMPILED = "__pycache__"
-_UNSAVED = Seen((0, 0, 0, 0), 0)
+_UNSAVED = Seen((0, 0, 0, 0), None)
 """Of a new file that is only a buffer yet."""
 
 T = TypeVar("T")
@@ -151,7 +151,8 @@ def _is_same(before: Seen | None, after: Seen | None) -> bool:
 def _change(path: str, before: Seen | None, after: Seen | None) -> CommandChange:
     data = before and before.data, after and after.data
     if all(one is None or one.is_plain for one in (before, after)):
-        return CommandChange(path, *data)
+        modes = before and before.permissions, after and after.permissions
+        return CommandChange(path, *data, modes=modes)
     is_known = before is None or before.data is not None
     images = before and before.image, after and after.image
     return CommandChange(path, *data, is_before_known=is_known, images=images)

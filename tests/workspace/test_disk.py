@@ -22,6 +22,7 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.domain.errors import PathRefused, WorkspaceError
+from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.workspace.disk import DiskWorkspace
 
@@ -71,6 +72,58 @@ async def test_a_change_keeps_permissions_and_leaves_no_other_file(tmp_path: Pat
     await check(tmp_path, await change_of(tmp_path, "run.sh", "one", "two"))
     assert stat.S_IMODE(file.stat().st_mode) == 0o751
     assert names(tmp_path) == ["run.sh"]
+
+
+async def test_a_change_takes_permissions_along_that_nobody_else_has_set(tmp_path: Path) -> None:
+    file = tmp_path / "run.sh"
+    file.write_text("echo one\n")
+    for mode, after in [(0o644, 0o755), (0o640, 0o640), (0o4644, 0o4755)]:
+        file.chmod(mode)
+        edit = await change_of(tmp_path, "run.sh", "echo", "echo echo")
+        goes = ModeChange(base=0o644, goal=0o755)
+        outcome = await check(tmp_path, edit.model_copy(update={"mode": goes}))
+        assert outcome.status == "applied"
+        assert stat.S_IMODE(file.stat().st_mode) == after
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o600, 0o444, 0o666, 0o200])
+async def test_a_new_file_gets_the_permissions_it_is_to_have(tmp_path: Path, mode: int) -> None:
+    await check(tmp_path, CreateFile(path="new/a.txt", text="a\n", mode=0o6000 | mode))
+    assert stat.S_IMODE((tmp_path / "new/a.txt").stat().st_mode) == mode
+    assert await workspace(tmp_path).mode("new/a.txt") == mode
+
+
+async def test_permissions_are_those_of_files_alone(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "a.txt").chmod(0o4711)
+    (tmp_path / "link").symlink_to("a.txt")
+    found = [await place.mode(name) for name in ("a.txt", "link", "folder", "missing")]
+    assert found == [0o711, 0o711, None, None]
+
+
+@pytest.mark.parametrize("name", ["missing", "folder", "../out.txt"])
+async def test_permissions_that_cannot_be_set_cost_nothing_but_are_logged(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "work/folder").mkdir(parents=True)
+    (tmp_path / "out.txt").touch(0o644)
+    await workspace(tmp_path / "work").permit(name, ModeChange(base=0o644, goal=0o777))
+    assert name in caplog.text
+    assert stat.S_IMODE((tmp_path / "out.txt").stat().st_mode) == 0o644
+
+
+async def test_a_file_system_without_permissions_takes_files_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(descriptor: int, mode: int) -> None:
+        raise PermissionError(1, "not permitted")
+
+    monkeypatch.setattr(os, "fchmod", refuse)
+    outcome = await check(tmp_path, CreateFile(path="run.sh", text="a\n", mode=0o755))
+    assert (outcome.status, (tmp_path / "run.sh").read_text()) == ("applied", "a\n")
+    assert "755" in caplog.text
 
 
 async def test_a_change_of_a_file_that_moved_on_is_stale_and_changes_nothing(

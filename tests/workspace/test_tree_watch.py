@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,11 +47,15 @@ def planned(folder: Path, command: str) -> PlannedCall:
 async def check(
     watch: TreeWatch, folder: Path, do: Callable[[], object]
 ) -> tuple[CommandChange, ...]:
-    """Return what is seen of a command that does this."""
+    """Return what is seen of a command that does this, but for permissions."""
     mark = await watch.begin(planned(folder, "make it so"))
     assert mark is not None
     do()
-    return await watch.changes(mark)
+    return without_modes(await watch.changes(mark))
+
+
+def without_modes(changes: Sequence[CommandChange]) -> tuple[CommandChange, ...]:
+    return tuple(replace(one, modes=(None, None)) for one in changes)
 
 
 def _make(path: Path, text: str | bytes = "new\n") -> None:
@@ -243,6 +247,30 @@ async def test_what_is_saved_for_a_command_was_there_before_it(
     assert list(await check(watch, folder, save_and_run)) == expected
 
 
+async def test_the_permissions_before_and_after_are_seen(folder: Path) -> None:
+    watch = TreeWatch(Unsaved([Root(name="proj", path=folder, is_trusted=True)]))
+    (folder / "a.txt").chmod(0o4750)
+    mark = await watch.begin(planned(folder, "make it so"))
+    assert mark is not None
+    (folder / "a.txt").unlink()
+    _make(folder / "sub/b.txt", "more\n")
+    (folder / "sub/b.txt").chmod(0o600)
+    _make(folder / "new.txt", "saved first, and built\n")
+    (folder / "new.txt").chmod(0o755)
+    found = {one.path: one.modes for one in await watch.changes(mark)}
+    usual = 0o666 & ~_umask()
+    assert found == {
+        "a.txt": (0o750, None),
+        "sub/b.txt": (usual, 0o600),
+        "new.txt": (None, 0o755),
+    }
+
+
+def _umask() -> int:
+    os.umask(mask := os.umask(0))
+    return mask
+
+
 class Saving(DiskWorkspace):
     """A workspace whose editor has just saved some files."""
 
@@ -307,7 +335,7 @@ async def test_of_two_commands_at_once_the_second_does_not_hide_what_the_first_d
     second = await watch.begin(planned(folder, "make it so"))
     assert first is not None
     assert second is not None
-    assert await watch.changes(first) == (
+    assert without_modes(await watch.changes(first)) == (
         CommandChange("a.txt", b"one\r\n", b"changed\n"),
         CommandChange("new.txt", None, b"new\n"),
         CommandChange("sub/b.txt", b"two\n", None),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent_ls.domain.images import Images
+from agent_ls.domain.permissions import Modes
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class CommandChange:
     is_before_known: bool = True
     images: Images | None = None
     """Both sides where one of them is no text, or too large for one."""
+    modes: Modes = (None, None)
+    """The permissions before and after; None: not known, or no file. ``images`` have their own."""
 
     @property
     def is_new(self) -> bool:

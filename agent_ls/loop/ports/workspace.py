@@ -9,6 +9,7 @@ from typing import Protocol
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, TextFile
 from agent_ls.domain.images import PutImage
+from agent_ls.domain.permissions import ModeChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,12 @@ class Workspace(Protocol):
         """
         ...
 
+    async def mode(self, path: str) -> int | None:
+        """Return the permissions that a file has on disk; None when there is none, or they are not
+        to be known.
+        """
+        ...
+
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return of each look the workspace's own name of the file and whether it still holds.
 
@@ -104,6 +111,13 @@ class Workspace(Protocol):
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
         """Give a closed file these bytes, or take it away, wholly or not at all; as ``apply``."""
+        ...
+
+    async def permit(self, path: str, change: ModeChange) -> None:
+        """Give a file on disk other permissions, if it still has those of before.
+
+        What cannot be is logged: the text counts for more than who may read it.
+        """
         ...
 
     async def save_dirty(self) -> list[str]:
