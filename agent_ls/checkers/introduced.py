@@ -52,15 +52,17 @@ class IntroducedChecks:
         asker: str,
         by_others: Mapping[str, Changes] = _NOTHING,
         anew: bool = False,
+        commands: int = 0,
         within_s: float | None = None,
     ) -> CheckReport:
         """Return the findings of ``now`` that ``before`` did not have; same keys in both.
 
         ``by_others``: what others changed of a file in between, which is not the asker's.
         ``anew``: nothing that was said of ``now`` earlier counts, for what a checker says may also
-        depend on its configuration and on which files there are. ``within_s``: checkers of whole
-        projects that take longer are ``unanswered``. They go on, and the same question finds their
-        answer, until the ``asker`` asks about newer texts or is let go.
+        depend on its configuration and on which files there are. ``commands``: how many the asker
+        has run; no check of a project that began before the last one is an answer. ``within_s``:
+        checkers of whole projects that take longer are ``unanswered``. They go on, and the same
+        question finds their answer, until the ``asker`` asks about newer texts or is let go.
         Never raises: what cannot run is a problem in the report.
         """
         asked = [checker for checker in self.checkers if any(map(checker.handles, now))]
@@ -69,7 +71,17 @@ class IntroducedChecks:
         others = await self._unsaved_elsewhere(now) if asked else ""
         looks = [
             asyncio.ensure_future(
-                self._of_one(checker, before, now, others, asker, own, anew=anew, within_s=within_s)
+                self._of_one(
+                    checker,
+                    before,
+                    now,
+                    others,
+                    asker,
+                    own,
+                    anew=anew,
+                    commands=commands,
+                    within_s=within_s,
+                )
             )
             for checker in asked
         ]
@@ -106,6 +118,7 @@ class IntroducedChecks:
         own: OwnTexts,
         *,
         anew: bool,
+        commands: int,
         within_s: float | None,
     ) -> CheckReport:
         mine = [path for path in now if checker.handles(path)]
@@ -119,7 +132,7 @@ class IntroducedChecks:
         report = await self._newest.ask(
             checker.name,
             asker,
-            Compared(texts_before, texts_now, others),
+            Compared(texts_before, texts_now, others, commands),
             lambda check: self._compared(checker, asker, check),
             anew=anew,
             within_s=within_s,

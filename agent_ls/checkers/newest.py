@@ -26,6 +26,8 @@ class Compared:
     now: _Texts
     others: str
     """Stands for the other files' unsaved texts, which checkers see too."""
+    commands: int
+    """How many the asker had run: each may have changed what else there is, or installed it."""
 
 
 @dataclass(eq=False, slots=True)

@@ -59,6 +59,8 @@ async def run_program(
     reading = asyncio.gather(
         piped.feed(data), _read(piped.stdout, stdout), _read(piped.stderr, stderr)
     )
+    # Of a program that is broken off nobody asks any more how its reading ended.
+    reading.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
         async with asyncio.timeout(timeout_s):
             await _ended(piped.program, reading)

@@ -11,8 +11,9 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agent_ls.domain.calls import Effect
 from agent_ls.domain.errors import StoreError, WorkspaceError
-from agent_ls.domain.events import FindingsReported
+from agent_ls.domain.events import FindingsReported, ToolCallFinished
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
@@ -76,6 +77,7 @@ async def check_changes(
         by_others={name: one.by_others for name, one in known.items() if one.by_others},
         asker=view.turn.turn_id,
         anew=anew,
+        commands=sum(one.effect is Effect.EXECUTE for one in view.turn.events.of(ToolCallFinished)),
         within_s=within_s,
     )
     if problems:

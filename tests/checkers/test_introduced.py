@@ -324,6 +324,29 @@ async def test_who_joins_a_check_may_want_that_nothing_counts_that_was_said_earl
     assert checker.asked.count(now) == 1
 
 
+async def test_a_check_that_began_before_a_command_says_nothing_of_what_that_left(
+    tmp_path: Path,
+) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    before, now = {"a.txt": ""}, {"a.txt": "TODO"}
+
+    async def ask(commands: int, within_s: float | None = None) -> CheckReport:
+        return await checks.introduced(
+            before, now, asker="t", commands=commands, anew=True, within_s=within_s
+        )
+
+    assert (await ask(0, within_s=0)).unanswered == ("todo",)
+    await until(lambda: now in checker.asked)
+    asking = asyncio.ensure_future(ask(1))
+    await until(lambda: checker.asked.count(now) == 2)
+    assert checker.ended["TODO"] == "cancelled"
+    # What was there before is not looked at again after each command.
+    assert checker.asked.count(before) == 1
+    checker.go_on.set()
+    assert [one.path for one in (await asking).findings] == ["a.txt"]
+
+
 async def test_what_others_broke_meanwhile_in_other_files_is_not_new(tmp_path: Path) -> None:
     checker = TodoChecker(disk={"b.txt": ""})
     checks = IntroducedChecks((checker,), workspace(tmp_path))

@@ -83,6 +83,36 @@ async def test_a_turn_that_ends_leaves_no_checker_behind(
     assert owed == [("endless",)]
 
 
+_WAITS_FOR_INSTALLING = """\
+[ -e a.txt ] && [ ! -e "$XDG_STATE_HOME/installed" ] || exit 0
+echo $$ >> "$XDG_STATE_HOME/begun"
+exec sleep 600
+"""
+_INSTALLS = _EDITS.replace("; done", "; done; touch ../installed")
+
+
+async def test_a_check_that_began_before_a_command_is_no_answer_to_the_gate(
+    tmp_path: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "endless.sh").write_text(_WAITS_FOR_INSTALLING)
+    TrustedFolders(trust_file()).trust(folder)
+    settings = _SETTINGS.replace("max_steps = 1", "max_steps = 9")
+    async with (
+        scripted(f'{_INSTALLS}[[answer]]\ntext = "Done."\n', port=model_port),
+        open_test_sessions(folder, model_host, settings_toml=settings) as sessions,
+    ):
+        session = await sessions.create()
+        await session.submit("Write it.")
+        async with asyncio.timeout(TURN_LIMIT_S):
+            ended = await session.wait_idle()
+        assert ended is not None
+        assert ended.stop is StopReason.COMPLETED
+    assert (tmp_path / "begun").read_text(), "nobody looked before the command"
+
+
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)

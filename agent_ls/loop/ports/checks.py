@@ -47,13 +47,15 @@ class CompileChecks(Protocol):
         asker: str,
         by_others: Mapping[str, Sequence[tuple[str, str]]] = _NOTHING,
         anew: bool = False,
+        commands: int = 0,
         within_s: float | None = None,
     ) -> CheckReport:
         """Return the findings of ``now`` that ``before`` did not have; same keys in both.
 
         ``by_others``: what others changed of a file in between, as texts before and after, in
         order; it is not the asker's. ``anew``: what was said of the same texts earlier does not
-        count. ``within_s``: checkers of whole projects that take longer are ``unanswered``; they
+        count. ``commands``: how many the asker has run, for what began before the last one says
+        nothing of what that left. ``within_s``: checkers of whole projects that take longer are ``unanswered``; they
         go on, and the same question finds their answer, until the ``asker`` asks about newer
         texts or is let go.
         """
