@@ -177,6 +177,14 @@ async def test_what_was_begun_is_taken_back(place: Place, begun: str, files: Fil
     assert len(applied) == 2 * len(back) + 1
 
 
+async def test_a_file_that_was_deleted_first_has_its_permissions_again(place: Place) -> None:
+    files = {"run.sh": _A, "notes": ""}
+    write(place.folder, files)
+    (place.folder / "run.sh").chmod(0o751)
+    await check(place, "*** Delete File: run.sh\n" + _FAILS, files, expected=files)
+    assert (place.folder / "run.sh").stat().st_mode & 0o777 == 0o751
+
+
 async def test_a_later_file_that_changes_meanwhile_is_planned_anew_with_the_first(
     place: Place,
 ) -> None:

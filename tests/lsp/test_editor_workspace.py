@@ -22,6 +22,7 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import Look, Root
 from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
@@ -189,6 +190,24 @@ async def test_an_open_document_changes_in_the_buffer_and_not_on_disk(world: Wor
     assert (outcome.status, outcome.text) == ("applied", "a = 7\n")
     assert world.disk("a.py") == "a = 1\n"
     assert (await world.workspace.read("a.py")).version == outcome.version
+
+
+@pytest.mark.parametrize(("mode", "after"), [(0o644, 0o755), (0o600, 0o600)])
+async def test_permissions_go_to_the_disk_with_an_open_documents_text(
+    world: World, mode: int, after: int
+) -> None:
+    (world.root / "a.py").chmod(mode)
+    world.open("a.py", "a = 1\n")
+    base = (await world.workspace.read("a.py")).version
+    goes = ModeChange(base=0o644, goal=0o755)
+    change = (Replacement(start=4, end=5, text="7"),)
+    edit = ChangeText(path="a.py", base_version="another", replacements=change, mode=goes)
+    assert (await world.workspace.apply(edit)).status == "stale"
+    assert await world.workspace.mode("a.py") == mode
+    outcome = await world.workspace.apply(edit.model_copy(update={"base_version": base}))
+    assert (outcome.status, outcome.text) == ("applied", "a = 7\n")
+    assert world.disk("a.py") == "a = 1\n"
+    assert await world.workspace.mode("a.py") == after
 
 
 async def test_a_closed_file_changes_on_disk(world: World) -> None:

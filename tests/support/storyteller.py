@@ -171,6 +171,10 @@ class Storyteller:
             for _ in range(int(megabytes)):
                 file.write(b"0123456789abcde\n" * 65536)
 
+    async def step_permit(self, path: str, mode: str) -> None:
+        """Give a file these permissions, in octal."""
+        (self.root / path).chmod(int(mode, 8))
+
     async def step_add_folder(self, name: str, path: str) -> None:
         """Open one more folder in the same window."""
         folder = {"uri": self._uri(path), "name": name}
@@ -421,6 +425,16 @@ class Storyteller:
                 return
             await self._news(0.2)
         raise AssertionError(f"{path} is {now()!r} on disk")
+
+    async def step_mode(self, path: str, mode: str) -> None:
+        """The file on disk comes to have these permissions, in octal."""
+        now = ""
+        for _ in range(_WAIT_S * 5):
+            now = f"{(self.root / path).stat().st_mode & 0o7777:o}"
+            if now == mode:
+                return
+            await self._news(0.2)
+        raise AssertionError(f"{path} has {now}")
 
     async def step_message(self, text: str) -> None:
         await self._until(

@@ -16,6 +16,7 @@ from agent_ls.domain.edits import (
     Replacement,
 )
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import Look, Root
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.dry_run import DryRunner, DryRunWorkspace
@@ -77,6 +78,19 @@ async def test_every_kind_of_edit_is_seen_and_nothing_is_touched(workspace, root
     files = {"d.txt": "one\n", "new/c.txt": "three\n", "sub/b.txt": "2\n"}
     await check(workspace, root, again, "applied", files)
     assert {one.path for one in await workspace.dirty()} == set(files)
+
+
+async def test_permissions_are_the_real_files_and_stay(workspace, root) -> None:
+    (root / "a.txt").chmod(0o751)
+    goes = ModeChange(base=0o751, goal=0o600)
+    await workspace.permit("a.txt", goes)
+    assert await workspace.mode("a.txt") == 0o751
+    edit = ChangeText(
+        path="a.txt", base_version=await version(workspace, "a.txt"), replacements=(), mode=goes
+    )
+    await check(workspace, root, edit, "applied", {**A, **B})
+    assert await workspace.mode("a.txt") is None
+    assert (root / "a.txt").stat().st_mode & 0o777 == 0o751
 
 
 async def test_edits_are_refused_as_real_ones_are(workspace, root) -> None:
