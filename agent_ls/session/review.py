@@ -26,7 +26,8 @@ from agent_ls.loop.ports.store import Blobs, Journals
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
-from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection, one_spelling
+from agent_ls.session.followed_ledger import FollowedLedger
+from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
 from agent_ls.session.review_moments import lineages
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
@@ -43,21 +44,10 @@ _OF_ONE_FILE = (WorkspaceError, StoreError, OSError)
 _TRIES = 4
 """How often an undo is planned anew when the file changes under it."""
 _PATIENCE_S = 5.0
-_COUNTS = (
-    e.TurnStarted,
-    e.Answered,
-    e.EditIntended,
-    e.EditApplied,
-    e.CommandChanged,
-    e.CommandChangesLeftOut,
-    e.ChildEnded,
-    e.ReviewDecided,
-    e.ReviewApplied,
-)
 
 
 class Review:
-    """One session's review; a Reader of its events."""
+    """One session's review."""
 
     def __init__(
         self,
@@ -75,73 +65,25 @@ class Review:
 
         ``claim`` is awaited before a decision: nobody else may write the session meanwhile.
         """
-        self._recorder, self._workspace = recorder, workspace
-        self._journals, self._blobs = journals, blobs
+        self._recorder, self._workspace, self._blobs = recorder, workspace, blobs
         self._ids, self._order, self._claim = ids, order, claim
         self._queue = EditOrder()
         """The files that are decided about right now, by the names the ledger has for them."""
         self._edits = EditRecorder(recorder, workspace, blobs, watch)
-        self._ledger = self._empty()
-        self._fed: list[e.StoredEvent] = []
-        """What the ledger has taken in of this process, should it have to begin anew."""
-        self._pending: list[e.StoredEvent] = []
-        self._first = self._missing = recorder.state.seq
-        """Events up to this one are in the store only; 0: they are in the ledger."""
-        self._reading: asyncio.Future[None] | None = None
-        """Goes on when nobody waits for it any more; None: nothing is read."""
+        self._followed = FollowedLedger(recorder, workspace, journals, blobs, self._edits)
         self._steps: set[asyncio.Future[Any]] = set()
-        self.version = 0
-        """Another one whenever the ledger may have changed."""
-        recorder.follow(self)
 
-    def on_event(self, stored: e.StoredEvent) -> None:
-        """Keep what the ledger is made of."""
-        if isinstance(stored.event, _COUNTS):
-            self._pending.append(stored)
-            self.version += 1
-
-    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Ignore what streams."""
+    @property
+    def version(self) -> int:
+        """Return another number whenever the ledger may have changed."""
+        return self._followed.version
 
     async def ledger(self) -> Ledger:
         """Return the ledger with everything that happened so far.
 
         Errors: ``StoreError`` when the journal cannot be read.
         """
-        while self._missing or self._pending or self._reading is not None:
-            if self._reading is None:
-                self._reading = asyncio.ensure_future(self._read_wholly())
-                self._reading.add_done_callback(self._ended)
-            # Those who stop waiting, such as an editor at each key, leave the others a ledger
-            # that gets on.
-            await asyncio.shield(self._reading)
-        return self._ledger
-
-    async def _read_wholly(self) -> None:
-        try:
-            await self._read()
-        except BaseException:
-            # The store failed: half an event may be taken in.
-            self._ledger, self._missing = self._empty(), self._first
-            self._pending, self._fed = [*self._fed, *self._pending], []
-            raise
-        finally:
-            self._reading = None
-
-    def _empty(self) -> Ledger:
-        return Ledger(self._journals.load, self._blobs.get_blob, one_spelling(self._workspace))
-
-    async def _read(self) -> None:
-        if self._missing:
-            for one in await self._journals.load(self._recorder.session_id):
-                if one.seq <= self._missing and isinstance(one.event, _COUNTS):
-                    await self._ledger.feed(one)
-            self._missing = 0
-            for edit, intent in self._ledger.unsettled():
-                await self._edits.settle(edit, intent)
-        while self._pending:
-            await self._ledger.feed(self._pending[0])
-            self._fed.append(self._pending.pop(0))
+        return await self._followed.newest()
 
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
         """Keep, undo or redo; return what became of each file, newest turn first.
@@ -245,8 +187,9 @@ class Review:
 
     async def close(self) -> None:
         """Wait until what was begun is recorded."""
-        while begun := [*self._steps, *([self._reading] if self._reading else [])]:
-            await asyncio.wait(begun)
+        while self._steps:
+            await asyncio.wait(self._steps)
+        await self._followed.close()
 
     async def _settled(self, work: Coroutine[Any, Any, T]) -> T:
         """Await a step that must not stop half-way, whoever stops waiting for it."""

@@ -1,0 +1,120 @@
+"""The ledger of a session that goes on: read from its journal once, then fed as things happen.
+
+Owns when the journal is read, and that a reading which fails or is broken off leaves no half of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from agent_ls.domain import events as e
+from agent_ls.loop.edit_recorder import EditRecorder
+from agent_ls.loop.ports.store import Blobs, Journals
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.recorder import Recorder
+from agent_ls.session.review_ledger import Ledger, one_spelling
+
+_log = logging.getLogger(__name__)
+
+_COUNTS = (
+    e.TurnStarted,
+    e.Answered,
+    e.EditIntended,
+    e.EditApplied,
+    e.CommandChanged,
+    e.CommandChangesLeftOut,
+    e.ChildEnded,
+    e.ReviewDecided,
+    e.ReviewApplied,
+)
+
+
+class FollowedLedger:
+    """One session's ledger as of now; a Reader of its events."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        workspace: Workspace,
+        journals: Journals,
+        blobs: Blobs,
+        edits: EditRecorder,
+    ) -> None:
+        """Follow the session; its journal is read when the ledger is first asked for.
+
+        ``edits`` settles those during which an earlier process died.
+        """
+        self._session_id, self._workspace = recorder.session_id, workspace
+        self._journals, self._blobs, self._edits = journals, blobs, edits
+        self._ledger = self._empty()
+        self._fed: list[e.StoredEvent] = []
+        """What the ledger has taken in of this process, should it have to begin anew."""
+        self._pending: list[e.StoredEvent] = []
+        self._first = self._missing = recorder.state.seq
+        """Events up to this one are in the store only; 0: they are in the ledger."""
+        self._reading: asyncio.Future[None] | None = None
+        """Goes on when nobody waits for it any more; None: nothing is read."""
+        self.version = 0
+        """Another one whenever the ledger may have changed."""
+        recorder.follow(self)
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Keep what the ledger is made of."""
+        if isinstance(stored.event, _COUNTS):
+            self._pending.append(stored)
+            self.version += 1
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+    async def newest(self) -> Ledger:
+        """Return the ledger with everything that happened so far.
+
+        Errors: ``StoreError`` when the journal cannot be read.
+        """
+        while self._missing or self._pending or self._reading is not None:
+            if self._reading is None:
+                self._reading = asyncio.ensure_future(self._read_wholly())
+                self._reading.add_done_callback(_ended)
+            # Those who stop waiting, such as an editor at each key, leave the others a ledger
+            # that gets on.
+            await asyncio.shield(self._reading)
+        return self._ledger
+
+    async def close(self) -> None:
+        """Wait until what was begun is read."""
+        while self._reading is not None:
+            await asyncio.wait([self._reading])
+
+    async def _read_wholly(self) -> None:
+        try:
+            await self._read()
+        except BaseException:
+            # The store failed: half an event may be taken in.
+            self._ledger, self._missing = self._empty(), self._first
+            self._pending, self._fed = [*self._fed, *self._pending], []
+            raise
+        finally:
+            self._reading = None
+
+    def _empty(self) -> Ledger:
+        return Ledger(self._journals.load, self._blobs.get_blob, one_spelling(self._workspace))
+
+    async def _read(self) -> None:
+        if self._missing:
+            for one in await self._journals.load(self._session_id):
+                if one.seq <= self._missing and isinstance(one.event, _COUNTS):
+                    await self._ledger.feed(one)
+            self._missing = 0
+            for edit, intent in self._ledger.unsettled():
+                await self._edits.settle(edit, intent)
+        while self._pending:
+            await self._ledger.feed(self._pending[0])
+            self._fed.append(self._pending.pop(0))
+
+
+def _ended(reading: asyncio.Future[None]) -> None:
+    if not reading.cancelled() and (error := reading.exception()) is not None:
+        # Whoever waits is told; this is for the case that nobody does any more.
+        _log.info("the changes could not be read: %s", error)
