@@ -84,8 +84,7 @@ class FileLedger:
             fresh = replace(known, text=flat(known.base), hunks=_moves(known.hunks))
             return fresh.edited(flat(known.base), after, at)
         if any(one.kind == "created" and one.state == "kept" for one in known.hunks):
-            fresh = replace(known, base=known.text, hunks=())
-            return fresh.edited(known.text, after, at)
+            return known._accepted.edited(known.text, after, at)
         if any(one.kind == "created" for one in known.hunks):
             hunks = tuple(
                 replace(one, id=at, new=lines_of(after), state="open")
@@ -135,6 +134,17 @@ class FileLedger:
             return self
         return self.live if self._is_opaque_undone and self.under is not None else None
 
+    @property
+    def _is_the_agents(self) -> bool:
+        """Say whether a file of this turn is as the agent made it, and nobody kept it."""
+        made = (one for one in self.hunks if one.kind == "created")
+        return self.text is None or any(one.state == "open" and not one.is_mixed for one in made)
+
+    @property
+    def _accepted(self) -> FileLedger:
+        """Return the ledger of a file that was made in this turn as if it had been there before."""
+        return replace(self, base=self.text, hunks=(), modes=FileModes())
+
     def permitted(self, modes: Modes) -> FileLedger:
         """Return the ledger, edited, with the permissions before and after that edit."""
         return replace(self, modes=self.modes.touched(modes, is_gone=self.text is None))
@@ -174,6 +184,8 @@ class FileLedger:
 
     def removed(self, at: str) -> FileLedger:
         """Return the ledger after the agent deleted the file."""
+        if self.base is None and not self._is_the_agents:
+            return self._accepted.removed(at)
         if self.base is None:
             return replace(self, text=None, hunks=())
         # What others typed in between comes back with the file; only the agent's part does not.

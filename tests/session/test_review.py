@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -80,6 +81,51 @@ async def test_hunks_are_undone_in_any_order_around_the_persons_typing(
 
     after = "zero\n0\n0\n0\n" + _TEXT.replace("nine", "nein")
     await check(tmp_path, story, after={"a.py": after})
+
+
+@pytest.mark.parametrize(
+    ("between", "brought_back"),
+    [
+        pytest.param([], None, id="nobody-touched-it"),
+        pytest.param(["typed"], "agent\nmine\n", id="the-person-wrote-in-it"),
+        pytest.param(["typed", "edited"], "the agent\nmine\n", id="the-agent-edited-it-then"),
+        pytest.param(["own"], "all mine\n", id="the-person-made-it-anew"),
+        pytest.param(["kept"], "agent\n", id="the-person-kept-it"),
+        pytest.param(["undone", "own"], "all mine\n", id="the-person-undid-it-and-made-their-own"),
+        pytest.param(["deleted", "own"], "all mine\n", id="the-agent-had-deleted-it-once"),
+    ],
+)
+@pytest.mark.parametrize("is_made_again", [False, True])
+async def test_what_the_person_has_in_a_file_of_the_turn_comes_back_when_it_is_deleted(
+    tmp_path: Path, between: list[str], brought_back: str | None, *, is_made_again: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        place = session.folder / "n.md"
+        deeds: dict[str, Callable[[], object]] = {
+            "typed": lambda: session.user("n.md", "agent\n", "agent\nmine\n"),
+            "edited": lambda: session.agent("n.md", "agent", "the agent"),
+            "kept": lambda: session.review.decide("keep", Selection(path="n.md")),
+            "undone": session.undo,
+            "deleted": lambda: session.agent_writes("n.md", None),
+            "own": lambda: place.write_text("all mine\n"),
+        }
+        await session.agent_writes("n.md", "agent\n")
+        for deed in between:
+            if inspect.isawaitable(done := deeds[deed]()):
+                await done
+        if brought_back is not None:
+            place.chmod(0o600)
+        await session.agent_writes("n.md", None)
+        if is_made_again:
+            await session.agent_writes("n.md", "anew\n")
+        is_listed = is_made_again or brought_back is not None
+        assert [path for path, _ in await session.open_hunks()] == ["n.md"] * is_listed
+        await session.restart()
+        assert statuses(await session.undo()) == [("n.md", "done")] * is_listed
+        assert brought_back is None or place.stat().st_mode & 0o777 == 0o600
+
+    after = {} if brought_back is None else {"n.md": brought_back}
+    await check(tmp_path, story, {}, after=after)
 
 
 @pytest.mark.parametrize("path", ["a.txt", "moved.txt"])
