@@ -6,17 +6,16 @@ everything else, and what is done about a change is offered by ``review_offers.p
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
 from agent_ls.domain.sentences import counted
 from agent_ls.lsp.attention import Attention, lines_of_document
+from agent_ls.lsp.closed_files import ClosedFiles
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.mark import ChangeHint, Mark, Span
 from agent_ls.lsp.reviews import Change, Reviews
-from agent_ls.lsp.uris import uri_to_path
 from agent_ls.safety.text import visible_line
 
 _log = logging.getLogger(__name__)
@@ -25,8 +24,15 @@ _MOST_HINTS = 60
 """In one file; the changes behind them are counted in one more."""
 _MOST_CLOSED_FILES = 60
 """Of the files that are not open, those that newer turns changed come first."""
-_PAUSE_S = 2.0
-"""Between two looks whether other programs did something to those; no editor tells of all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """The hints in a file that is not open."""
+
+    made_of: object
+    """Equal for as long as they would be the same ones."""
+    hints: tuple[Mark, ...]
 
 
 class ChangeHints:
@@ -37,31 +43,30 @@ class ChangeHints:
         reviews: Reviews,
         documents: DocumentStore,
         attention: Attention,
+        files: ClosedFiles,
         outdated: Callable[[], None],
-        *,
-        pause_s: float = _PAUSE_S,
     ) -> None:
-        """Take the changes, the documents that they are in, and whom to tell that somebody has to
-        look again, because files changed that are not open.
+        """Take the changes, the documents that they are in, who follows the files that are not
+        open, and whom to tell that somebody has to look again, because those changed.
         """
         self._reviews, self._documents, self._attention = reviews, documents, attention
-        self._tell_outdated, self._pause_s = outdated, pause_s
+        self._files, self._tell_outdated = files, outdated
         self.is_on = False
         self._open: list[Mark] = []
-        self._closed: list[Mark] = []
-        self._closed_at: object = None
-        """What the hints in closed files were made of."""
-        self._watching: asyncio.Task[None] | None = None
+        self._closed: dict[str, _Closed] = {}
+        """By path as the agent names it."""
 
     def marks(self) -> list[Mark]:
         """Return the hints of the sessions that are open now."""
         sessions = {one.id for one in self._reviews.sessions()}
-        return [one for one in (*self._open, *self._closed) if one.session_id in sessions]
+        closed = [hint for one in self._closed.values() for hint in one.hints]
+        return [one for one in (*self._open, *closed) if one.session_id in sessions]
 
     async def look(self) -> None:
         """Find out which there are, and where; what could not be read is logged and stays."""
         if not self.is_on:
-            self._open, self._closed, self._closed_at = [], [], None
+            self._open, self._closed = [], {}
+            self.close()
             return
         try:
             self._open = [
@@ -72,51 +77,34 @@ class ChangeHints:
                 )
             ]
             await self._look_at_closed()
-            if self._watching is None or self._watching.done():
-                self._watching = asyncio.get_running_loop().create_task(self._watch())
         except Exception:
             _log.exception("could not look where the agent's changes are")
 
     def close(self) -> None:
-        """Stop watching files."""
-        if self._watching is not None:
-            self._watching.cancel()
-
-    async def _watch(self) -> None:
-        """Tell whenever a file came, went or changed, for as long as there is one to watch."""
-        while self.is_on and (files := await self._closed_files()):
-            await asyncio.sleep(self._pause_s)
-            if await self._closed_now(files) != self._closed_at:
-                self._tell_outdated()
+        """Follow no files any more."""
+        self._files.follow(self._tell_outdated, {})
 
     async def _look_at_closed(self) -> None:
-        """Read the changed files that are not open, unless nothing has happened to them."""
-        now = await self._closed_now(await self._closed_files())
-        if now == self._closed_at:
-            return
-        found: list[Mark] = []
-        for path, (text, changes) in (await self._reviews.closed(_MOST_CLOSED_FILES)).items():
-            uri = self._attention.uri(path)
-            if uri is not None:
-                found += hints_of(uri, changes, lines_of_document(text))
-        self._closed, self._closed_at = found, now
+        """Read the changed files that are not open, but those to which nothing has happened."""
+        changed = await self._reviews.closed(_MOST_CLOSED_FILES)
+        stamps = await self._files.stamps(changed)
+        found: dict[str, _Closed] = {}
+        for path, stamp in stamps.items():
+            made_of = (self._attention.uri(path), stamp, changed[path])
+            known = self._closed.get(path)
+            if known is None or known.made_of != made_of:
+                known = _Closed(made_of, await self._hints_in(path))
+            found[path] = known
+        self._closed = found
+        self._files.follow(self._tell_outdated, stamps)
 
-    async def _closed_files(self) -> list[Path]:
-        """Return the changed files that are not open, those that are gone, too."""
-        changed = {
-            file.path: None
-            async for _, turn in self._reviews.turns()
-            for file in turn.files.values()
-            if file.open() and file.has_place
-        }
-        closed = [one for one in changed if self._attention.open_uri(one) is None]
-        uris = (self._attention.uri(one) for one in closed[:_MOST_CLOSED_FILES])
-        return [file for uri in uris if uri is not None and (file := uri_to_path(uri)) is not None]
-
-    async def _closed_now(self, files: list[Path]) -> object:
-        """Return what tells whether the hints in closed files would be others now."""
-        versions = [(one.review, one.review.version) for one in self._reviews.sessions()]
-        return versions, self._documents.uris(), files, await asyncio.to_thread(_stamps, files)
+    async def _hints_in(self, path: str) -> tuple[Mark, ...]:
+        """Return the hints in a file that is not open; none where it is gone."""
+        uri, there = self._attention.uri(path), await self._reviews.in_closed(path)
+        if uri is None or there is None:
+            return ()
+        text, changes = there
+        return tuple(hints_of(uri, changes, lines_of_document(text)))
 
 
 def hints_of(uri: str, changes: Sequence[Change], lines: Sequence[str]) -> list[Mark]:
@@ -160,16 +148,3 @@ def _span(change: Change) -> Span:
     if change.placed.hunk.kind != "text":
         return Span.whole(change.first_line)
     return Span(change.first_line, 0, change.last_line, None)
-
-
-def _stamps(files: Sequence[Path]) -> list[tuple[int, ...]]:
-    """Return of each file what is another when it was written, replaced or taken away."""
-    found: list[tuple[int, ...]] = []
-    for file in files:
-        try:
-            seen = file.stat()
-        except OSError:
-            found.append(())
-        else:
-            found.append((seen.st_mtime_ns, seen.st_size, seen.st_ino))
-    return found

@@ -1,102 +1,98 @@
-"""The files that findings stand in and that are not open: what they say, and when that changes.
+"""Files that are not open in the editor: which of them have changed.
 
-Other programs change files, and no editor tells of all of it: these few are looked at now and
-then, for as long as anything is shown in them. What follows is the business of who is told.
+Other programs change files, and no editor tells of all of it. Those that somebody follows are
+looked at now and then by what the file system says of them; reading them is the followers' part.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-from agent_ls.domain import events as e
-from agent_ls.loop.state import SessionState
+from agent_ls.lsp.uris import uri_to_path
+from agent_ls.workspace.seen_files import Signature, signature
 
 _PAUSE_S = 2.0
 """Between two looks."""
+_SETTLED_NS = 2_000_000_000
+"""A file that changed more recently than this could change again without showing it."""
+
+Tell = Callable[[], None]
 
 
-class Files(Protocol):
-    """What looking needs to know of the editor and the disk."""
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What is another when a file was written, replaced, or taken away."""
 
-    def open_uri(self, path: str) -> str | None:
-        """Return the open document of a path as the agent names it."""
-        ...
-
-    def uri(self, path: str) -> str | None:
-        """Return the URI of a path, open or not; None outside the roots."""
-        ...
-
-    def saved_lines(self, path: str) -> Awaitable[list[str]]:
-        """Return the lines of a file that is not open; none where there is no file."""
-        ...
+    signature: Signature | None
+    """None: no file is there."""
+    is_settled: bool
+    """Whether a later change would show: of a file that has just changed it would not, and so the
+    stamp is another once more when some time has passed.
+    """
 
 
 class ClosedFiles:
-    """The closed files with findings of one editor's sessions; a Reader of all of them."""
+    """The closed files that the faces of one editor follow."""
 
     def __init__(
         self,
-        states: Callable[[], Iterable[SessionState]],
-        files: Files,
-        read: Callable[[str, list[str]], None],
-        changed: Callable[[], None],
+        uri: Callable[[str], str | None],
         *,
         pause_s: float = _PAUSE_S,
+        now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Take the open sessions' states, the files, whom to tell what a file says, by URI, and
-        whom to tell that some say something else than before.
+        """Take how a path as the agent names it becomes a URI; None outside the roots."""
+        self._uri, self._pause_s, self._now_ns = uri, pause_s, now_ns
+        self._followed: dict[Tell, Mapping[str, Stamp]] = {}
+        self._watching: asyncio.Task[None] | None = None
+
+    async def stamps(self, paths: Iterable[str]) -> dict[str, Stamp]:
+        """Return how files are now, in their order, without those outside the roots.
+
+        To be asked before a file is read: what is written after that makes another stamp.
         """
-        self._states, self._files, self._pause_s = states, files, pause_s
-        self._tell_read, self._tell_changed = read, changed
-        self._known: dict[str, list[str]] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._task: asyncio.Task[None] | None = None
+        places = {path: uri_to_path(self._uri(path) or "") for path in paths}
+        there = {path: place for path, place in places.items() if place is not None}
+        return await asyncio.to_thread(self._looked_at, there) if there else {}
 
-    def look(self) -> None:
-        """Read them now, and again after each pause while there are any."""
-        self.close()
-        self._task = asyncio.get_running_loop().create_task(self._look())
+    def follow(self, tell: Tell, seen: Mapping[str, Stamp]) -> None:
+        """Tell when some of these are not as they were seen, instead of those followed before.
 
-    def close(self) -> None:
-        """Stop looking."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._task is not None:
-            self._task.cancel()
-        self._timer = self._task = None
+        Each change is told once. Nothing is looked at while nobody follows anything.
+        """
+        self._followed.pop(tell, None)
+        if seen:
+            self._followed[tell] = seen
+        if self._watching is not None and (not self._followed or self._watching.done()):
+            self._watching.cancel()
+            self._watching = None
+        if self._followed and self._watching is None:
+            self._watching = asyncio.get_running_loop().create_task(self._watch())
 
-    def on_event(self, stored: e.StoredEvent) -> None:
-        """Read anew what findings were reported of, or what was undone."""
-        match stored.event:
-            case e.FindingsReported(paths=paths):
-                for path in paths:
-                    self._known.pop(path, None)
-                self.look()
-            case e.ReviewApplied():
-                self.look()
-            case _:
-                pass
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(self._pause_s)
+            followed = dict(self._followed)
+            now = await self.stamps({path for seen in followed.values() for path in seen})
+            for tell, seen in followed.items():
+                there = {path: now[path] for path in seen if path in now}
+                if self._followed.get(tell) is seen and there != seen:
+                    self._followed[tell] = there
+                    tell()
 
-    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        """Ignore what streams."""
+    def _looked_at(self, places: Mapping[str, Path]) -> dict[str, Stamp]:
+        return {path: self._stamp(place) for path, place in places.items()}
 
-    async def _look(self) -> None:
-        paths = {path for state in self._states() for path in state.findings}
-        has_changed = False
-        for path in sorted(paths):
-            uri = self._files.uri(path)
-            if uri is None or self._files.open_uri(path) is not None:
-                self._known.pop(path, None)
-                continue
-            lines, known = await self._files.saved_lines(path), self._known.get(path)
-            if lines != known:
-                self._known[path] = lines
-                self._tell_read(uri, lines)
-                has_changed |= known is not None
-        self._known = {path: self._known[path] for path in self._known if path in paths}
-        if has_changed:
-            self._tell_changed()
-        if paths:
-            self._timer = asyncio.get_running_loop().call_later(self._pause_s, self.look)
+    def _stamp(self, place: Path) -> Stamp:
+        # First the time: what is written while the file is looked at is newer.
+        now_ns = self._now_ns()
+        found = signature(place)
+        if found is None:
+            return Stamp(None, True)
+        _, _, modified_ns, changed_ns = found
+        ages_ns = (abs(now_ns - modified_ns), abs(now_ns - changed_ns))
+        return Stamp(found, min(ages_ns) >= _SETTLED_NS)

@@ -18,6 +18,7 @@ from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
 from agent_ls.lsp.change_hints import ChangeHints
 from agent_ls.lsp.closed_files import ClosedFiles
+from agent_ls.lsp.closed_findings import ClosedFindings
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.language_server import AgentLanguageServer
@@ -52,14 +53,17 @@ class Faces:
         """The open sessions by id; the last is the current one."""
         self._pending_edits = pending_edits
         self._reviews = reviews
-        self._hints = ChangeHints(reviews, server.documents, attention, lambda: self.marks.look())
+        files = ClosedFiles(attention.uri)
+        self._hints = ChangeHints(
+            reviews, server.documents, attention, files, lambda: self.marks.look()
+        )
         self.marks = Marks(
             attention, self.states, self._publish_marks, pending_edits.all, self._hints
         )
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
         self.rechecks = Rechecks(self.states, attention.newest, self.marks.on_looked)
-        self._closed_files = ClosedFiles(
-            self.states, attention, self.marks.on_closed, self.rechecks.look_soon
+        self._closed_findings = ClosedFindings(
+            self.states, attention, files, self.marks.on_closed, self.rechecks.look_soon
         )
         self.notices = Notices(editor.say, self.marks.is_shown)
         self.publisher: Publisher | None = None
@@ -103,7 +107,7 @@ class Faces:
         if not is_known:
             self.marks.look()
             # What its turns found may be long ago.
-            self._closed_files.look()
+            self._closed_findings.look()
             self.rechecks.look_soon()
         return session
 
@@ -115,7 +119,7 @@ class Faces:
     def detach(self) -> None:
         """Forget the sessions; their marks go."""
         self.rechecks.use(None)
-        self._closed_files.close()
+        self._closed_findings.close()
         self._hints.close()
         self.sessions.clear()
         self.marks.refresh()
@@ -161,7 +165,7 @@ class Faces:
     def _readers(self) -> list[Reader]:
         # Marks first: notices ask them where a question stands.
         shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
-        others: tuple[Reader, ...] = (self._reviews, self._closed_files, self.rechecks)
+        others: tuple[Reader, ...] = (self._reviews, self._closed_findings, self.rechecks)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
@@ -182,7 +186,7 @@ class Faces:
         place = self._attention.anchor(uri, 0)
         if place is not None and (spelled := self._attention.uri(place.path)) is not None:
             self.marks.on_closed(spelled, [])
-            self._closed_files.look()
+            self._closed_findings.look()
 
     def _send_updates(self, params: wire.UpdateParams) -> None:
         size = droppable_size(params)

@@ -81,6 +81,8 @@ class Marks:
         self._places: dict[str, tuple[int, str, int]] = {}
         """Where a subject stands that has no place of its own: rank of the place, URI, line."""
         self._seen: set[str] = set()
+        self._read: set[str] = set()
+        """The closed files with findings, by URI; of others nothing is kept."""
         self._left: set[str] = set()
         self._closed: dict[str, list[str]] = {}
         """What files say that are not open and that findings stand in, by URI; not what they said
@@ -155,7 +157,7 @@ class Marks:
 
     def refresh(self) -> None:
         """Place everything anew and publish the documents whose marks changed."""
-        self._seen = set()
+        self._seen, self._read = set(), set()
         found = [mark for state in self._states() for mark in self._of(state)]
         found += [Mark("", edit.uri, Span.whole(edit.line), edit) for edit in self._pending_edits()]
         lines = {uri: self._lines(uri) for uri in {mark.uri for mark in found}}
@@ -166,6 +168,7 @@ class Marks:
             # They stand where they were found; in a newer text they are soon looked for again.
             marks.setdefault(mark.uri, []).append(mark)
         self._places = {key: self._places[key] for key in self._places if key in self._seen}
+        self._closed = {uri: self._closed[uri] for uri in self._closed if uri in self._read}
         before, self._marks = self._marks, marks
         for uri in sorted(before.keys() | marks.keys()):
             if before.get(uri, []) != marks.get(uri, []):
@@ -265,10 +268,10 @@ class Marks:
     def _lines(self, uri: str) -> list[str] | None:
         """Return what a document says, or a closed file as far as anybody has read it."""
         lines = self._documents.lines(uri)
-        if lines is None:
-            return self._closed.get(uri)
-        self._closed.pop(uri, None)
-        return lines
+        if lines is not None:
+            return lines
+        self._read.add(uri)
+        return self._closed.get(uri)
 
 
 def nudge_of(state: SessionState) -> Nudge | None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from agent_ls.domain import events as e
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
@@ -104,10 +105,10 @@ class Reviews:
         shown = uri if path is None else self._workspace.shown(path.resolve())
         if shown is None:
             return []
-        sessions = list(self.sessions())
         if document is None:
-            there = await self._in_closed(sessions, shown, state)
+            there = await self.in_closed(shown, state)
             return [] if there is None else there[1]
+        sessions = list(self.sessions())
         # A session that was closed and opened again has the same id, and a review of its own.
         now = (document.revision, [(one.review, one.review.version) for one in sessions])
         kept = self._kept.get((document.uri, state))
@@ -120,30 +121,31 @@ class Reviews:
         self._kept[document.uri, state] = now, found
         return found
 
-    async def closed(self, most_files: int) -> dict[str, tuple[str, list[Change]]]:
-        """Return the open changes in files that are not open in the editor, with what those say.
+    async def closed(self, most_files: int) -> dict[str, list[tuple[str, str, FileLedger]]]:
+        """Return what is open in files that are not open in the editor: session, turn and ledger.
 
-        Shape: by path, at most so many files, those of newer turns first.
+        Shape: by path, at most so many files, those of newer turns first; those that other programs
+        took away are among them.
         """
-        sessions, paths = list(self.sessions()), dict[str, None]()
-        async for _, turn in self.turns(sessions):
+        found: dict[str, list[tuple[str, str, FileLedger]]] = {}
+        async for session, turn in self.turns():
             for file in turn.files.values():
-                if file.open() and file.has_place and not self._is_shown(file.path):
-                    paths[file.path] = None
-        found: dict[str, tuple[str, list[Change]]] = {}
-        for path in list(paths)[:most_files]:
-            there = await self._in_closed(sessions, path, "open")
-            if there is not None:
-                found[path] = there
-        return found
+                if file.open():
+                    found.setdefault(file.path, []).append((session.id, turn.turn_id, file))
+        closed = (
+            (path, files)
+            for path, files in found.items()
+            if any(file.has_place for _, _, file in files) and not self._is_shown(path)
+        )
+        return dict(islice(closed, most_files))
 
-    async def _in_closed(
-        self, sessions: Iterable[Session], path: str, state: HunkState
+    async def in_closed(
+        self, path: str, state: HunkState = "open"
     ) -> tuple[str, list[Change]] | None:
         """Return what a file says that is not open, and its changes that stand so; None: it is
         gone. One that is no text says nothing, and has only what is about all of it.
         """
-        text = await self.text(path)
+        sessions, text = list(self.sessions()), await self.text(path)
         if text is not None:
             return text, await self._in_text(sessions, path, text, state)
         try:

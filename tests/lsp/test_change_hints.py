@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,10 +12,12 @@ from typing import Any, cast
 
 import pytest
 
+from agent_ls.domain.edits import TextFile
 from agent_ls.domain.findings import Severity
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp.attention import Attention
 from agent_ls.lsp.change_hints import ChangeHints
+from agent_ls.lsp.closed_files import ClosedFiles
 from agent_ls.lsp.documents import Change, DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.mark import Mark
@@ -38,6 +41,18 @@ class Shown:
     review: Review
 
 
+class Workspace(EditorWorkspace):
+    """An editor's files, and which of them were read."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.were_read: list[str] = []
+
+    async def read(self, path: str) -> TextFile:
+        self.were_read.append(path)
+        return await super().read(path)
+
+
 class Desk:
     """An editor with one session, and what it was told."""
 
@@ -45,16 +60,16 @@ class Desk:
         self.folder, self.session, self.documents = folder, session, documents
         self.shown = [Shown(session.session_id, session.review)]
         self.told: list[tuple[str, list[Mark]]] = []
-        workspace = cast("EditorWorkspace", session.workspace)
+        self.workspace = workspace = cast("Workspace", session.workspace)
         attention = Attention(documents, workspace)
         self.reviews = Reviews(
             documents, workspace, lambda: cast("list[Session]", self.shown), lambda: None
         )
         self.outdated = asyncio.Event()
         self.chooser = Chooser(self.reviews, workspace.shown)
-        self.hints = ChangeHints(
-            self.reviews, documents, attention, self.outdated.set, pause_s=0.01
-        )
+        # To it everything that was ever written has settled.
+        files = ClosedFiles(attention.uri, pause_s=0.01, now_ns=lambda: time.time_ns() + 10**12)
+        self.hints = ChangeHints(self.reviews, documents, attention, files, self.outdated.set)
         self.hints.is_on = True
         self.marks = Marks(attention, list, self._publish, changes=self.hints)
 
@@ -99,7 +114,7 @@ async def desk(folder: Path, **files: str) -> AsyncGenerator[Desk]:
         (place / f"{name}.py").write_text(text)
     documents = DocumentStore()
     disk = DiskWorkspace([Root("work", place, is_trusted=False)])
-    workspace = EditorWorkspace(disk, documents, Editor(documents))
+    workspace = Workspace(disk, documents, Editor(documents))
     store = open_store(folder / "store.db")
     try:
         session = Reviewed(place, store, workspace=cast("Any", workspace))
@@ -218,6 +233,29 @@ async def test_hints_come_back_with_a_file_that_was_gone(tmp_path: Path) -> None
         (here.folder / "b.py").rename(here.folder / "a.py")
         await asyncio.wait_for(here.outdated.wait(), 30)
         assert await here.look() == [("a.py", ["4-4: agent-ls changed 1 line. Keep or undo."])]
+        here.hints.close()
+
+
+async def test_only_files_to_which_something_happened_are_read(tmp_path: Path) -> None:
+    async with desk(tmp_path, a=_TEXT, b=_TEXT, c=_TEXT) as here:
+        for name in ("a.py", "b.py", "c.py"):
+            await here.session.agent_writes(name, "a\nb\nc\nD\ne\n")
+        changed = "4-4: agent-ls changed 1 line. Keep or undo."
+        assert len(await here.look()) == 3
+        # Another program, the agent, the person.
+        _grow(here.folder / "a.py")
+        await here.session.agent_writes("b.py", "A\nb\nc\nD\ne\n")
+        await here.session.review.decide("keep", Selection(path="c.py"))
+        here.workspace.were_read.clear()
+        assert await here.look() == [
+            ("a.py", ["6-6: agent-ls changed 1 line. Keep or undo."]),
+            ("b.py", ["1-1: agent-ls changed 1 line. Keep or undo.", changed]),
+            ("c.py", []),
+        ]
+        assert here.workspace.were_read == ["a.py", "b.py"]
+        here.workspace.were_read.clear()
+        assert await here.look() == []
+        assert here.workspace.were_read == []
         here.hints.close()
 
 

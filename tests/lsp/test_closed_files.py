@@ -1,93 +1,161 @@
-"""Closed files with findings: when they are read, and who is told of what other programs did."""
+"""Closed files: when one counts as changed, and who is told of it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from pathlib import Path
 
-from agent_ls.domain import events as e
-from agent_ls.domain.findings import Finding
-from agent_ls.loop.state import SessionState
+import pytest
+
 from agent_ls.lsp.closed_files import ClosedFiles
-
-FINDING = Finding(path="a.py", checker="ruff", message="m")
 
 
 @dataclass
 class Place:
-    """Files on a disk, of which some are open, and what was told of them."""
+    """A folder with a file that somebody follows, at a time that the test sets."""
 
-    texts: dict[str, list[str]]
-    open: set[str] = field(default_factory=set)
-    states: list[SessionState] = field(default_factory=list)
-    told: asyncio.Queue[tuple[str, list[str]] | None] = field(default_factory=asyncio.Queue)
-    """What was read, and None when it was another text than before."""
+    folder: Path
+    later_ns: int = 10**12
+    """By how much the clock is ahead of what the file system writes down."""
+    told: asyncio.Event = field(default_factory=asyncio.Event)
+    looks: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
 
-    def open_uri(self, path: str) -> str | None:
-        return f"u:{path}" if path in self.open else None
+    def __post_init__(self) -> None:
+        self.file.write_text("one")
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "a.py"
+
+    def files(self) -> ClosedFiles:
+        return ClosedFiles(self.uri, pause_s=0, now_ns=self.now_ns)
 
     def uri(self, path: str) -> str | None:
-        return f"u:{path}"
+        self.looks.put_nowait(None)
+        return None if path.startswith("..") else (self.folder / path).as_uri()
 
-    async def saved_lines(self, path: str) -> list[str]:
-        return self.texts.get(path, [])
+    def now_ns(self) -> int:
+        return time.time_ns() + self.later_ns
 
-    def files(self, *paths: str) -> ClosedFiles:
-        self.states.append(
-            SessionState(
-                session_id="s", findings=MappingProxyType(dict.fromkeys(paths, (FINDING,)))
-            )
-        )
-        return ClosedFiles(
-            lambda: self.states,
-            self,
-            lambda uri, lines: self.told.put_nowait((uri, lines)),
-            lambda: self.told.put_nowait(None),
-            pause_s=0,
-        )
+    async def looked(self) -> None:
+        """Wait until a second look begins, so that what the first one finds has been told."""
+        while not self.looks.empty():
+            self.looks.get_nowait()
+        async with asyncio.timeout(20):
+            for _ in range(2):
+                await self.looks.get()
 
 
-async def check(place: Place, *expected: tuple[str, list[str]] | None) -> None:
-    """The next things that are told are these."""
+def _again(file: Path) -> None:
+    file.write_text("one")
+
+
+def _replaced_by_one_like_it(file: Path) -> None:
+    facts, other = file.stat(), file.with_name("other")
+    other.write_text("two")
+    os.utime(other, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    other.rename(file)
+
+
+@pytest.mark.parametrize(
+    "do",
+    [
+        pytest.param(lambda file: file.write_text("longer"), id="longer"),
+        pytest.param(_again, id="written-again"),
+        pytest.param(_replaced_by_one_like_it, id="replaced-by-one-of-its-size-and-time"),
+        pytest.param(Path.unlink, id="deleted"),
+    ],
+)
+async def test_a_change_is_told_and_nothing_else(
+    tmp_path: Path, do: Callable[[Path], object]
+) -> None:
+    here = Place(tmp_path)
+    files = here.files()
+    files.follow(here.told.set, await files.stamps(["a.py"]))
+    await here.looked()
+    assert not here.told.is_set()
+    do(here.file)
     async with asyncio.timeout(20):
-        assert [await place.told.get() for _ in expected] == list(expected)
-    assert place.told.empty()
+        await here.told.wait()
+    files.follow(here.told.set, await files.stamps(["a.py"]))
+    here.told.clear()
+    await here.looked()
+    assert not here.told.is_set()
+    files.follow(here.told.set, {})
 
 
-async def test_a_change_on_the_disk_is_told_once() -> None:
-    place = Place({"a.py": ["x"], "open.py": ["y"]}, {"open.py"})
-    files = place.files("a.py", "open.py")
-    files.look()
-    await check(place, ("u:a.py", ["x"]))
-    place.texts["a.py"] = ["z"]
-    await check(place, ("u:a.py", ["z"]), None)
-    del place.texts["a.py"]
-    await check(place, ("u:a.py", []), None)
-    files.close()
+async def test_a_change_is_told_once_also_to_those_who_take_their_time(tmp_path: Path) -> None:
+    here = Place(tmp_path)
+    files = here.files()
+    files.follow(here.told.set, await files.stamps(["a.py"]))
+    here.file.unlink()
+    async with asyncio.timeout(20):
+        await here.told.wait()
+    here.told.clear()
+    await here.looked()
+    assert not here.told.is_set()
+    files.follow(here.told.set, {})
 
 
-async def test_what_was_reported_of_is_read_anew() -> None:
-    place = Place({"a.py": ["x"]})
-    files = place.files("a.py")
-    files.look()
-    await check(place, ("u:a.py", ["x"]))
-    reported = e.FindingsReported(paths=("a.py",), findings=(FINDING,))
-    files.on_event(e.StoredEvent(session_id="s", seq=1, at_ms=0, event=reported))
-    await check(place, ("u:a.py", ["x"]))
-    files.close()
+async def test_a_file_that_comes_is_told(tmp_path: Path) -> None:
+    here = Place(tmp_path)
+    files = here.files()
+    files.follow(here.told.set, await files.stamps(["b.py"]))
+    (tmp_path / "b.py").touch()
+    async with asyncio.timeout(20):
+        await here.told.wait()
+    files.follow(here.told.set, {})
 
 
-async def test_without_findings_nobody_looks() -> None:
-    place = Place({"a.py": ["x"]})
-    files = place.files("a.py")
-    files.look()
-    await check(place, ("u:a.py", ["x"]))
-    place.states.clear()
-    # One look may be under way; after it there is none.
-    for _ in range(10):
-        await asyncio.sleep(0)
-    place.texts["a.py"] = ["z"]
-    for _ in range(10):
-        await asyncio.sleep(0)
-    assert place.told.empty()
+async def test_a_file_that_has_just_changed_is_told_once_more_when_it_has_settled(
+    tmp_path: Path,
+) -> None:
+    # Within a tick of the file system's clock it can be written again without showing it.
+    here = Place(tmp_path, later_ns=0)
+    files = here.files()
+    young = await files.stamps(["a.py"])
+    files.follow(here.told.set, young)
+    await here.looked()
+    assert not here.told.is_set()
+    here.later_ns = 10**10
+    async with asyncio.timeout(20):
+        await here.told.wait()
+    files.follow(here.told.set, settled := await files.stamps(["a.py"]))
+    assert young["a.py"].signature == settled["a.py"].signature
+    here.told.clear()
+    await here.looked()
+    assert not here.told.is_set()
+    files.follow(here.told.set, {})
+
+
+async def test_each_is_told_of_its_own_files(tmp_path: Path) -> None:
+    here, other = Place(tmp_path), asyncio.Event()
+    (tmp_path / "b.py").touch()
+    files = here.files()
+    files.follow(here.told.set, await files.stamps(["a.py"]))
+    files.follow(other.set, await files.stamps(["b.py"]))
+    (tmp_path / "b.py").write_text("longer")
+    async with asyncio.timeout(20):
+        await other.wait()
+    assert not here.told.is_set()
+    files.follow(here.told.set, {})
+    files.follow(other.set, {})
+
+
+async def test_nothing_is_looked_at_while_nobody_follows_anything(tmp_path: Path) -> None:
+    here = Place(tmp_path)
+    files, before = here.files(), asyncio.all_tasks()
+    files.follow(here.told.set, await files.stamps(["../outside.py"]))
+    assert asyncio.all_tasks() == before
+    files.follow(here.told.set, await files.stamps(["a.py"]))
+    await here.looked()
+    [watching] = asyncio.all_tasks() - before
+    files.follow(here.told.set, {})
+    async with asyncio.timeout(20):
+        await asyncio.wait([watching])
+    files.follow(here.told.set, {})
+    assert asyncio.all_tasks() == before

@@ -207,6 +207,20 @@ async def test_what_was_checked_since_it_was_closed_is_where_it_was_checked() ->
     assert places(published) == [("u:a", 1)]
 
 
+async def test_of_a_closed_file_without_findings_nothing_is_kept() -> None:
+    published = dict[str, list[Mark]]()
+    states = [of(FINDING)]
+    marks = Marks(Editor(), lambda: states, published.__setitem__)
+    marks.on_closed("u:a", ["", "", "", "bad()"])
+    marks.refresh()
+    assert places(published) == [("u:a", 3)]
+    states[:] = [SessionState(session_id="s")]
+    marks.refresh()
+    states[:] = [of(FINDING)]
+    marks.refresh()
+    assert places(published) == [("u:a", 1)]
+
+
 async def test_an_answer_that_comes_after_newer_typing_is_shown_only_where_it_still_holds() -> None:
     """The checker saw ``bad()`` in line 1 and ``worse()`` in line 3; meanwhile the person typed."""
     worse = FINDING.model_copy(update={"start_line": 3, "end_line": 3, "line_text": "worse()"})
