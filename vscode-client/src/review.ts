@@ -1,6 +1,8 @@
 // The agent's changes for the panel and for key bindings: listed, decided about, shown as diffs.
 //
-// Holds no truth: the server is asked for the list whenever something may have changed it.
+// Holds no truth: the server is asked for the list whenever something may have changed it. The list is
+// of every conversation that is open in the server, as lenses and key bindings are: what an earlier one
+// left is to be decided about, too.
 import * as vscode from "vscode";
 import type { Conversation } from "./conversation";
 import type { Moment } from "./fold/state";
@@ -18,7 +20,6 @@ const CHANGING: ReadonlySet<Update["sessionUpdate"]> = new Set<Update["sessionUp
 
 export class Review implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #agent: Agent;
-  readonly #conversation: Conversation;
   readonly #changed = new vscode.EventEmitter<ReviewTurn[]>();
   readonly #texts = new Map<string, string>();
   readonly #text = new vscode.EventEmitter<vscode.Uri>();
@@ -31,10 +32,10 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
 
   constructor(agent: Agent, conversation: Conversation) {
     this.#agent = agent;
-    this.#conversation = conversation;
     this.#listeners = [
+      agent.onState(() => this.#soon()),
       conversation.onSnapshot(() => this.#soon()),
-      conversation.onUpdates(({ updates }) => {
+      agent.onUpdate(({ updates }) => {
         if (updates.some((one) => CHANGING.has(one.sessionUpdate))) this.#soon();
       }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
@@ -134,8 +135,7 @@ export class Review implements vscode.TextDocumentContentProvider, vscode.Dispos
   async #refresh(): Promise<void> {
     if (this.#agent.state.is !== "running") return;
     try {
-      const { sessionId } = this.#conversation;
-      const { turns } = await this.#agent.request("agent/review/list", { sessionId });
+      const { turns } = await this.#agent.request("agent/review/list", { sessionId: null });
       this.#turns = turns;
       this.#changed.fire(turns);
     } catch {

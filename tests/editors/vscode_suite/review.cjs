@@ -140,4 +140,14 @@ exports.run = async ({ step, until, screen }) => {
     await panel('click', { selector: '.restoring button', text: 'Close' });
     await panel('wait', { selector: '.restored', text: 'Files were restored to before this change' });
   });
+  await step('what is left of an earlier conversation can be decided about in a new one', async () => {
+    await vscode.commands.executeCommand('agent-ls.newSession');
+    await panel('wait', { selector: '.welcome h1' });
+    await panel('wait', { selector: '.changes .line', text: '1 change' });
+    await goTo('whole =');
+    await screen.press({ keys: 'Control+k' });
+    await screen.press({ keys: 'Backspace' });
+    await until(() => !document.getText().includes('whole'), 'the undone change');
+    await panel('wait', { selector: '.changes', gone: true });
+  });
 };
