@@ -165,6 +165,10 @@ class Storyteller:
         """Change a file behind the editor's back."""
         (self.root / path).write_text(text)
 
+    async def step_remove(self, path: str) -> None:
+        """Delete a file behind the editor's back."""
+        (self.root / path).unlink()
+
     async def step_write_large(self, path: str, megabytes: str) -> None:
         """Put a file of text of that many megabytes there."""
         with (self.root / path).open("wb") as file:

@@ -45,7 +45,7 @@ async def _why_nowhere(edge: Edge) -> str:
         for file in turn.files.values()
         if file.open()
     ]
-    if gone := [one.path for one in files if one.text is None and one.images is None]:
+    if gone := [one.path for one in files if not one.has_place]:
         return f"The agent deleted {', '.join(gone)}; agent-ls.review.undo brings it back."
     if files:
         names = ", ".join(dict.fromkeys(one.path for one in files))
@@ -59,7 +59,7 @@ async def _places(edge: Edge) -> list[tuple[str, int]]:
     async for _, turn in edge.reviews.turns():
         for file in turn.files.values():
             uri = edge.attention.uri(file.path)
-            if uri is None or not file.open() or file.text is None:
+            if uri is None or not file.open() or not file.has_place:
                 continue
             if not await edge.workspace.exists(file.path):
                 continue
@@ -69,9 +69,9 @@ async def _places(edge: Edge) -> list[tuple[str, int]]:
 
 
 def _spelled(edge: Edge, uri: str) -> str:
-    """Return a file's URI as the places have it."""
+    """Return a file's URI as the places have it; what is no URI may be a path."""
     anchor = edge.attention.anchor(uri, 0)
-    return (anchor and edge.attention.uri(anchor.path)) or uri
+    return edge.attention.uri(uri if anchor is None else anchor.path) or uri
 
 
 async def diff(edge: Edge, argument: Any = None) -> str:
