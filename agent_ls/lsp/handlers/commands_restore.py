@@ -20,7 +20,9 @@ async def restore(edge: Edge, argument: Any = None) -> bool:
     """
     asked = read_argument(argument)
     asked.refuse("uri", "line", "last_line", because="a restore is about all files")
-    if asked.turn_id is None:
+    if asked.hunk_ids is not None:
+        asked.refuse("turn_id", "call_id", because="hunkIds says which moment is meant")
+    elif asked.turn_id is None:
         asked.refuse("call_id", because="without turnId it means nothing")
     if asked.turn_id is None and asked.hunk_ids is None and asked != ReviewArgument():
         raise AgentLsError("agent-ls.restore needs a turn's id, or nothing for the newest.")
@@ -37,14 +39,16 @@ async def restore(edge: Edge, argument: Any = None) -> bool:
 async def _found(edge: Edge, asked: ReviewArgument) -> tuple[Session, RestorePoint]:
     """Return the moment that is meant: before a change, before a call, or a turn's beginning."""
     async for session, turn in edge.reviews.turns():
+        if asked.session_id not in (None, session.id):
+            continue
         if asked.hunk_ids is not None:
-            ledger = await session.review.ledger()
-            point = moment_before(ledger, asked.hunk_ids[0])
-            if point is not None and asked.session_id in (None, session.id):
+            point = moment_before(await session.review.ledger(), asked.hunk_ids[0])
+            if point is not None:
                 return session, point
         elif turn.turn_id == asked.turn_id or (asked.turn_id is None and turn.files):
             point = RestorePoint(turn.turn_id, asked.call_id or "")
             if point.call_id and not lineages(await session.review.ledger(), point):
                 raise AgentLsError(f"The turn has no call {point.call_id} that changed files.")
             return session, point
-    raise AgentLsError("There is no such turn in the open sessions.")
+    what = "turn" if asked.hunk_ids is None else "change"
+    raise AgentLsError(f"There is no such {what} in the open sessions.")
