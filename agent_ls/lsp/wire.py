@@ -697,6 +697,8 @@ class ReviewTurn(Wire):
     files: list[ReviewFile]
     tool_call_ids: list[str]
     """The calls that changed files, in the model's order: files can be restored to before each."""
+    left_files: int
+    """How many more files its commands changed that are not under review: no undo is about them."""
 
 
 class ReviewListResult(Wire):

@@ -470,6 +470,8 @@ export interface ReviewTurn {
   files: ReviewFile[];
   /** The calls that changed files, in the model's order: files can be restored to before each. */
   toolCallIds: string[];
+  /** How many more files its commands changed that are not under review: no undo is about them. */
+  leftFiles: number;
 }
 
 /** The person decided about the agent's changes in a file, or the edit for that ended. Ask for `agent/review/list` to see how the changes stand now. */

@@ -33,6 +33,7 @@ const review = [
     turnId: "trn_01",
     prompt: "Prices are off by a cent",
     toolCallIds: ["cal_04", "cal_05", "cal_07"],
+    leftFiles: 0,
     files: [],
   },
 ];

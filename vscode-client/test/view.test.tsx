@@ -461,6 +461,16 @@ test("a file that had to be left as it is says why, where it was decided", async
   expect(texts(".left")).toEqual([]);
 });
 
+test("how many files a command changed beyond the review is said with its turn", async () => {
+  await reviewed(file("a.py", [hunk("7.0", 2)]));
+  expect(texts(".left")).toEqual([]);
+  const turn = { ...changed, files: [file("a.py", [hunk("7.0", 2)])], leftFiles: 2 };
+  await check({ type: "review", turns: [turn] });
+  expect(texts(".left")).toEqual([
+    "Commands changed 2 more files that cannot be reviewed or undone.",
+  ]);
+});
+
 test("what was undone of the last turn can be done again", async () => {
   await reviewed(file("a.py", [hunk("7.0", 2, { state: "undone" })]));
   expect(all(".changes")).toEqual([]);
@@ -479,6 +489,7 @@ const changed: ReviewTurn = {
   turnId: "trn_01",
   prompt: "Prices are off by a cent",
   toolCallIds: ["cal_04", "cal_05"],
+  leftFiles: 0,
   files: [],
 };
 const MOMENT = { turnId: "trn_01", toolCallId: "cal_05" };

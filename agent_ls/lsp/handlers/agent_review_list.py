@@ -13,7 +13,7 @@ _TITLE_CHARACTERS = 120
 
 
 async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListResult:
-    """Return the turns with changes, oldest first."""
+    """Return the turns with changes, oldest first; no files whose changes are all taken back."""
     await edge.review_session()
     found: list[wire.ReviewTurn] = []
     async for session, turn in edge.reviews.turns():
@@ -29,8 +29,9 @@ async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListRe
                 session_id=session.id,
                 turn_id=turn.turn_id,
                 prompt=turn.prompt,
-                files=files,
+                files=[one for one in files if one.hunks],
                 tool_call_ids=calls_that_changed(await session.review.ledger(), turn.turn_id),
+                left_files=turn.left_files,
             )
         )
     return wire.ReviewListResult(turns=found[::-1])

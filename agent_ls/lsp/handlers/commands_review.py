@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_ls.domain.review import HunkState, ReviewDecision
+from agent_ls.edits.review import FileLedger
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.review_carrying import carry_out
 
@@ -28,28 +29,15 @@ async def redo(edge: Edge, argument: Any = None) -> dict[str, int]:
 
 
 async def list_changes(edge: Edge) -> list[dict[str, Any]]:
-    """Return the turns with open changes, newest first: files, lines, sizes."""
+    """Return the turns with open changes, newest first: files, lines, sizes.
+
+    A file is left out where the person took its changes back by other means.
+    """
     await edge.review_session()
     found: list[dict[str, Any]] = []
     async for session, turn in edge.reviews.turns():
-        files = [
-            {
-                "path": file.path,
-                "uri": edge.attention.uri(file.path),
-                "changes": [
-                    {
-                        "hunkId": one.hunk.id,
-                        "kind": one.hunk.kind,
-                        "line": one.first,
-                        "lastLine": max(one.first, one.past - 1),
-                    }
-                    for one in await edge.reviews.places(file)
-                    if one.hunk.state == "open"
-                ],
-            }
-            for file in turn.files.values()
-            if file.open()
-        ]
+        listed = [await _listed(edge, one) for one in turn.files.values() if one.open()]
+        files = [one for one in listed if one["changes"]]
         if files:
             found.append(
                 {
@@ -61,6 +49,23 @@ async def list_changes(edge: Edge) -> list[dict[str, Any]]:
                 }
             )
     return found
+
+
+async def _listed(edge: Edge, file: FileLedger) -> dict[str, Any]:
+    return {
+        "path": file.path,
+        "uri": edge.attention.uri(file.path),
+        "changes": [
+            {
+                "hunkId": one.hunk.id,
+                "kind": one.hunk.kind,
+                "line": one.first,
+                "lastLine": max(one.first, one.past - 1),
+            }
+            for one in await edge.reviews.places(file)
+            if one.hunk.state == "open"
+        ],
+    }
 
 
 async def _decide(edge: Edge, decision: ReviewDecision, argument: Any) -> dict[str, int]:

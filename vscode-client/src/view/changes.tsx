@@ -96,6 +96,15 @@ function Turn({ turn, files, left }: TurnProps) {
           />
         ))}
       </ul>
+      {turn.leftFiles > 0 && (
+        <p class="left">
+          <Icon name="warning" class="warning" />
+          <span>
+            Commands changed {plural(turn.leftFiles, "more file")} that cannot be reviewed or
+            undone.
+          </span>
+        </p>
+      )}
     </section>
   );
 }
