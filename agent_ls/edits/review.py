@@ -103,6 +103,7 @@ class FileLedger:
         under = self if self.is_opaque else self._settled or FileLedger(self.path, None, None)
         if under.images is not None and holds_same(under.images[1], before):
             # It is one change with the one before.
+            after = _of_same_mode(after, under.images[1])
             before, under = under.images[0], under.under or FileLedger(self.path, None, None)
         if holds_same(before, after):
             return under
@@ -250,7 +251,10 @@ class FileLedger:
         match hunk.kind:
             case "created":
                 if is_undone:
-                    return replace(after, text=None, lost=self.text)
+                    # One that is gone already keeps what a redo brings back.
+                    return replace(
+                        after, text=None, lost=self.lost if self.text is None else self.text
+                    )
                 return replace(after, text=self.lost if self.text is None else self.text)
             case "deleted":
                 return replace(after, text=self.lost if is_undone else None)
@@ -267,6 +271,13 @@ def holds_same(one: FileImage | None, other: FileImage | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.digest is not None and one.digest == other.digest
+
+
+def _of_same_mode(image: FileImage | None, other: FileImage | None) -> FileImage | None:
+    """Return an image with the other's permissions where its own are not known."""
+    if image is None or other is None or image.mode is not None:
+        return image
+    return image.model_copy(update={"mode": other.mode})
 
 
 def _with_lines(text: str, goal: str) -> str:

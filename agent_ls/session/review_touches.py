@@ -61,7 +61,8 @@ async def images_of(touch: Touch, fetch: Fetch) -> Images | None:
 
 async def both_images(touch: Touch, fetch: Fetch) -> Images:
     """Return both sides of a touch as wholes, whatever they are."""
-    return await _image(touch.before_blob, fetch), await _image(touch.after_blob, fetch)
+    (before, after), (mode, mode_after) = (touch.before_blob, touch.after_blob), touch.modes
+    return await _image(before, mode, fetch), await _image(after, mode_after, fetch)
 
 
 async def texts_of(touch: Touch, fetch: Fetch) -> tuple[str | None, str | None]:
@@ -107,13 +108,14 @@ def modes_of(edit: FileEdit, before: int | None, after: int | None = None) -> Mo
             return before, before
 
 
-async def _image(digest: str | None, fetch: Fetch) -> FileImage | None:
+async def _image(digest: str | None, mode: int | None, fetch: Fetch) -> FileImage | None:
     if digest is None:
         return None
     data = await fetch(digest)
     return FileImage(
         size_bytes=len(data or b""),
         digest=digest,
+        mode=mode,
         is_kept=data is not None,
         is_text=data is not None and is_text(data),
     )

@@ -112,7 +112,7 @@ class ApplyPatch:
         plans, texts = await self._plan(arguments)
         edits: list[FileEdit] = []
         for plan in plans:
-            edits += _edits(plan, texts[plan.path], await self._mark(plan))
+            edits += _edits(plan, texts[plan.path], *await self._kept(plan))
         told = "; ".join(_told(plan, texts[plan.path]) for plan in plans)
         merged = ", ".join(plan.path for plan in plans if plan.is_merged)
         return ToolOutput(
@@ -121,12 +121,13 @@ class ApplyPatch:
             edits=tuple(edits),
         )
 
-    async def _mark(self, plan: FilePlan) -> str:
-        """Return the byte order mark that a file which is written anew has to keep."""
+    async def _kept(self, plan: FilePlan) -> tuple[str, int | None]:
+        """Return what a file which is written anew keeps: byte order mark and permissions."""
         if plan.kind != "move" or not plan.replacements:
-            return ""
+            return "", None
         content = await self.workspace.snapshot(plan.path)
-        return BOM if (content or b"").startswith(BOM.encode()) else ""
+        mark = BOM if (content or b"").startswith(BOM.encode()) else ""
+        return mark, await self.workspace.mode(plan.path)
 
     async def _plan(
         self, arguments: ApplyPatchArguments
@@ -158,7 +159,7 @@ def _after(plan: FilePlan, before: TextFile | None) -> str | None:
     return None if plan.kind == "delete" else apply_replacements(before.text, plan.replacements)
 
 
-def _edits(plan: FilePlan, before: TextFile | None, mark: str) -> list[FileEdit]:
+def _edits(plan: FilePlan, before: TextFile | None, mark: str, mode: int | None) -> list[FileEdit]:
     """Return what has to be done to one file."""
     if before is None:
         return [CreateFile(path=plan.path, text=plan.text)]
@@ -171,7 +172,7 @@ def _edits(plan: FilePlan, before: TextFile | None, mark: str) -> list[FileEdit]
         # The new file first: whatever stops this in between loses no text.
         after = apply_replacements(before.text, plan.replacements)
         return [
-            CreateFile(path=plan.new_path, text=mark + after.removeprefix(BOM)),
+            CreateFile(path=plan.new_path, text=mark + after.removeprefix(BOM), mode=mode),
             DeleteFile(path=plan.path, base_version=version),
         ]
     return [ChangeText(path=plan.path, base_version=version, replacements=plan.replacements)]

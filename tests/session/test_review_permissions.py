@@ -131,6 +131,22 @@ _TABLE = {
     "written anew by a command, then deleted, and restored": Row(
         then(rewrite_by_a_command, delete_by_edits, restore)
     ),
+    "made what is no text, and text again, and edited": Row(
+        then(
+            lambda session: session.runs(lambda: write(session, "bin/run.sh", "\0")),
+            lambda session: session.runs(lambda: write(session, "bin/run.sh", _NEW)),
+            lambda session: session.agent("bin/run.sh", "two", "2"),
+            undo,
+        )
+    ),
+    "made what is no text, and text again, and deleted": Row(
+        then(
+            lambda session: session.runs(lambda: write(session, "bin/run.sh", "\0")),
+            lambda session: session.runs(lambda: write(session, "bin/run.sh", _NEW)),
+            gone("bin/run.sh"),
+            undo,
+        )
+    ),
     "moved": Row(then(moved("bin/run.sh", "run.sh"), undo)),
     "moved and restored": Row(then(moved("bin/run.sh", "run.sh"), restore)),
     "moved and deleted": Row(then(moved("bin/run.sh", "run.sh"), gone("run.sh"), undo)),

@@ -66,6 +66,15 @@ async def test_an_envelope_changes_moves_adds_and_deletes(place: Place) -> None:
     )
 
 
+async def test_a_script_that_is_moved_and_changed_can_still_be_run(place: Place) -> None:
+    place.write("run.sh", "one\ntwo\n")
+    (place.root / "run.sh").chmod(0o750)
+    change = "*** Update File: run.sh\n*** Move to: do.sh\n@@\n-two\n+2\n"
+    patch = f"*** Begin Patch\n{change}*** End Patch\n"
+    await check(place, patch, {"run.sh": None, "do.sh": "one\n2\n"})
+    assert (place.root / "do.sh").stat().st_mode & 0o777 == 0o750
+
+
 async def test_a_unified_diff_changes_and_renames(place: Place) -> None:
     place.write("a.py", "x\none\n")
     place.write("b.py", "b\n")
