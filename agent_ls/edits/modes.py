@@ -24,9 +24,7 @@ class FileModes:
     def touched(self, modes: Modes, *, is_gone: bool) -> FileModes:
         """Return them after an edit with these before and after it."""
         before, after = modes
-        # Of a file that the agent made itself there are none from before.
-        is_first = self.base is None and self.left is None
-        base = before if is_first else self.base
+        base = before if self.base is None else self.base
         if not is_gone:
             return FileModes(base, self.left if after is None else after, self.lost)
         is_own = base is not None and before in (None, self.left)

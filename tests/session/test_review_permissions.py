@@ -227,9 +227,10 @@ async def test_the_permissions_go_back_with_the_last_of_the_lines(tmp_path: Path
         assert [*found, modes(session)["run.sh"]] == [0o644, 0o755, 0o644]
 
 
+@pytest.mark.parametrize("taken_back", [undo, restore])
 @pytest.mark.parametrize("how", ["edit", "command"])
 async def test_what_was_made_has_its_permissions_when_it_is_made_again(
-    tmp_path: Path, how: str
+    tmp_path: Path, how: str, taken_back: Story
 ) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
@@ -240,7 +241,7 @@ async def test_what_was_made_has_its_permissions_when_it_is_made_again(
             change(session, "run.sh", 0o755)
         else:
             await session.runs(lambda: write(session, "run.sh", _TEXT, 0o755))
-        await session.undo()
+        await taken_back(session)
         assert session.texts() == {}
         await session.restart()
         await redo(session)

@@ -123,6 +123,8 @@ async def test_a_file_system_without_permissions_takes_files_all_the_same(
     monkeypatch.setattr(os, "fchmod", refuse)
     outcome = await check(tmp_path, CreateFile(path="run.sh", text="a\n", mode=0o755))
     assert (outcome.status, (tmp_path / "run.sh").read_text()) == ("applied", "a\n")
+    # Nobody else may read what was perhaps nobody else's, not for a moment either.
+    assert stat.S_IMODE((tmp_path / "run.sh").stat().st_mode) == 0o600
     assert "755" in caplog.text
 
 
