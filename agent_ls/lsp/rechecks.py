@@ -20,6 +20,9 @@ from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 
 _log = logging.getLogger(__name__)
 
+Findings = Mapping[str, tuple[Finding, ...]]
+"""By path."""
+
 _PAUSE_S = 1.0
 """How long typing must pause before checkers are run."""
 
@@ -31,7 +34,7 @@ class Rechecks:
         self,
         states: Callable[[], Iterable[SessionState]],
         text_of: Callable[[str], Awaitable[str | None]],
-        looked: Callable[[str, Mapping[str, tuple[Finding, ...]]], None],
+        looked: Callable[[str, Findings], None],
         *,
         pause_s: float = _PAUSE_S,
     ) -> None:
@@ -43,11 +46,14 @@ class Rechecks:
         self._checks: CompileChecks | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._known: dict[str, tuple[Findings, Findings]] = {}
+        """What a session's turns found, and what of it was there at the last look, by session."""
 
     def use(self, checks: CompileChecks | None) -> None:
         """Ask these checkers from now on; None: nobody."""
         self.close()
         self._checks = checks
+        self._known.clear()
 
     def close(self) -> None:
         """Stop looking."""
@@ -101,30 +107,30 @@ class Rechecks:
                 continue
             # A turn may have begun, and know better.
             if any(one.findings is state.findings for one in self._concerned()):
+                self._known[state.session_id] = state.findings, found
                 self._looked(state.session_id, found)
 
-    async def _still_there(
-        self, state: SessionState, checks: CompileChecks
-    ) -> dict[str, tuple[Finding, ...]]:
-        """Return a session's findings as they are now; as they were where nobody knows."""
+    async def _still_there(self, state: SessionState, checks: CompileChecks) -> Findings:
+        """Return a session's findings as they are now; as they were last where nobody knows."""
+        begun, last = self._known.get(state.session_id, (None, state.findings))
+        if begun is not state.findings:
+            last = state.findings
         report = await checks.found({path: await self._text_of(path) for path in state.findings})
         now: defaultdict[object, list[Finding]] = defaultdict(list)
         for one in report.findings:
             now[one.fingerprint].append(one)
-        return {
-            path: tuple(
-                there
-                for one in found
-                for there in _taken(one, now[one.fingerprint], one.checker in report.checkers)
-            )
-            for path, found in state.findings.items()
-        }
+        found: dict[str, tuple[Finding, ...]] = {}
+        for path, all_found in state.findings.items():
+            # What was mended once may be there again.
+            asked = [one for one in all_found if one.checker in report.checkers]
+            silent = [one for one in last[path] if one.checker not in report.checkers]
+            there = [one for each in asked for one in _nearest(each, now[each.fingerprint])]
+            found[path] = (*there, *silent)
+        return found
 
 
-def _taken(finding: Finding, alike: list[Finding], is_known: bool) -> list[Finding]:
-    """Take the nearest of those that are like it now; itself where nobody has looked."""
-    if not is_known:
-        return [finding]
+def _nearest(finding: Finding, alike: list[Finding]) -> list[Finding]:
+    """Take the nearest of those that are like it now; nothing where none is left."""
     if not alike:
         return []
     nearest = min(alike, key=lambda one: abs(one.start_line - finding.start_line))

@@ -186,10 +186,15 @@ class Sessions:
                 continue
             if not await self._leases.is_free(one.session_id, to_look=True):
                 continue
-            if await self._is_my_kind(one.session_id):
-                if await has_open_changes(one.session_id, self._store, self._workspace):
+            try:
+                if await self._is_my_kind(one.session_id) and await has_open_changes(
+                    one.session_id, self._store, self._workspace
+                ):
                     return one
-                self._decided[one.session_id] = one.updated_ms
+            except StoreError as error:
+                # Whoever opens it is told; what is open in older ones is there all the same.
+                _log.warning("no look at %s for open changes: %s", one.session_id, error)
+            self._decided[one.session_id] = one.updated_ms
         return None
 
     async def fork(self, session_id: str, *, turn: str | None = None) -> Session:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -104,6 +105,31 @@ async def test_of_two_that_are_alike_the_one_that_is_left_stays(tmp_path: Path) 
 async def test_what_nobody_could_look_for_stays(tmp_path: Path) -> None:
     await check(Editor(tmp_path, of(UNUSED, OTHER), ""), [("tsc", 0)])
     await check(Editor(tmp_path, of(UNUSED), "", command="/no/such/ruff"), [("ruff", 0)])
+
+
+async def test_what_was_mended_stays_so_while_its_checker_cannot_look(tmp_path: Path) -> None:
+    ruff = tmp_path / "ruff"
+    ruff.symlink_to(Path(sys.executable).with_name("ruff"))
+    editor = Editor(tmp_path, of(UNUSED, OTHER), "import os\n", command=str(ruff))
+    rechecks = editor.rechecks()
+
+    async def look(text: str) -> list[tuple[str, int]]:
+        editor.text = text
+        rechecks.on_document(event())
+        async with asyncio.timeout(20):
+            return [(one.checker, one.start_line) for one in await editor.told.get()]
+
+    assert await look("\nimport os\n") == [("ruff", 1), ("tsc", 0)]
+    assert await look("import os\nos.name\n") == [("tsc", 0)]
+    ruff.rename(tmp_path / "away")
+    assert await look("\n\nimport os\nos.name\n") == [("tsc", 0)]
+    (tmp_path / "away").rename(ruff)
+    assert await look("\n\nimport os\n") == [("ruff", 2), ("tsc", 0)]
+    # Another turn's findings are looked at from their beginning.
+    ruff.unlink()
+    editor.state = of(UNUSED)
+    assert await look("import os\nos.name\n") == [("ruff", 0)]
+    rechecks.close()
 
 
 async def test_typing_again_makes_one_look_at_the_newest_text(tmp_path: Path) -> None:

@@ -318,6 +318,23 @@ async def test_a_file_that_was_moved_and_then_deleted_comes_back_and_goes_again(
     await check(tmp_path, story, {"old.py": "o\n"}, after={"old.py": "o\n"})
 
 
+@pytest.mark.parametrize("begins", ["undo", "restore"])
+async def test_what_was_taken_back_twice_is_done_again(tmp_path: Path, begins: str) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("new.py", "made\n")
+        await session.agent_writes("gone.py", None)
+        await session.end()
+        if begins == "undo":
+            await session.undo()
+        await session.review.restore("trn_1")
+        await session.review.restore("trn_1")
+        assert session.texts() == {"gone.py": "g\n"}
+        await session.review.decide("redo", Selection())
+        await session.review.decide("keep", Selection())
+
+    await check(tmp_path, story, {"gone.py": "g\n"}, after={"new.py": "made\n"})
+
+
 async def test_a_file_that_another_was_moved_over_comes_back(tmp_path: Path) -> None:
     files = {"gone.py": "g\n", "old.py": "o\n"}
 

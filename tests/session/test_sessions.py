@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -295,3 +296,34 @@ async def test_a_cut_off_session_that_others_look_at_is_found_and_resumed(
         await asyncio.gather(opening, return_exceptions=True)
         await found.set_mode(Mode.PLAN)
         assert not found.is_closed
+
+
+async def test_a_session_that_cannot_be_read_hides_no_older_ones_changes(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = "".join(
+        f'[[answer]]\n[[answer.call]]\ntool = "write_file"\n'
+        f'arguments = {{ path = "{name}", content = "x\\n" }}\n[[answer]]\ntext = "Done."\n'
+        for name in ("a.txt", "b.txt")
+    )
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(folder, model_host) as sessions,
+    ):
+        made: list[str] = []
+        for _ in range(2):
+            session = await sessions.create(mode=Mode.AUTO)
+            made.append(session.id)
+            await session.submit("Write it.")
+            async with asyncio.timeout(TURN_LIMIT_S):
+                await session.wait_idle()
+    with sqlite3.connect(tmp_path / "work-store.db") as connection:
+        broken = """UPDATE events SET body = '{"type":"moved"}' WHERE session_id = ? AND seq = 3"""
+        connection.execute(broken, [made[1]])
+    connection.close()
+    async with open_test_sessions(folder, model_host) as sessions:
+        found = await sessions.to_review()
+        assert found is not None
+        assert found.session_id == made[0]
