@@ -113,6 +113,16 @@ class EditorClient:
             "Save or reload in the editor what is to hold.",
         )
 
+    def advise_reloading(self, paths: list[str]) -> None:
+        """Tell the person which files are shown in an older text than the agent's."""
+        is_one = len(paths) == 1
+        are, them, changes = ("is", "it", "change") if is_one else ("are", "them", "changes")
+        self.say(
+            "warning",
+            f"{', '.join(paths)} {are} shown in an older text; "
+            f"reload {them} to see the agent's {changes}.",
+        )
+
     async def refresh_lenses(self) -> None:
         """Have the editor ask for its code lenses anew."""
         with contextlib.suppress(ClientError):

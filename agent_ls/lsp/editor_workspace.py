@@ -30,6 +30,7 @@ from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 from agent_ls.lsp.open_files import OpenFiles
+from agent_ls.lsp.reloading import Reloading, ReloadingEditor
 from agent_ls.lsp.saved_texts import SavedTexts, as_saved, digests_of, version_of
 from agent_ls.lsp.saving import SaveFallback, Saving, SavingEditor
 from agent_ls.lsp.taking_away import TakingAway, TakingEditor
@@ -37,7 +38,7 @@ from agent_ls.lsp.uris import path_to_uri
 from agent_ls.workspace.disk_files import version as disk_version
 
 
-class Editor(EditSender, SavingEditor, TakingEditor, Protocol):
+class Editor(EditSender, SavingEditor, TakingEditor, ReloadingEditor, Protocol):
     """What the workspace asks of the editor."""
 
 
@@ -61,10 +62,12 @@ class EditorWorkspace:
         self._buffers = BufferEdits(documents, editor, version_of)
         self._saving = Saving(self._open, editor, saved, save_fallback)
         self._taking_away = TakingAway(self._open, documents, editor, self._saving)
+        self._reloading = Reloading(self._open, documents, editor)
 
     def close(self) -> None:
         """Settle the edits under way as they are: the editor leaves."""
         self._buffers.close()
+        self._reloading.close()
 
     def replace_disk(self, disk: Workspace) -> None:
         """Work on other folders from now on."""
@@ -220,7 +223,7 @@ class EditorWorkspace:
             return EditOutcome(
                 status="refused", reason=f"{edit.path} is open in the editor; close it there first"
             )
-        return await self._open.disk.put(edit, data)
+        return self._written(edit.path, await self._open.disk.put(edit, data))
 
     async def save_dirty(self) -> list[str]:
         """Bring the disk up to the buffers; return the paths where that did not work."""
@@ -234,7 +237,14 @@ class EditorWorkspace:
             return EditOutcome(
                 status="refused", reason=f"{edit.new_path} is open in the editor; choose another"
             )
-        return await self._open.disk.apply(edit)
+        path = edit.new_path if isinstance(edit, MoveFile) else edit.path
+        return self._written(path, await self._open.disk.apply(edit))
+
+    def _written(self, path: str, outcome: EditOutcome) -> EditOutcome:
+        """See to it that the person hears of an open file that does not show what was written."""
+        if outcome.status == "applied":
+            self._reloading.on_written(path)
+        return outcome
 
     async def _create_in_buffer(self, edit: CreateFile, document: Snapshot) -> EditOutcome:
         """Fill a new, empty buffer that nobody has saved yet; anything else is in the way."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Callable
@@ -43,6 +44,7 @@ class Editor:
     saves: bool = False
     advised: list[list[str]] = field(default_factory=list)
     apart: list[list[str]] = field(default_factory=list)
+    older: asyncio.Queue[list[str]] = field(default_factory=asyncio.Queue)
     meanwhile: Callable[[], object] = bool
     """What happens while it is asked to take a file away."""
 
@@ -83,6 +85,9 @@ class Editor:
 
     def advise_settling(self, paths: list[str]) -> None:
         self.apart.append(paths)
+
+    def advise_reloading(self, paths: list[str]) -> None:
+        self.older.put_nowait(paths)
 
 
 @dataclass
