@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import Anchor
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore
@@ -45,6 +48,10 @@ class Attention:
             return self._workspace.uri(path)
         except WorkspaceError:
             return None
+
+    def closed_places(self, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
+        """Yield those of these paths that are not open, with where they lead."""
+        return self._workspace.closed_places(paths)
 
     def anchor(self, uri: str, line: int) -> Anchor | None:
         """Return a place as sessions keep it; None outside the folders."""

@@ -16,6 +16,7 @@ from agent_ls.lsp.closed_files import ClosedFiles
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.mark import ChangeHint, Mark, Span
 from agent_ls.lsp.reviews import Change, Reviews
+from agent_ls.lsp.uris import path_to_uri
 from agent_ls.safety.text import visible_line
 
 _log = logging.getLogger(__name__)
@@ -90,18 +91,18 @@ class ChangeHints:
         stamps = await self._files.stamps(changed)
         found: dict[str, _Closed] = {}
         for path, stamp in stamps.items():
-            made_of = (self._attention.uri(path), stamp, changed[path])
+            made_of = (stamp, changed[path])
             known = self._closed.get(path)
             if known is None or known.made_of != made_of:
-                known = _Closed(made_of, await self._hints_in(path))
+                known = _Closed(made_of, await self._hints_in(path, path_to_uri(stamp.place)))
             found[path] = known
         self._closed = found
         self._files.follow(self._tell_outdated, stamps)
 
-    async def _hints_in(self, path: str) -> tuple[Mark, ...]:
+    async def _hints_in(self, path: str, uri: str) -> tuple[Mark, ...]:
         """Return the hints in a file that is not open; none where it is gone."""
-        uri, there = self._attention.uri(path), await self._reviews.in_closed(path)
-        if uri is None or there is None:
+        there = await self._reviews.in_closed(path)
+        if there is None:
             return ()
         text, changes = there
         return tuple(hints_of(uri, changes, lines_of_document(text)))

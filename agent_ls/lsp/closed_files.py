@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_ls.lsp.uris import uri_to_path
 from agent_ls.workspace.seen_files import Signature, signature
 
 _PAUSE_S = 2.0
@@ -27,6 +26,7 @@ Tell = Callable[[], None]
 class Stamp:
     """What is another when a file was written, replaced, or taken away."""
 
+    place: Path
     signature: Signature | None
     """None: no file is there."""
     is_settled: bool
@@ -40,24 +40,24 @@ class ClosedFiles:
 
     def __init__(
         self,
-        uri: Callable[[str], str | None],
+        places: Callable[[Iterable[str]], Iterable[tuple[str, Path]]],
         *,
         pause_s: float = _PAUSE_S,
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Take how a path as the agent names it becomes a URI; None outside the roots."""
-        self._uri, self._pause_s, self._now_ns = uri, pause_s, now_ns
+        """Take what finds those that are not open among paths as the agent names them."""
+        self._places, self._pause_s, self._now_ns = places, pause_s, now_ns
         self._followed: dict[Tell, Mapping[str, Stamp]] = {}
         self._watching: asyncio.Task[None] | None = None
 
     async def stamps(self, paths: Iterable[str]) -> dict[str, Stamp]:
-        """Return how files are now, in their order, without those outside the roots.
+        """Return how those of these files are now that are not open, in their order.
 
         To be asked before a file is read: what is written after that makes another stamp.
         """
-        places = {path: uri_to_path(self._uri(path) or "") for path in paths}
-        there = {path: place for path, place in places.items() if place is not None}
-        return await asyncio.to_thread(self._looked_at, there) if there else {}
+        places = dict(self._places(paths))
+        now = await self._looked_at(places.values())
+        return {path: now[place] for path, place in places.items()}
 
     def follow(self, tell: Tell, seen: Mapping[str, Stamp]) -> None:
         """Tell when some of these are not as they were seen, instead of those followed before.
@@ -77,22 +77,25 @@ class ClosedFiles:
         while True:
             await asyncio.sleep(self._pause_s)
             followed = dict(self._followed)
-            now = await self.stamps({path for seen in followed.values() for path in seen})
+            stamps = (stamp for seen in followed.values() for stamp in seen.values())
+            now = await self._looked_at({stamp.place for stamp in stamps})
             for tell, seen in followed.items():
-                there = {path: now[path] for path in seen if path in now}
+                there = {path: now[stamp.place] for path, stamp in seen.items()}
                 if self._followed.get(tell) is seen and there != seen:
                     self._followed[tell] = there
                     tell()
 
-    def _looked_at(self, places: Mapping[str, Path]) -> dict[str, Stamp]:
-        return {path: self._stamp(place) for path, place in places.items()}
+    async def _looked_at(self, places: Collection[Path]) -> dict[Path, Stamp]:
+        if not places:
+            return {}
+        return await asyncio.to_thread(lambda: {place: self._stamp(place) for place in places})
 
     def _stamp(self, place: Path) -> Stamp:
         # First the time: what is written while the file is looked at is newer.
         now_ns = self._now_ns()
         found = signature(place)
         if found is None:
-            return Stamp(None, True)
+            return Stamp(place, None, True)
         _, _, modified_ns, changed_ns = found
         ages_ns = (abs(now_ns - modified_ns), abs(now_ns - changed_ns))
-        return Stamp(found, min(ages_ns) >= _SETTLED_NS)
+        return Stamp(place, found, min(ages_ns) >= _SETTLED_NS)

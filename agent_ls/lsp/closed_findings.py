@@ -13,18 +13,11 @@ from typing import Protocol
 from agent_ls.domain import events as e
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp.closed_files import ClosedFiles, Stamp
+from agent_ls.lsp.uris import path_to_uri
 
 
 class Texts(Protocol):
-    """What reading needs to know of the editor and the disk."""
-
-    def open_uri(self, path: str) -> str | None:
-        """Return the open document of a path as the agent names it."""
-        ...
-
-    def uri(self, path: str) -> str | None:
-        """Return the URI of a path, open or not; None outside the roots."""
-        ...
+    """What files say."""
 
     def saved_lines(self, path: str) -> Awaitable[list[str]]:
         """Return the lines of a file that is not open; none where there is no file."""
@@ -80,10 +73,8 @@ class ClosedFindings:
             self._task = None
 
     async def _look(self) -> None:
-        paths = sorted({path for state in self._states() for path in state.findings})
-        stamps = await self._files.stamps(
-            path for path in paths if self._texts.open_uri(path) is None
-        )
+        paths = {path for state in self._states() for path in state.findings}
+        stamps = await self._files.stamps(sorted(paths))
         found: dict[str, _Known] = {}
         for path, stamp in stamps.items():
             known = self._known.get(path)
@@ -93,9 +84,7 @@ class ClosedFindings:
         # A look that was ended before has learnt nothing, and told nothing.
         before, self._known = self._known, found
         self._files.follow(self.look, stamps)
-        for path, known in found.items():
-            uri = self._texts.uri(path)
-            if uri is not None and self._texts.open_uri(path) is None:
-                self._tell_read(uri, known.lines)
+        for known in found.values():
+            self._tell_read(path_to_uri(known.stamp.place), known.lines)
         if any(path in before and before[path].lines != found[path].lines for path in found):
             self._tell_changed()

@@ -8,7 +8,7 @@ knows roots, ignore rules and guarded writes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -93,6 +93,10 @@ class EditorWorkspace:
     def open_document(self, path: str) -> Snapshot | None:
         """Return the open document of a path; None when it is closed, or its file is gone."""
         return self._open.document(path)
+
+    def closed_places(self, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
+        """Yield those of these paths that are not open, with where they lead."""
+        return self._open.closed_places(paths)
 
     def uri(self, path: str) -> str:
         """Return the URI of a path: as the editor spells it when it is open."""

@@ -53,7 +53,7 @@ class Faces:
         """The open sessions by id; the last is the current one."""
         self._pending_edits = pending_edits
         self._reviews = reviews
-        files = ClosedFiles(attention.uri)
+        files = ClosedFiles(attention.closed_places)
         self._hints = ChangeHints(
             reviews, server.documents, attention, files, lambda: self.marks.look()
         )

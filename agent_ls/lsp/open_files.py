@@ -6,6 +6,8 @@ its file was written, and one whose file the agent took away, count as closed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +59,17 @@ class OpenFiles:
             if path is not None and document is not None and uri not in self._gone:
                 found.setdefault(path.resolve(), document)
         return found
+
+    def closed_places(self, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
+        """Yield those of these paths that are not open, with where they lead; none that no tool may
+        name.
+        """
+        by_place = self.by_place()
+        for path in paths:
+            with suppress(WorkspaceError):
+                _, place = self.disk.locate(path)
+                if place not in by_place:
+                    yield path, place
 
     async def find(self, path: str) -> OpenFile | None:
         """Return the open document of a path beside its file; None when there is none."""

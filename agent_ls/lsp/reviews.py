@@ -132,12 +132,10 @@ class Reviews:
             for file in turn.files.values():
                 if file.open():
                     found.setdefault(file.path, []).append((session.id, turn.turn_id, file))
-        closed = (
-            (path, files)
-            for path, files in found.items()
-            if any(file.has_place for _, _, file in files) and not self._is_shown(path)
+        closed = self._workspace.closed_places(
+            path for path, files in found.items() if any(file.has_place for _, _, file in files)
         )
-        return dict(islice(closed, most_files))
+        return {path: found[path] for path, _ in islice(closed, most_files)}
 
     async def in_closed(
         self, path: str, state: HunkState = "open"
@@ -156,13 +154,6 @@ class Reviews:
             return None
         changes = await self._in_text(sessions, path, "", state)
         return "", [one for one in changes if one.placed.hunk.kind == "opaque"]
-
-    def _is_shown(self, path: str) -> bool:
-        """Say whether a file is open in the editor, or is none that could be."""
-        try:
-            return self._workspace.open_document(path) is not None
-        except WorkspaceError:
-            return True
 
     async def _in_text(
         self, sessions: Iterable[Session], path: str, text: str, state: HunkState

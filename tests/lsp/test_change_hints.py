@@ -68,7 +68,9 @@ class Desk:
         self.outdated = asyncio.Event()
         self.chooser = Chooser(self.reviews, workspace.shown)
         # To it everything that was ever written has settled.
-        files = ClosedFiles(attention.uri, pause_s=0.01, now_ns=lambda: time.time_ns() + 10**12)
+        files = ClosedFiles(
+            attention.closed_places, pause_s=0.01, now_ns=lambda: time.time_ns() + 10**12
+        )
         self.hints = ChangeHints(self.reviews, documents, attention, files, self.outdated.set)
         self.hints.is_on = True
         self.marks = Marks(attention, list, self._publish, changes=self.hints)

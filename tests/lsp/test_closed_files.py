@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,7 @@ class Place:
     """By how much the clock is ahead of what the file system writes down."""
     told: asyncio.Event = field(default_factory=asyncio.Event)
     looks: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     def __post_init__(self) -> None:
         self.file.write_text("one")
@@ -32,13 +33,13 @@ class Place:
         return self.folder / "a.py"
 
     def files(self) -> ClosedFiles:
-        return ClosedFiles(self.uri, pause_s=0, now_ns=self.now_ns)
+        return ClosedFiles(self.closed, pause_s=0, now_ns=self.now_ns)
 
-    def uri(self, path: str) -> str | None:
-        self.looks.put_nowait(None)
-        return None if path.startswith("..") else (self.folder / path).as_uri()
+    def closed(self, paths: Iterable[str]) -> list[tuple[str, Path]]:
+        return [(path, self.folder / path) for path in paths if not path.startswith("open")]
 
     def now_ns(self) -> int:
+        self.loop.call_soon_threadsafe(self.looks.put_nowait, None)
         return time.time_ns() + self.later_ns
 
     async def looked(self) -> None:
@@ -149,7 +150,7 @@ async def test_each_is_told_of_its_own_files(tmp_path: Path) -> None:
 async def test_nothing_is_looked_at_while_nobody_follows_anything(tmp_path: Path) -> None:
     here = Place(tmp_path)
     files, before = here.files(), asyncio.all_tasks()
-    files.follow(here.told.set, await files.stamps(["../outside.py"]))
+    files.follow(here.told.set, await files.stamps(["open.py"]))
     assert asyncio.all_tasks() == before
     files.follow(here.told.set, await files.stamps(["a.py"]))
     await here.looked()

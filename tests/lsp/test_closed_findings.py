@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -33,11 +34,8 @@ class Place:
     held: asyncio.Event | None = None
     """While it is not set, reading does not end."""
 
-    def open_uri(self, path: str) -> str | None:
-        return self.uri(path) if path in self.open else None
-
-    def uri(self, path: str) -> str | None:
-        return (self.folder / path).as_uri()
+    def closed(self, paths: Iterable[str]) -> list[tuple[str, Path]]:
+        return [(path, self.folder / path) for path in paths if path not in self.open]
 
     async def saved_lines(self, path: str) -> list[str]:
         self.read.append(path)
@@ -60,7 +58,7 @@ class Place:
             lambda: self.states,
             self,
             # To it everything that was ever written has settled.
-            ClosedFiles(self.uri, pause_s=0, now_ns=lambda: time.time_ns() + 10**12),
+            ClosedFiles(self.closed, pause_s=0, now_ns=lambda: time.time_ns() + 10**12),
             lambda uri, lines: self.told.put_nowait((Path(uri).name, lines)),
             lambda: self.told.put_nowait(None),
         )
