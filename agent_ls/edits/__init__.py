@@ -25,10 +25,11 @@ Nothing is ever half done. ``domain.edits.apply_replacements`` carries them out.
 Words: the *ground* is the file that hunks are placed in. Old lines stand there in their own
 *dress*, or in another: indentation, blank lines, characters. The *fate* of a context line is what
 became of it since the model read the file. A line that is *alone* stands nowhere else in the file,
-so no copy of the place has it. A place is *told* when the line number says the same, and *held*
-when what changes has the neighbours that it needs. The *reach* of a change is where it may have
-been made as well, among lines that are equal. An exact place is *torn* when a word, a number or an
-expression goes on beyond it. A *mark* stands for lines left out. New lines *speak* of the
-indentation of their own old lines or of the file's; a *way* maps what they speak to the file's,
-and they are *woven* in the way that leaves the lines around looking least odd.
+so no copy of the place has it. A *head* is a line at which a block begins. A place is *told* when
+the line number says the same, and *held* when what changes has the neighbours that it needs. The
+*reach* of a change is where it may have been made as well, among lines that are equal. An exact
+place is *torn* when a word, a number or an expression goes on beyond it. A *mark* stands for lines
+left out. New lines *speak* of the indentation of their own old lines or of the file's; a *way* maps
+what they speak to the file's, and they are *woven* in the way that leaves the lines around looking
+least odd.
 """

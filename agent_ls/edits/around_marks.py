@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from agent_ls.edits.drifted import names_a_place
 from agent_ls.edits.elisions import unclear_marker
+from agent_ls.edits.heads import names_a_place
 from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, places

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agent_ls.edits.drifted import Drift, Fate
 
-_LITTLE, _ENOUGH, _MUCH = (1, 2), (2, 3), (4, 5)
+_LITTLE, _ENOUGH, _FAIR, _MUCH = (1, 2), (2, 3), (3, 4), (4, 5)
 """So much of the lines that stay, and of all old lines, has to be there, in lines that say
 something."""
 _NEEDED: dict[Fate, tuple[int, int]] = {
@@ -48,6 +48,7 @@ class Evidence:
     """The file has lines between two that are neighbours."""
     is_cut: bool
     """Outermost lines that say nothing are missing."""
+    is_at_start: bool
     is_at_end: bool
     """The last old line is the last of the file, which counts like one more."""
 
@@ -76,7 +77,9 @@ class Evidence:
         fates = {one.fate for one in drifts.values()}
         outside = {number: one for number, one in drifts.items() if self._is_outside(number)}
         is_renamed = any(one.is_renamed for one in outside.values())
-        if "another" in fates or ((is_renamed or self.is_bent) and not self.is_much):
+        if not all(self._is_same_block(number, one) for number, one in drifts.items()):
+            return False
+        if (is_renamed or self.is_bent) and not self.is_much:
             return False
         if self.is_told:
             return self.context >= 1
@@ -85,16 +88,45 @@ class Evidence:
             return False
         if not self.is_diff and (outside or self.has_new or self.is_cut or "gone" in fates):
             return self._bears_in_quote(drifts, outside)
+        is_edge = any(one.fate != "grown" for one in outside.values())
+        if is_edge and len(self.alone) < _MIN_ALONE and self.total + self.is_at_end < _MUCH[0]:
+            return False
         needed = [self._needed(number, one) for number, one in drifts.items()]
         if self.is_cut:
             is_held = self.alone and self.total >= self.context + _LITTLE[0]
-            needed.append(_LITTLE if is_held or self.is_much else _MUCH)
+            is_several = len(self.alone) >= _MIN_ALONE
+            needed.append(_LITTLE if is_held or self.is_much else _FAIR if is_several else _MUCH)
         return all(
             least is not None
             and self.context >= least[0]
             and self.total + self.is_at_end >= least[1]
             for least in needed or [_LITTLE if self.is_sure else _ENOUGH]
         )
+
+    def _is_same_block(self, number: int, drift: Drift) -> bool:
+        """Tell whether a line at which a block begins does not tell of another block.
+
+        It does not where it stands among lines that stand nowhere else, nor where the block holds
+        no change or has the same name: then a copy of it would have its likes.
+        """
+        if not drift.head:
+            return True
+        if drift.fate not in _SLIGHT:
+            return False
+        if drift.head != "another" and self.is_much and self._is_framed(number):
+            return True
+        if drift.head in ("nameless", "another") or drift.fate == "gone" or drift.has_likes:
+            return False
+        return (
+            self.is_much
+            or self.is_told
+            or (drift.head == "beside" and self.is_diff and self.is_sure)
+        )
+
+    def _is_framed(self, number: int) -> bool:
+        """Tell whether a line is between two that stand nowhere else; the file's ends are such."""
+        above = self.is_at_start or self.alone[:1] < (number,)
+        return above and (self.is_at_end or (number,) < self.alone[-1:])
 
     def _bears_in_quote(self, drifts: Mapping[int, Drift], outside: Mapping[int, Drift]) -> bool:
         """Tell whether it is enough where a quote may differ in all that told it from its copies.
@@ -108,7 +140,8 @@ class Evidence:
         has_core = self.total > self.context
         if self.is_cut and not has_core:
             return False
-        is_enough = has_core and self.total > _MUCH[1]
+        is_whole = not drifts and not self.is_cut
+        is_enough = has_core and self.total > (_ENOUGH[1] if is_whole else _MUCH[1])
         if not self.is_much and ("gone" in fates or (self.has_new and not is_enough)):
             return False
         return all(
@@ -127,8 +160,10 @@ class Evidence:
     def _needed(self, number: int, drift: Drift) -> tuple[int, int] | None:
         is_sure = self.is_sure and not (self.is_cut and len(self.alone) < _MIN_ALONE)
         # Whatever became of a line between two that stand nowhere else, it is that line.
-        is_framed = (self.is_diff or self.is_much) and self.alone[:1] < (number,) < self.alone[-1:]
+        is_framed = (self.is_diff or self.is_much) and self._is_framed(number)
         is_same = drift.fate in _SLIGHT or (drift.fate == "rewritten" and is_framed)
+        if drift.fate == "rewritten" and self.is_much and not is_same:
+            return _FAIR
         return _LITTLE if is_sure and is_same else _NEEDED.get(drift.fate)
 
     def _is_outside(self, number: int) -> bool:

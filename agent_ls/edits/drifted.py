@@ -13,7 +13,7 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from agent_ls.edits.indents import indent_of, width
+from agent_ls.edits.heads import Head, heads_a_block, names_a_place, sets_a_number
 from agent_ls.edits.keys import stripped
 
 Fate = Literal["grown", "reworded", "renumbered", "rewritten", "gone", "replaced", "another"]
@@ -28,27 +28,6 @@ _WORD = re.compile(r"[\w$]+")
 _NUMBER = re.compile(r"\d+|\b[A-Za-z]\b")
 """A letter by itself counts as one."""
 _TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
-_HEADER = re.compile(
-    r"^(?:export |default |public |private |protected |static |async |pub |abstract |final |"
-    r"inline |unsafe |template\b.*)*"
-    r"(?:def|class|function\*?|func|fn|struct|interface|enum|trait|impl|module|namespace|type|"
-    r"describe|it|test|section|case)\b"
-)
-_SECTION = re.compile(r"^\[.*\]$")
-_IDENTITY = re.compile(r"^(?:WHERE\b|(?:- )?[\"']?(?:id|name|key)[\"']?[ \t]*[:=])")
-"""A line by which one record is told from others like it."""
-_HEAD = re.compile(
-    r"^<\w|^- [\"']?[\w-]+[\"']?:|\bfunction\b|\)$|\b(?:do|then|begin|of|is|as)$|^[A-Z]+ \w+$"
-)
-_GOES_ON = re.compile(r"[.+&|?=*/]")
-"""How a line begins that goes on with an expression, and opens no block."""
-_HEADING = re.compile(r"^#{1,6} ")
-_UNDERLINE = re.compile(r"^([=\-~^*#+])\1{2,}$")
-_SETS = re.compile(
-    r"([^=:(,\"'`]*[\w\])]|[\"'][^\"']*[\"'])[ \t]*(?:[:+*/|&-]?=(?![=>])|:(?![:=]))"
-)
-"""What a line sets or names: ``x = 1``, ``"x": 1``."""
-_OPENERS = ("{", "(", "[", ":")
 _AFTER_NAME = " ){:"
 
 
@@ -63,6 +42,8 @@ class Drift:
     """What it sets has another name."""
     has_likes: bool = False
     """Other lines of the file are like it but for one word."""
+    head: Head = ""
+    """Whether a block begins at it, which the file's line does not begin for sure."""
 
 
 def fate_of(
@@ -73,7 +54,7 @@ def fate_of(
     ``below`` are the lines that follow it in the old text, or in the file behind its end. What
     begins beyond all that changes tells nothing of the block that is changed.
     """
-    is_name = not is_beyond and (names_a_place(stripped(line)) or _heads_a_block(line, below))
+    is_name = not is_beyond and (names_a_place(stripped(line)) or heads_a_block(line, below))
     line = stripped(line)
     if not there:
         return "another" if is_name else "gone"
@@ -82,35 +63,13 @@ def fate_of(
         return "grown" if len(there) == 1 and _goes_on(line, now) else "another"
     if len(there) == 1:
         if _NUMBER.sub("0", line) == _NUMBER.sub("0", now):
-            return "reworded" if _sets_a_number(line) else "renumbered"
+            return "reworded" if sets_a_number(line) else "renumbered"
         if _has_more(line, now):
             return "grown" if _has_all_words(line, now) else "reworded"
         if _has_more(now, line) or _differs_in_a_word(line, now):
             return "reworded"
     is_alike = fuzz.ratio(line, now) >= _MIN_ALIKE or (len(there) == 1 and _is_framed(line, now))
     return "rewritten" if is_alike else "replaced"
-
-
-def names_a_place(line: str) -> bool:
-    """Tell whether a block begins here: with another name it is another block."""
-    return line.endswith(_OPENERS) or any(one.match(line) for one in (_HEADER, _SECTION, _IDENTITY))
-
-
-def _heads_a_block(line: str, below: Sequence[str]) -> bool:
-    """Tell whether what follows belongs to the line: deeper, in braces, or under a heading."""
-    after = next((one for one in below if stripped(one)), "")
-    if stripped(after) == "{" or _UNDERLINE.match(after):
-        return True
-    if _HEADING.match(line):
-        return not below or not stripped(below[0])
-    is_deeper = bool(after) and width(indent_of(after)) > width(indent_of(line))
-    return is_deeper and bool(_HEAD.search(stripped(line))) and not _GOES_ON.match(stripped(after))
-
-
-def sets_another(line: str, now: str) -> bool:
-    """Tell whether both lines set something, and not the same."""
-    ours, theirs = _SETS.match(line), _SETS.match(now)
-    return ours is not None and theirs is not None and ours[1] != theirs[1]
 
 
 def has_likes(line: str, lines: Sequence[str], there: int | None) -> bool:
@@ -123,12 +82,6 @@ def has_likes(line: str, lines: Sequence[str], there: int | None) -> bool:
         for number, one in enumerate(map(stripped, lines))
         if number != there
     )
-
-
-def _sets_a_number(line: str) -> bool:
-    """Tell whether a line sets a name to a number alone: the next version, or another port."""
-    name = _SETS.match(line)
-    return name is not None and not any(map(str.isalpha, line[name.end() :]))
 
 
 def _goes_on(line: str, now: str) -> bool:

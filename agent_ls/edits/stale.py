@@ -15,7 +15,8 @@ from itertools import groupby, islice, pairwise
 from agent_ls.edits.alignments import Alignment, alignments, weight
 from agent_ls.edits.certainty import LEAD, Evidence
 from agent_ls.edits.changes import changes_of
-from agent_ls.edits.drifted import Drift, fate_of, has_likes, sets_another
+from agent_ls.edits.drifted import Drift, fate_of, has_likes
+from agent_ls.edits.heads import Head, head_of, sets_another
 from agent_ls.edits.held import is_held
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import folded, stripped, trimmed
@@ -98,6 +99,7 @@ def _evidence(
         ),
         has_new=any(_is_parted(ground, best, *pair) for pair in pairwise(solid)),
         is_cut=len(telling) < len(solid),
+        is_at_start=keyed.numbers[0] == best.lines.get(solid[0]),
         is_at_end=keyed.numbers[-1] == best.lines.get(solid[-1]),
     )
 
@@ -134,13 +136,15 @@ def _skips(ground: Ground, old: list[str], best: Alignment) -> bool:
 def _connected(ground: Ground, hunk: Hunk, solid: list[int], best: Alignment) -> list[int]:
     """Return the old lines that are there with nothing new between them and what changes.
 
-    What stands beyond new lines does not say which place it is that comes behind them.
+    What stands beyond new lines does not say which place it is that comes behind them, but for
+    the file's last line, which no copy has.
     """
     runs: list[list[int]] = [[]]
+    last = ground.keyed(folded).numbers[-1]
     for row, below in pairwise([*solid, -1]):
         if row in best.lines:
             runs[-1].append(row)
-        if _is_parted(ground, best, row, below):
+        if _is_parted(ground, best, row, below) and best.lines[below] != last:
             runs.append([])
     middle = _core(hunk) | _beside_changes(hunk, solid)
     return [row for run in runs if middle & set(run) for row in run]
@@ -203,7 +207,8 @@ def _drifts(
     old, file = hunk.old, ground.file.lines
     # What begins behind a blank line below all that changes is another block than the changed one.
     is_free = hunk.is_diff and (evidence.is_told or evidence.is_much)
-    past = changes_of(hunk)[-1].high
+    runs = changes_of(hunk)
+    past = runs[-1].high
     for row, number in enumerate(solid):
         if number in best.lines:
             continue
@@ -213,14 +218,19 @@ def _drifts(
         is_beyond = is_free and is_apart and number >= past
         now = [file[line] for line in there]
         fate = fate_of(old[number], now, below, is_beyond=is_beyond)
-        is_one = len(there) == 1 and fate not in ("replaced", "another")
+        head: Head = ""
+        if fate == "another":
+            fate = fate_of(old[number], now, below, is_beyond=True)
+            head = head_of(old, number, runs, now[0] if len(now) == 1 else None)
+        is_one = len(there) == 1 and fate != "replaced"
         line = there[0] if is_one else None
         is_renamed = line is not None and sets_another(old[number], file[line])
         if is_renamed and evidence.is_told and indent_of(old[number]):
             # Inside of a block, the line number says enough.
             is_renamed = False
-        is_like = is_apart and number >= past and has_likes(old[number], file, line)
-        found[number] = Drift(fate, line, is_renamed, is_like)
+        is_doubtful = head or (is_apart and number >= past)
+        is_like = bool(is_doubtful) and has_likes(old[number], file, line)
+        found[number] = Drift(fate, line, is_renamed, is_like, head)
     return found
 
 
