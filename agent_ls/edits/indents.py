@@ -195,6 +195,9 @@ def restyled(new: Sequence[str], style: Style) -> Indent | None:
         return None
     if any(line.count(mark) % 2 for line in solid for mark in _QUOTES):
         return None
+    if any(stripped(line).endswith("::") for line in solid):
+        # What is below is text, indented as its author likes.
+        return None
     wants_tabs = style.unit == "\t"
     if not wants_tabs and all(set(lead) == {"\t"} for lead in leads):
         return lambda indent: style.unit * len(indent)

@@ -23,6 +23,7 @@ from agent_ls.edits.placing import find, missing, nearest_to, nowhere, put
 from agent_ls.edits.readings import plainly_indented, readings
 from agent_ls.edits.refusing import ambiguous, applied
 from agent_ls.edits.requests import Hunk, Refused, Wish
+from agent_ls.edits.sequences import BUILT, IN_SEQUENCE, Added
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
 from agent_ls.edits.torn import beside_remark, is_torn, remark_at
@@ -41,10 +42,6 @@ _EQUAL_BUT_FOR_THE_END = Refused(
     "both with the line below to join it to that one.",
     "equal",
 )
-_IN_SEQUENCE = (
-    "\nEach edit of a call is looked for in the text as it was before the call, so none may "
-    "build on another: give its old_string as that text has it."
-)
 _BLANK = Refused(
     "old_string is empty or blank. Give the text to replace, or write_file to replace the whole "
     "file.",
@@ -60,23 +57,21 @@ def place(text: str, wishes: Sequence[Wish]) -> tuple[Replacement, ...] | Refuse
     flat = FlatText(text)
     ground = Ground(flat.text)
     spans: list[Span] = []
-    for number, wish in enumerate(wishes, 1):
-        if wish in wishes[: number - 1]:
-            continue
-        found = _spans(ground, _read(wish), number)
+    # An edit that is given twice is one.
+    firsts = {wish: number for number, wish in reversed([*enumerate(wishes, 1)])}
+    read = {number: _read(wish) for wish, number in firsts.items()}
+    added = Added(ground.file.flat, read)
+    for number, wish in sorted(read.items()):
+        found = _spans(ground, wish, number)
+        is_built = added.is_in(number, wish.old)
+        if is_built and not isinstance(found, Refused):
+            found = BUILT
         if isinstance(found, Refused):
             which = f"Edit {number} of {len(wishes)}: " if len(wishes) > 1 else ""
-            more = _IN_SEQUENCE if _is_in_sequence(ground, wishes[: number - 1], wish) else ""
+            more = IN_SEQUENCE if is_built else ""
             return replace(found, reason=which + found.reason + more)
         spans += found
     return joined(flat, spans)
-
-
-def _is_in_sequence(ground: Ground, before: Sequence[Wish], wish: Wish) -> bool:
-    """Tell whether the old text has a line that only an edit before brings into the file."""
-    news = {line for one in before for line in _read(one).new.split("\n")}
-    lines = _read(wish).old.split("\n")
-    return any(line.strip() and line in news and line not in ground.file.flat for line in lines)
 
 
 def _read(wish: Wish) -> Texts:

@@ -24,13 +24,15 @@ def lines_of(wish: Texts) -> tuple[list[str], list[str]]:
     """Return the lines of both texts.
 
     A last line end that only one has counts when nothing else differs, or as a blank line that
-    the other has too.
+    the other has too, be it with blanks in it.
     """
     old, new = wish.old.split("\n"), wish.new.split("\n")
     if old[-1] == "" and new[-1] == "":
         return old[:-1], new[:-1]
     if old[-1] == "" and old[:-1] != new:
         return old[:-1], new
+    if new[-1] == "" and len(old) > 1 and not stripped(old[-1]):
+        return old, new
     if new[-1] == "" and new[:-1] != old and _blanks(new) > _blanks(old):
         return old, new[:-1] if wish.new.strip() else []
     return old, new if wish.new else []

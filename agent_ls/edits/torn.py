@@ -77,6 +77,8 @@ def _in_word(char: str) -> bool:
 def _is_cut(flat: str, wish: Texts, at: int, end: int) -> bool:
     """Tell whether the old text reads like whole lines, the last of which goes on."""
     last = flat[end - 1]
+    if "\n" in wish.old and _is_line_replaced(flat, wish, at, end):
+        return True
     if not (_in_word(last) or last in "\"')]}") or not _begins_line(flat, at):
         return False
     if not wish.new.strip():
@@ -87,6 +89,16 @@ def _is_cut(flat: str, wish: Texts, at: int, end: int) -> bool:
         return bool(now) and now != was and bool(_MORE.match(flat, end))
     added = wish.new.removeprefix(wish.old)
     return added != wish.new and added[0] in " ,;" and bool(_PART.match(flat, end))
+
+
+def _is_line_replaced(flat: str, wish: Texts, at: int, end: int) -> bool:
+    """Tell whether a line below others is replaced that says more than the old text has of it."""
+    last = stripped(wish.old.rpartition("\n")[2])
+    news = [stripped(line) for line in wish.new.split("\n")]
+    if not last or not _begins_line(flat, at) or last in news or news[-1].endswith(last):
+        return False
+    stop = flat.find("\n", end)
+    return any(map(str.isalnum, flat[end : stop if stop >= 0 else len(flat)]))
 
 
 def _begins_line(flat: str, at: int) -> bool:

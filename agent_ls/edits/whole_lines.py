@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.edits.indents import indent_of, restyled
+from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.locate import Ground
 from agent_ls.edits.texts import Texts
@@ -67,5 +68,8 @@ def is_glued(flat: str, wish: Texts, end: int) -> bool:
     """Tell whether the new text lacks only the line end that the old one has."""
     if not wish.old.endswith("\n") or wish.new.endswith("\n") or not wish.new.strip():
         return False
-    # Before a blank line the old text may as well name that one, without its end.
-    return end >= len(flat) or flat[end] != "\n"
+    # Before a blank line the old text may as well name that one, without its end; not where it
+    # has changed something else above a line that stays.
+    old, new = wish.old[:-1].split("\n"), wish.new.split("\n")
+    is_kept = old != new and bool(stripped(old[-1])) and old[-1] == new[-1]
+    return end >= len(flat) or flat[end] != "\n" or is_kept
