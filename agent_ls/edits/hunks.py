@@ -60,7 +60,7 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
         if isinstance(found, Refused):
             return _numbered(found, number, len(hunks))
         searches.append(found)
-    before: list[Place] = []
+    before: list[int] = []
     for search in searches:
         chosen = _chosen(ground, search, searches)
         if not isinstance(chosen, Refused):
@@ -216,17 +216,20 @@ def _in_order(search: _Search, searches: Sequence[_Search]) -> list[Place]:
     return [one for one in search.places if one.first >= low and (high is None or one.past <= high)]
 
 
-def _behind(place: Place, before: list[Place]) -> Place | Refused:
-    """Return the place, unless it reaches into that of an earlier hunk from above."""
-    for one in before:
-        if place.first < one.first < place.past:
-            return Refused(
-                f"Its lines are found only around line {one.first + 1}, where an earlier hunk of "
-                "the patch goes, so one of the two is not where it was meant. Read the file again "
-                "and give more unchanged lines around both.",
-                "overlap",
-            )
-    before.append(place)
+def _behind(place: Place, before: list[int]) -> Place | Refused:
+    """Return the place, unless it reaches into that of an earlier hunk from above.
+
+    Shape: ``before`` are the first lines of the places of earlier hunks, sorted; it is added to.
+    """
+    at = bisect_right(before, place.first)
+    if at < len(before) and before[at] < place.past:
+        return Refused(
+            f"Its lines are found only around line {before[at] + 1}, where an earlier hunk of "
+            "the patch goes, so one of the two is not where it was meant. Read the file again "
+            "and give more unchanged lines around both.",
+            "overlap",
+        )
+    before.insert(at, place.first)
     return place
 
 

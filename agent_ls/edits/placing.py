@@ -87,6 +87,11 @@ def _is_slight(ground: Ground, hunk: Hunk, place: Place) -> bool:
         for line, number in zip(hunk.old, place.at, strict=True)
         if number is not None and stripped(line)
     ]
+    if all(indent_of(one) == " " + indent_of(other) for one, other in pairs) and all(
+        line.text.startswith(" ") for line in hunk.lines if stripped(line.text)
+    ):
+        # A blank behind each sign is how some write the signs.
+        return False
     is_shifted = all(indent_of(one) != indent_of(other) for one, other in pairs)
     return is_shifted and sum(weight(one) for one, _ in pairs) < _MIN_AROUND
 

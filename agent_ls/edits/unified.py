@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.domain.edits import Replacement
+from agent_ls.edits.cut_off import CUT_OFF, is_cut_off
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.patch_lines import NO_END, hunk_line, patch_lines
 from agent_ls.edits.patches import FilePatch
@@ -84,6 +85,9 @@ def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
             first = at + 1 if _HEADER.match(line) else at
             past = _end_of_hunk(lines, first - 1)
             hunk = _hunk(lines[at] if first > at else "@@", lines[first:past])
+            match = _NUMBERS.match(line)
+            if match and past == len(lines) and is_cut_off(hunk, _counts(match), lines[first:]):
+                return CUT_OFF
             if hunk.lines and (drafts[-1].is_new or any(line.sign != " " for line in hunk.lines)):
                 drafts[-1].hunks.append(hunk)
                 drafts[-1].is_from_nothing = bool(_FROM_NOTHING.match(line)) and not hunk.old
@@ -223,7 +227,7 @@ def _without_prose(body: list[str], match: re.Match[str] | None) -> list[str]:
     """Return the lines without words that follow a hunk which has all lines that it counts."""
     if match is None:
         return body
-    left = [int(match.group(n)) if match.group(n) else 1 for n in (2, 4)]
+    left = _counts(match)
     for number, line in enumerate(body):
         if max(left) <= 0:
             rest = [one for one in body[number:] if one]
@@ -232,6 +236,10 @@ def _without_prose(body: list[str], match: re.Match[str] | None) -> list[str]:
         left[0] -= not line.startswith(("+", "\\"))
         left[1] -= not line.startswith(("-", "\\"))
     return body
+
+
+def _counts(match: re.Match[str]) -> list[int]:
+    return [int(match.group(n)) if match.group(n) else 1 for n in (2, 4)]
 
 
 def _section(header: str) -> str:

@@ -86,6 +86,11 @@ def _fenced(body: str) -> str:
                      {"f": "a\n", "g": "a\n"}, {"f": "b\n", "g": "b\n"}, id="two-envelopes"),
         pytest.param(_envelope(_UPDATE + "*** Update File: f\n@@\n-c\n+d\n"), {"f": "a\nc\n"},
                      {"f": "b\nd\n"}, id="one-file-named-twice"),
+        pytest.param("--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n a\n-b\n \n \n", {"f": "a\nb\n\n"},
+                     {"f": "a\n\n"}, id="a-removed-line-above-blank-ones"),
+        pytest.param(_envelope("*** Update File: f\n@@\n  \ta()\n+ \tb()\n  }\n"),
+                     {"f": "on {\n\ta()\n}\n"}, {"f": "on {\n\ta()\n\tb()\n}\n"},
+                     id="a-blank-behind-each-sign"),
         pytest.param(_envelope("*** Update File: f\n@@\n@@\n-a\n+b\n"), {"f": "a\n"},
                      {"f": "b\n"}, id="an-empty-hunk"),
         pytest.param(_envelope("*** Update File: f\n@@\n 1: x = 1\n-2: y = 2\n+2: y = 3\n"),
@@ -105,6 +110,8 @@ def test_a_patch_is_read_as_it_is_meant(
 @pytest.mark.parametrize(
     "patch, texts, expected",
     [
+        pytest.param("--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n", {"f": "a\nb\nc\n"},
+                     ("malformed", "cut off"), id="cut-off-behind-a-removed-line"),
         pytest.param("--- /dev/null\n+++ b/f\n@@ -0,0 +1,3 @@\n+def f():\n    x = 1\n+    g()\n",
                      {}, ("malformed", "'x = 1'"), id="a-new-file-with-a-line-without-a-sign"),
         pytest.param("--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\nimport os\nx = 1\n", {},
