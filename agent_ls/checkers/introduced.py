@@ -23,7 +23,7 @@ _Texts = Mapping[str, str | None]
 _Said = OrderedDict[tuple[str, str], tuple[Finding, ...]]
 _SAID = 1_024
 _NOTHING: Mapping[str, Changes] = MappingProxyType({})
-_END_S = 1.0
+_END_S = 5.0
 """What is killed is gone long before."""
 _UNPARSABLE = "invalid-syntax"
 """The code of findings that keep a checker from looking at the rest of their file."""
@@ -59,10 +59,10 @@ class IntroducedChecks:
 
         ``by_others``: what others changed of a file in between, which is not the asker's.
         ``anew``: nothing that was said of ``now`` earlier counts, for what a checker says may also
-        depend on its configuration and on which files there are. ``commands``: how many the asker
-        has run; no check of a project that began before the last one is an answer. ``within_s``:
-        checkers of whole projects that take longer are ``unanswered``. They go on, and the same
-        question finds their answer, until the ``asker`` asks about newer texts or is let go.
+        depend on its configuration and on which files there are, nor what a check finds that began
+        before the last of the ``commands`` that the asker has run. ``within_s``: checkers of whole
+        projects that take longer are ``unanswered``. They go on, and the same question finds their
+        answer, until the ``asker`` asks about newer texts or is let go.
         Never raises: what cannot run is a problem in the report.
         """
         asked = [checker for checker in self.checkers if any(map(checker.handles, now))]
@@ -132,9 +132,10 @@ class IntroducedChecks:
         report = await self._newest.ask(
             checker.name,
             asker,
-            Compared(texts_before, texts_now, others, commands),
+            Compared(texts_before, texts_now, others),
             lambda check: self._compared(checker, asker, check),
             anew=anew,
+            commands=commands,
             within_s=within_s,
         )
         return CheckReport(unanswered=(checker.name,)) if report is None else report

@@ -26,8 +26,6 @@ class Compared:
     now: _Texts
     others: str
     """Stands for the other files' unsaved texts, which checkers see too."""
-    commands: int
-    """How many the asker had run: each may have changed what else there is, or installed it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -37,6 +35,8 @@ class Check:
     about: Compared
     is_anew: bool
     """Whether what was said earlier counts; who joins while it runs may want that it does not."""
+    commands: int
+    """How many the asker had run: each may have changed what else there is, or installed it."""
     is_told: bool = False
     """Whether anybody has had the answer."""
     newer: Check | None = None
@@ -48,9 +48,9 @@ class Check:
         """Return the one whose answer counts."""
         return self if self.newer is None else self.newer.newest
 
-    def serves(self, about: Compared, *, anew: bool) -> bool:
+    def serves(self, about: Compared, *, anew: bool, commands: int) -> bool:
         """Say whether its answer is one to this question."""
-        if self.about != about:
+        if self.about != about or (anew and self.commands < commands):
             return False
         if not self.task.done():
             return True
@@ -64,6 +64,10 @@ class NewestCheck:
     """The newest check of each checker and asker, until the asker lets go of it."""
 
     _checks: dict[_Key, Check] = field(default_factory=dict[_Key, Check], init=False)
+    _ending: set[tuple[_Key, asyncio.Task[CheckReport]]] = field(
+        default_factory=set[tuple[_Key, asyncio.Task[CheckReport]]], init=False
+    )
+    """Those that were broken off for a newer one, until their programs are gone."""
 
     async def ask(
         self,
@@ -73,6 +77,7 @@ class NewestCheck:
         look: Callable[[Check], Coroutine[Any, Any, CheckReport]],
         *,
         anew: bool,
+        commands: int,
         within_s: float | None,
     ) -> CheckReport | None:
         """Return what ``look`` returns for the newest texts that the asker has asked about.
@@ -81,8 +86,8 @@ class NewestCheck:
         """
         key = (checker, asker)
         check = self._checks.get(key)
-        if check is None or not check.serves(about, anew=anew):
-            check = self._begin(key, Check(about, anew), look)
+        if check is None or not check.serves(about, anew=anew, commands=commands):
+            check = self._begin(key, Check(about, anew, commands), look)
         check.is_anew |= anew
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
@@ -97,9 +102,13 @@ class NewestCheck:
         """Break off and forget what an asker has asked, of one checker or of all; return what has
         yet to come to its end.
         """
-        mine = [key for key in self._checks if key[1] == asker and checker in ("", key[0])]
-        gone = [self._checks.pop(key) for key in mine]
-        return [check.task for check in gone if check.task.cancel()]
+
+        def is_meant(key: _Key) -> bool:
+            return key[1] == asker and checker in ("", key[0])
+
+        gone = [self._checks.pop(key) for key in list(self._checks) if is_meant(key)]
+        ending = [task for key, task in self._ending if is_meant(key)]
+        return [*ending, *(check.task for check in gone if check.task.cancel())]
 
     def _begin(
         self, key: _Key, check: Check, look: Callable[[Check], Coroutine[Any, Any, CheckReport]]
@@ -116,6 +125,8 @@ class NewestCheck:
         if older is not None:
             if check.about.now.keys() >= older.about.now.keys():
                 older.newer = check
-            older.task.cancel()
+            if older.task.cancel():
+                self._ending.add((key, older.task))
+                older.task.add_done_callback(lambda task: self._ending.discard((key, task)))
         self._checks[key] = check
         return check

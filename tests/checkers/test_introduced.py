@@ -34,6 +34,8 @@ class TodoChecker:
     caution: str = ""
     go_on: asyncio.Event | None = None
     """Checks wait for this."""
+    is_gone: asyncio.Event | None = None
+    """Those that are broken off end only after this, as a program does that was killed."""
 
     def handles(self, path: str) -> bool:
         return path.endswith(self.suffix)
@@ -44,6 +46,8 @@ class TodoChecker:
             if self.go_on is not None:
                 await self.go_on.wait()
         except asyncio.CancelledError:
+            if self.is_gone is not None:
+                await self.is_gone.wait()
             self.ended[texts.get("a.txt")] = "cancelled"
             raise
         self.ended[texts.get("a.txt")] = "answered"
@@ -226,6 +230,23 @@ async def test_who_is_let_go_leaves_nothing_running_and_takes_nothing_from_other
     assert [one.line_text for one in report.findings] == ["TODO 3"]
 
 
+async def test_who_is_let_go_waits_for_what_was_broken_off_before(tmp_path: Path) -> None:
+    checker = TodoChecker()
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
+    checker.go_on, checker.is_gone = asyncio.Event(), asyncio.Event()
+    for text in ("TODO 1", "TODO 2"):
+        await checks.introduced({"a.txt": ""}, {"a.txt": text}, asker="t", within_s=0)
+        await until(lambda: {"a.txt": "TODO 1"} in checker.asked)
+    leaving = asyncio.ensure_future(checks.let_go("t"))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not leaving.done()
+    checker.is_gone.set()
+    await leaving
+    assert checker.ended["TODO 1"] == "cancelled"
+
+
 async def test_who_stops_waiting_ends_no_check(tmp_path: Path) -> None:
     checker = TodoChecker(go_on=asyncio.Event())
     checks = IntroducedChecks((checker,), workspace(tmp_path))
@@ -331,14 +352,17 @@ async def test_a_check_that_began_before_a_command_says_nothing_of_what_that_lef
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before, now = {"a.txt": ""}, {"a.txt": "TODO"}
 
-    async def ask(commands: int, within_s: float | None = None) -> CheckReport:
+    async def ask(commands: int, anew: bool = False) -> CheckReport:
+        within_s = None if anew else 0
         return await checks.introduced(
-            before, now, asker="t", commands=commands, anew=True, within_s=within_s
+            before, now, asker="t", commands=commands, anew=anew, within_s=within_s
         )
 
-    assert (await ask(0, within_s=0)).unanswered == ("todo",)
+    assert (await ask(0)).unanswered == ("todo",)
     await until(lambda: now in checker.asked)
-    asking = asyncio.ensure_future(ask(1))
+    # Who only wants to hear of it soon goes on waiting for the one that has begun.
+    assert (await ask(1)).unanswered == ("todo",)
+    asking = asyncio.ensure_future(ask(1, anew=True))
     await until(lambda: checker.asked.count(now) == 2)
     assert checker.ended["TODO"] == "cancelled"
     # What was there before is not looked at again after each command.

@@ -54,10 +54,10 @@ class CompileChecks(Protocol):
 
         ``by_others``: what others changed of a file in between, as texts before and after, in
         order; it is not the asker's. ``anew``: what was said of the same texts earlier does not
-        count. ``commands``: how many the asker has run, for what began before the last one says
-        nothing of what that left. ``within_s``: checkers of whole projects that take longer are ``unanswered``; they
-        go on, and the same question finds their answer, until the ``asker`` asks about newer
-        texts or is let go.
+        count, nor what began before the last of so many ``commands`` that the asker has run.
+        ``within_s``: checkers of whole projects that take longer are ``unanswered``; they go on,
+        and the same question finds their answer, until the ``asker`` asks about newer texts or is
+        let go.
         """
         ...
 
