@@ -8,7 +8,7 @@ knows roots, ignore rules and guarded writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -26,9 +26,10 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender
 from agent_ls.lsp.documents import DocumentStore, Snapshot
+from agent_ls.lsp.editor_steps import EditorStepsLog
 from agent_ls.lsp.open_files import OpenFiles
 from agent_ls.lsp.reloading import Reloading, ReloadingEditor
 from agent_ls.lsp.saved_texts import SavedTexts, as_saved, digests_of, version_of
@@ -59,8 +60,9 @@ class EditorWorkspace:
         saved = saved or SavedTexts(documents)
         self._saved = saved
         self._open = OpenFiles(disk, documents, saved)
+        self._steps = EditorStepsLog(documents)
         self._buffers = BufferEdits(documents, editor, version_of)
-        self._saving = Saving(self._open, editor, saved, save_fallback)
+        self._saving = Saving(self._open, editor, saved, save_fallback, self._steps.note_saved)
         self._taking_away = TakingAway(self._open, documents, editor, self._saving)
         self._reloading = Reloading(self._open, documents, editor)
 
@@ -177,9 +179,9 @@ class EditorWorkspace:
         """Return all files below."""
         return await self._open.disk.files(path)
 
-    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
-        """Return the texts that the editor has saved since that time, by place."""
-        return self._saved.saved_since(at_ns)
+    def follow_editor(self) -> EditorSteps:
+        """Begin to note what the editor does to files."""
+        return self._steps.follow()
 
     async def describe(self) -> str:
         """Return a short project tree."""

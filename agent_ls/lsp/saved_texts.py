@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import stat
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import uri_to_path
 
-_MAX_SAVED = 64
 _MAX_BYTES = 2 * 2**20
 """Of a larger file nothing is known: it is read while the editor waits."""
 _BOM = "\ufeff".encode()
@@ -38,8 +35,6 @@ class SavedTexts:
         """By URI, the version of that text; None: there was no file. Missing: nobody knows."""
         self._behind: set[str] = set()
         """Documents that were found behind the disk last, by URI."""
-        self._saved: dict[Path, tuple[int, str]] = {}
-        """When a document was saved last, and with which text, of the newest ones."""
         documents.listen(self._on_document)
 
     def standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
@@ -70,10 +65,6 @@ class SavedTexts:
         """Know what was put on disk for a document; None: its file was taken away."""
         self._common[uri] = None if text is None else version_of(text)
 
-    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
-        """Return the texts that the editor has saved since that time, by place."""
-        return {place: text for place, (saved_ns, text) in self._saved.items() if saved_ns >= at_ns}
-
     def _on_document(self, event: DocumentEvent) -> None:
         """See what the disk holds as the editor opens or saves a document, or loads it again.
 
@@ -88,20 +79,12 @@ class SavedTexts:
         if path is None or document is None or (is_known and event.uri not in self._behind):
             return
         try:
-            self.standing(document, _content(path))
+            self.standing(document, content(path))
         except FileNotFoundError:
             if not is_known:
                 self.note(event.uri, None)
         except OSError:
             pass
-        if event.kind is DocumentEventKind.SAVED:
-            self._note_saved(document, path.resolve())
-
-    def _note_saved(self, document: Snapshot, place: Path) -> None:
-        self._saved.pop(place, None)
-        self._saved[place] = (time.time_ns(), document.text)
-        if len(self._saved) > _MAX_SAVED:
-            del self._saved[next(iter(self._saved))]
 
 
 def version_of(text: str) -> str:
@@ -124,7 +107,7 @@ def as_saved(document: Snapshot, on_disk: bytes | None) -> bytes:
     return data
 
 
-def _content(place: Path) -> bytes:
+def content(place: Path) -> bytes:
     """Return a file's bytes. Errors: ``OSError``, also for what is no file or too large."""
     facts = place.stat()
     if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_BYTES:

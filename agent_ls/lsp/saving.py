@@ -6,7 +6,7 @@ that holds anything but what the editor last had there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from agent_ls.domain.edits import ChangeText, CreateFile, FileEdit, Replacement
@@ -38,11 +38,17 @@ class Saving:
     """Saves the open files of one editor."""
 
     def __init__(
-        self, files: OpenFiles, editor: SavingEditor, saved: SavedTexts, fallback: SaveFallback
+        self,
+        files: OpenFiles,
+        editor: SavingEditor,
+        saved: SavedTexts,
+        fallback: SaveFallback,
+        note_saved: Callable[[str], None],
     ) -> None:
-        """Take the open files, the way to the editor, where to note what was written, and what
-        happens where the editor cannot be asked.
+        """Take the open files, the way to the editor, where to note what was written, what
+        happens where the editor cannot be asked, and whom to tell of a URI that is saved then.
         """
+        self._note_saved = note_saved
         self._files, self._editor, self._saved = files, editor, saved
         self.fallback: SaveFallback = fallback
 
@@ -89,3 +95,4 @@ class Saving:
         outcome = await self._files.disk.apply(edit)
         if outcome.status == "applied":
             self._saved.note(opened.document.uri, text)
+            self._note_saved(opened.document.uri)

@@ -29,7 +29,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.workspace import DirEntry, Look, Root
+from agent_ls.loop.ports.workspace import DirEntry, EditorStep, EditorSteps, Look, Root
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
@@ -45,6 +45,16 @@ _BOM = "\ufeff"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _THREADS = 4
 _TREE_S = 300.0
+
+
+class _NoSteps:
+    """What is told of an editor where there is none."""
+
+    def by_place(self) -> Mapping[Path, Sequence[EditorStep]]:
+        return {}
+
+    def end(self) -> None:
+        """Do nothing."""
 
 
 class DiskWorkspace:
@@ -164,9 +174,9 @@ class DiskWorkspace:
         """Return none: on disk everything is saved."""
         return []
 
-    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
-        """Return none: no editor tells of it."""
-        return {}
+    def follow_editor(self) -> EditorSteps:
+        """Note nothing: there is no editor."""
+        return _NoSteps()
 
     async def describe(self) -> str:
         """Return a short tree of the folders; kept for a while, so that prompts stay equal."""

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.commands import CommandOutcome
-from agent_ls.loop.ports.workspace import DirEntry, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Look, Root, Workspace
 from agent_ls.loop.spelling import canonical
 
 _CHANGED = EditOutcome(status="stale")
@@ -162,9 +162,9 @@ class DryRunWorkspace:
         """Save nothing: no command will look."""
         return []
 
-    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
-        """Return what the editor has saved; commands do not run."""
-        return self._inner.saved_since(at_ns)
+    def follow_editor(self) -> EditorSteps:
+        """Begin to note what the editor does to the real files."""
+        return self._inner.follow_editor()
 
     async def describe(self) -> str:
         """Return the tree of the real project."""

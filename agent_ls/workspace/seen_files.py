@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from agent_ls.domain.images import FileImage, is_text
@@ -38,12 +39,14 @@ class Seen:
 
     signature: Signature
     mode: int | None
-    """None: it is not on disk yet."""
+    """None: it was never on disk when one looked."""
     data: bytes | None = None
     """None: not kept."""
     digest: str | None = None
     """None: too large to be looked at, or only at a change."""
     is_text: bool = False
+    looked_ns: int = 0
+    """When one began to look, by the wall clock."""
 
     @property
     def is_plain(self) -> bool:
@@ -92,12 +95,6 @@ class SeenFiles:
         """Return a file as it was last seen."""
         return self._files.get(path)
 
-    def put(self, path: Path, seen: Seen) -> None:
-        """Remember a file; what was known of it is forgotten."""
-        self.forget(path)
-        self._files[path] = seen
-        self._kept_bytes[seen.is_plain] += len(seen.data or b"")
-
     def forget(self, path: Path) -> None:
         """Remember nothing of a file any more."""
         if (seen := self._files.pop(path, None)) is not None:
@@ -106,6 +103,7 @@ class SeenFiles:
     def look(self, path: Path, roots: Sequence[Path], *, hashes: bool = False) -> Seen | None:
         """Remember a file as it is now; None when none is there. ``hashes`` too large ones."""
         self.forget(path)
+        looked_ns = time.time_ns()
         root = max(
             (one for one in roots if path.is_relative_to(one)),
             key=lambda one: len(one.parts),
@@ -129,8 +127,13 @@ class SeenFiles:
             finally:
                 os.close(descriptor)
         if seen is not None:
-            self.put(path, seen)
+            seen = replace(seen, looked_ns=looked_ns)
+            self._put(path, seen)
         return seen
+
+    def _put(self, path: Path, seen: Seen) -> None:
+        self._files[path] = seen
+        self._kept_bytes[seen.is_plain] += len(seen.data or b"")
 
     def _read(self, descriptor: int, *, hashes: bool) -> Seen | None:
         facts = os.fstat(descriptor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -653,14 +652,3 @@ async def test_nothing_is_known_to_hold_of_a_document_out_of_step(world: World) 
     assert await world.workspace.compare([look]) == [("a.py", True)]
     world.documents.lose_sync((world.root / "a.py").as_uri())
     assert await world.workspace.compare([look]) == [("a.py", False)]
-
-
-async def test_what_the_editor_saved_is_known_with_its_text(world: World) -> None:
-    (world.root / "link.py").symlink_to("a.py")
-    begun_ns = time.time_ns()
-    world.open("link.py", "a = 2\n")
-    assert world.workspace.saved_since(begun_ns) == {}
-    world.documents.save((world.root / "link.py").as_uri())
-    world.documents.close((world.root / "link.py").as_uri())
-    assert world.workspace.saved_since(begun_ns) == {world.root / "a.py": "a = 2\n"}
-    assert world.workspace.saved_since(time.time_ns() + 10**9) == {}

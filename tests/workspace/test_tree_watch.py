@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent_ls.domain.calls import ToolCall
-from agent_ls.domain.edits import TextFile
 from agent_ls.loop.ports.commands import CommandChange
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
-from agent_ls.workspace.tree_watch import TreeWatch, file_clock_ns
+from agent_ls.workspace.tree_watch import CLOCK_NS, TreeWatch, file_clock_ns
 
 _CALL = ToolCall(id="cal_1", provider_id="p", tool="run_command", arguments_json="{}")
 
@@ -32,7 +29,19 @@ def folder(tmp_path: Path) -> Path:
     (place / "a.txt").write_bytes(b"one\r\n")
     (place / "sub/b.txt").write_text("two\n")
     (place / ".gitignore").write_text("ignored/\n")
+    (place / "ignored").mkdir()
+    (place / "ignored/y.txt").write_text("y\n")
+    (tmp_path / "away/in").mkdir(parents=True)
+    (tmp_path / "away/in/old.txt").write_text("old\n")
+    _grow_old(tmp_path / "away/in/old.txt")
     return place
+
+
+def _grow_old(path: Path) -> None:
+    """Return when a file that was just made is not taken for one made since."""
+    made_ns = path.stat().st_ctime_ns
+    while file_clock_ns() <= made_ns + CLOCK_NS:
+        pass
 
 
 def workspace(folder: Path) -> DiskWorkspace:
@@ -86,7 +95,25 @@ def _make(path: Path, text: str | bytes = "new\n") -> None:
             [CommandChange("a.txt", b"one\r\n", None), CommandChange("z.txt", None, b"one\r\n")],
             id="moved",
         ),
+        pytest.param(
+            lambda at: (at / "sub").rename(at / "new"),
+            [
+                CommandChange("new/b.txt", None, b"two\n"),
+                CommandChange("sub/b.txt", b"two\n", None),
+            ],
+            id="moved-with-its-folder",
+        ),
+        pytest.param(
+            lambda at: (at.parent / "away").rename(at / "here"),
+            [CommandChange("here/in/old.txt", None, b"old\n")],
+            id="moved-in-with-its-folder",
+        ),
         pytest.param(lambda at: _make(at / "ignored/x.txt"), [], id="ignored"),
+        pytest.param(
+            lambda at: _make(at / ".gitignore", ""),
+            [CommandChange(".gitignore", b"ignored/\n", b"")],
+            id="no-longer-ignored",
+        ),
         pytest.param(lambda at: _make(at / "__pycache__/x.pyc", b"\0\1"), [], id="compiled"),
         pytest.param(lambda at: os.utime(at / "a.txt"), [], id="only-touched"),
         pytest.param(lambda at: _make(at / "a.txt", "one\r\n"), [], id="written-as-it-was"),
@@ -220,42 +247,15 @@ async def test_what_an_agent_edited_right_before_a_command_was_there_before_it(
     ]
 
 
-class Unsaved(DiskWorkspace):
-    """A workspace in whose editor a file has unsaved text."""
-
-    async def dirty(self) -> list[TextFile]:
-        return [
-            TextFile(path=name, text="typed\n", version="buffer:1", is_dirty=True)
-            for name in ("a.txt", "never-saved.txt", "new.txt")
-        ]
-
-
-@pytest.mark.parametrize(
-    ("after", "expected"),
-    [("typed\n", []), ("built\n", [CommandChange("a.txt", b"typed\n", b"built\n")])],
-)
-async def test_what_is_saved_for_a_command_was_there_before_it(
-    folder: Path, after: str, expected: list[CommandChange]
-) -> None:
-    watch = TreeWatch(Unsaved([Root(name="proj", path=folder, is_trusted=True)]))
-    expected = [*expected, *(replace(one, path="new.txt") for one in expected)]
-
-    def save_and_run() -> None:
-        _make(folder / "a.txt", after)
-        _make(folder / "new.txt", after)
-
-    assert list(await check(watch, folder, save_and_run)) == expected
-
-
 async def test_the_permissions_before_and_after_are_seen(folder: Path) -> None:
-    watch = TreeWatch(Unsaved([Root(name="proj", path=folder, is_trusted=True)]))
+    watch = TreeWatch(workspace(folder))
     (folder / "a.txt").chmod(0o4750)
     mark = await watch.begin(planned(folder, "make it so"))
     assert mark is not None
     (folder / "a.txt").unlink()
     _make(folder / "sub/b.txt", "more\n")
     (folder / "sub/b.txt").chmod(0o600)
-    _make(folder / "new.txt", "saved first, and built\n")
+    _make(folder / "new.txt", "built\n")
     (folder / "new.txt").chmod(0o755)
     found = {one.path: one.modes for one in await watch.changes(mark)}
     usual = 0o666 & ~_umask()
@@ -269,44 +269,6 @@ async def test_the_permissions_before_and_after_are_seen(folder: Path) -> None:
 def _umask() -> int:
     os.umask(mask := os.umask(0))
     return mask
-
-
-class Saving(DiskWorkspace):
-    """A workspace whose editor has just saved some files."""
-
-    saved: dict[str, str]
-    saved_ns = sys.maxsize
-
-    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
-        if self.saved_ns < at_ns:
-            return {}
-        return {self.locate(path)[1]: text for path, text in self.saved.items()}
-
-
-@pytest.mark.parametrize(
-    ("saved", "after", "expected"),
-    [
-        pytest.param("typed\n", "typed\n", [], id="a-save-alone"),
-        pytest.param(
-            "typed\n",
-            "formatted\n",
-            [CommandChange("a.txt", b"typed\n", b"formatted\n")],
-            id="a-command-after-the-save",
-        ),
-        pytest.param("one\r\n", "one\r\n", [], id="a-save-that-changes-nothing"),
-    ],
-)
-async def test_what_the_person_saves_meanwhile_is_no_commands_doing(
-    folder: Path, saved: str, after: str, expected: list[CommandChange]
-) -> None:
-    place = Saving([Root(name="proj", path=folder, is_trusted=True)])
-    place.saved = {"a.txt": saved, "new.txt": "mine\n"}
-
-    def save_beside() -> None:
-        _make(folder / "a.txt", after)
-        _make(folder / "new.txt", "mine\n")
-
-    assert list(await check(TreeWatch(place), folder, save_beside)) == expected
 
 
 @pytest.mark.parametrize("after", [b"mine, in order\n", None], ids=["changed", "deleted"])
@@ -343,19 +305,6 @@ async def test_of_two_commands_at_once_the_second_does_not_hide_what_the_first_d
     assert await watch.changes(second) == ()
     _make(folder / "a.txt", "mine\n")
     assert await check(watch, folder, lambda: None) == ()
-
-
-async def test_what_the_person_saves_beside_one_command_is_not_anothers_doing(folder: Path) -> None:
-    place = Saving([Root(name="proj", path=folder, is_trusted=True)])
-    watch = TreeWatch(place)
-    long = await watch.begin(planned(folder, "make it so"))
-    assert long is not None
-    place.saved, place.saved_ns = {"a.txt": "mine\n"}, long.own_ns
-    _make(folder / "a.txt", "mine\n")
-    # Well before the other one begins, by the wall clock.
-    await asyncio.sleep(0.05)
-    assert await check(watch, folder, lambda: None) == ()
-    assert await watch.changes(long) == ()
 
 
 def test_no_new_file_is_dated_before_the_clock_that_a_command_is_timed_by(tmp_path: Path) -> None:

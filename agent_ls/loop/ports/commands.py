@@ -54,11 +54,12 @@ class GoalCommands(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CommandMark:
-    """When a command began, by two clocks in nanoseconds since the epoch."""
+    """When a command began, in nanoseconds since the epoch."""
 
     own_ns: int
+    """When one began to look at the files, by the wall clock."""
     files_ns: int
-    """By the clock that dates files, which can be behind on a busy machine."""
+    """When one had looked, by the clock that dates files, which can be behind on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)

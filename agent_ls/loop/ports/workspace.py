@@ -43,6 +43,32 @@ class Look:
     digest: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EditorStep:
+    """What an editor did to one file, or may have done."""
+
+    at_ns: int
+    """When this was told, in nanoseconds since the epoch; 0: before one began to listen."""
+    text: str | None
+    """The text that it has there; None: it closed the file, or took it away."""
+    is_done: bool = False
+    """Whether it is known to have come to the disk."""
+    data: bytes | None = None
+    """What the disk held as that was told, if it was the text; None: not known."""
+
+
+class EditorSteps(Protocol):
+    """What an editor does from a moment on. It is kept until ``end``."""
+
+    def by_place(self) -> Mapping[Path, Sequence[EditorStep]]:
+        """Return what was told until now of each file, oldest first, with the links resolved."""
+        ...
+
+    def end(self) -> None:
+        """Listen no longer."""
+        ...
+
+
 class Workspace(Protocol):
     """Files as the user sees them: open buffers first, then the disk.
 
@@ -127,11 +153,8 @@ class Workspace(Protocol):
         """
         ...
 
-    def saved_since(self, at_ns: int) -> Mapping[Path, str]:
-        """Return the texts that the editor has saved since that time of the wall clock, by place.
-
-        Empty where nobody tells of it.
-        """
+    def follow_editor(self) -> EditorSteps:
+        """Begin to note what the editor does to files; nothing where there is none."""
         ...
 
     async def describe(self) -> str:

@@ -1,0 +1,126 @@
+"""What the editor does to files, noted while somebody asks: while a command runs.
+
+A command's work is what is left when the person's is taken away, and most editors tell only of
+texts: which a document had, when it was saved, when it was closed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from agent_ls.edits.encodings import forms
+from agent_ls.loop.ports.workspace import EditorStep
+from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore
+from agent_ls.lsp.saved_texts import content
+from agent_ls.lsp.uris import uri_to_path
+from agent_ls.workspace.editors_part import REACTION_NS, folder_changed_ns
+
+_MAX_TEXTS = 32
+"""Of one document, of the newest: a save is told a moment after it, and people type on."""
+
+
+class EditorStepsLog:
+    """Notes what the editor does for those who follow it."""
+
+    def __init__(self, documents: DocumentStore) -> None:
+        """Follow these documents."""
+        self._documents = documents
+        self._followers: list[FollowedEditor] = []
+        documents.listen(self._on_document)
+
+    def follow(self) -> FollowedEditor:
+        """Begin to note, until it is ended; the texts of the open documents are the first steps."""
+        follower = FollowedEditor(self._followers.remove)
+        for uri in self._documents.uris():
+            self._note_text(uri, [follower], at_ns=0)
+        self._followers.append(follower)
+        return follower
+
+    def note_saved(self, uri: str) -> None:
+        """Know that a document's text was written to its file."""
+        path, document = uri_to_path(uri), self._documents.get(uri)
+        if not self._followers or path is None or document is None:
+            return
+        place, now_ns = path.resolve(), time.time_ns()
+        try:
+            data = content(place)
+        except OSError:
+            data = None
+        for one in self._followers:
+            one.note_saved(place, now_ns, document.text, data)
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        match event.kind:
+            case _ if not self._followers:
+                return
+            case DocumentEventKind.SAVED:
+                self.note_saved(event.uri)
+            case DocumentEventKind.CLOSED:
+                self._note_closed(event.uri)
+            case DocumentEventKind.OPENED | DocumentEventKind.CHANGED:
+                self._note_text(event.uri, self._followers, time.time_ns())
+
+    def _note_text(self, uri: str, followers: Sequence[FollowedEditor], at_ns: int) -> None:
+        path, document = uri_to_path(uri), self._documents.get(uri)
+        if path is not None and document is not None and document.in_sync:
+            for one in followers:
+                one.note(path.resolve(), EditorStep(at_ns, document.text))
+
+    def _note_closed(self, uri: str) -> None:
+        """See whether a file went with its document; if not yet, it still may."""
+        path = uri_to_path(uri)
+        if path is None:
+            return
+        place, now_ns = path.resolve(), time.time_ns()
+        is_gone = not place.exists()
+        if is_gone and folder_changed_ns(place) < now_ns - REACTION_NS:
+            # Something else took it away, and the person now its tab.
+            return
+        for one in self._followers:
+            one.note(place, EditorStep(now_ns, None, is_done=is_gone))
+
+
+class FollowedEditor:
+    """What one editor has done since somebody began to follow it."""
+
+    def __init__(self, end: Callable[[FollowedEditor], None]) -> None:
+        """Take what ends it."""
+        self._end = end
+        self._steps: dict[Path, list[EditorStep]] = {}
+
+    def by_place(self) -> Mapping[Path, Sequence[EditorStep]]:
+        """Return what was told until now of each file, oldest first."""
+        return {place: tuple(steps) for place, steps in self._steps.items()}
+
+    def end(self) -> None:
+        """Listen no longer."""
+        self._end(self)
+
+    def note(self, place: Path, step: EditorStep) -> None:
+        """Add a step; what was before one that is done counts no more."""
+        steps = [] if step.is_done else self._steps.get(place, [])
+        if len(steps) > _MAX_TEXTS:
+            del steps[1]
+        self._steps[place] = [*steps, step]
+
+    def note_saved(self, place: Path, at_ns: int, text: str, data: bytes | None) -> None:
+        """Add a save that was told just now, when the disk held ``data``.
+
+        The text was perhaps another by then than what was written.
+        """
+        steps = self._steps.get(place, [])
+        texts = [*(one.text for one in steps if one.text is not None), text]
+        forms_of = (one for one in reversed(texts) if data is not None and data in forms(one))
+        written = next(forms_of, None)
+        if written is None:
+            # Somebody has written the file since.
+            self._steps[place] = [EditorStep(at_ns, text, is_done=True)]
+            return
+        later = steps[_last(steps, written) + 1 :]
+        self._steps[place] = [EditorStep(at_ns, written, is_done=True, data=data), *later]
+
+
+def _last(steps: Sequence[EditorStep], text: str) -> int:
+    return max((at for at, one in enumerate(steps) if one.text == text), default=len(steps))

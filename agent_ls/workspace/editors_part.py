@@ -1,0 +1,110 @@
+"""What of a file's change the editor did, and what is left for others: by what was written.
+
+An editor tells late, or never, that it saved; then the times decide. It shows a text before it
+writes it, and takes in what others wrote only after they did.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent_ls.domain.images import is_text
+from agent_ls.edits.encodings import forms, written_like
+from agent_ls.loop.ports.workspace import EditorStep
+from agent_ls.workspace.seen_files import Seen
+
+REACTION_NS = 50_000_000
+"""No editor takes in sooner than that what another program did to a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file as it was seen before and after a command; None: no file."""
+
+    path: Path
+    before: Seen | None
+    after: Seen | None
+
+    @property
+    def is_none(self) -> bool:
+        """Say whether both sides hold the same."""
+        if self.before is None or self.after is None:
+            return self.before is self.after
+        return self.before.is_same(self.after)
+
+    @property
+    def came_ns(self) -> int:
+        """Return when it came to be as it is, by the clock of the files."""
+        if self.after is None:
+            return folder_changed_ns(self.path)
+        return max(self.after.signature[2:])
+
+
+def without_editor(
+    change: FileChange, steps: Sequence[EditorStep], began_ns: int, *, was_unsaved: bool
+) -> FileChange:
+    """Return what others changed: after what the editor did, or nothing.
+
+    Shape: ``was_unsaved`` says whether the editor had a text at ``began_ns`` that the file had not.
+    """
+    looked_ns = 0 if change.before is None else change.before.looked_ns
+    # What was done before that look was seen by it.
+    steps = [one for one in steps if not one.is_done or one.at_ns >= looked_ns]
+    done = max((at for at, one in enumerate(steps) if one.is_done), default=None)
+    if done is not None:
+        change = replace(change, before=_left(change, steps[done]))
+        if not change.is_none and _holds(change.after, steps[done]):
+            change = replace(change, before=change.after)
+    later = steps[0 if done is None else done + 1 :]
+    is_editors = any(
+        _holds(change.after, one) and _can_be_cause(change, one, began_ns, was_unsaved)
+        for one in later
+    )
+    return replace(change, before=change.after) if is_editors else change
+
+
+def _can_be_cause(change: FileChange, step: EditorStep, began_ns: int, was_unsaved: bool) -> bool:
+    """Say whether it was the editor's text first, and not the file's."""
+    if step.text is None:
+        return change.came_ns <= step.at_ns + REACTION_NS
+    if step.at_ns < began_ns:
+        return was_unsaved and not _holds(change.before, step)
+    return step.at_ns <= change.came_ns + REACTION_NS
+
+
+def _left(change: FileChange, step: EditorStep) -> Seen | None:
+    """Return the file as the editor left it."""
+    if step.text is None:
+        return None
+    known = change.before or change.after
+    data = step.data
+    if data is None:
+        data = written_like(step.text, None if known is None else known.data)
+    if known is None:
+        return Seen((0, len(data), 0, 0), None, data, None, is_text(data))
+    return replace(known, data=data, digest=None, is_text=is_text(data))
+
+
+def _holds(seen: Seen | None, step: EditorStep) -> bool:
+    """Say whether a file is as a step left it."""
+    if seen is None or step.text is None:
+        return seen is None and step.text is None
+    if step.data is not None:
+        return seen.is_same(replace(seen, data=step.data, digest=None))
+    if seen.data is not None:
+        return seen.data in forms(step.text)
+    digest = seen.image.digest
+    return any(hashlib.sha256(one).hexdigest() == digest for one in forms(step.text))
+
+
+def folder_changed_ns(path: Path) -> int:
+    """Return when something was made in, or taken from, the folder that a path is in."""
+    for folder in path.parents:
+        try:
+            return folder.stat().st_mtime_ns
+        except OSError:
+            continue
+    return 0
