@@ -30,6 +30,7 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
     """Return the wish whose old text leaves lines out, carried out around them."""
     old, new = lines_of(wish)
     olds, news = _parts(ground, old), _parts(ground, new)
+    marks = [line for line in old if stands_for_others(line, ground.file.flat)]
     if len(olds) != len(news) or len(olds) > _MAX_PARTS:
         return unclear_marker()
     spans: list[Span] = []
@@ -39,7 +40,7 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
             if one != other:
                 return unclear_marker()
             continue
-        known = places(ground, one)
+        known = _places(ground, one, marks[at : at + 1])
         if not known:
             return not_found(ground, "\n".join(one))
         inside = _behind(ground, known, above, changes=olds[at:] != news[at:])
@@ -58,6 +59,19 @@ def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refus
         spans += of_blocks(ground, found, number)
         above = [spot]
     return spans or Refused("Old and new text are equal, so there is nothing to change.", "equal")
+
+
+def _places(ground: Ground, part: list[str], mark: list[str]) -> list[Place]:
+    """Return the places of a part, but for those where the mark below it is a line of the file.
+
+    There it stands for nothing, and the old text differs from the file further down.
+    """
+    lines, below = ground.file.lines, [stripped(line) for line in mark]
+    return [
+        place
+        for place in places(ground, part)
+        if not below or [stripped(line) for line in lines[place.past : place.past + 1]] != below
+    ]
 
 
 def _behind(

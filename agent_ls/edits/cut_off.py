@@ -19,11 +19,12 @@ CUT_OFF = Refused(
 def is_cut_off(hunk: Hunk, counts: Sequence[int], body: Sequence[str]) -> bool:
     """Tell whether the last hunk lacks what was to come behind it.
 
-    Shape: it ends with a line that goes, and ``counts`` (lines before, lines after) say that lines
-    of both follow. ``body`` is all text behind the header.
+    Shape: it ends with a line that goes, none comes, and ``counts`` (lines before, lines after) say
+    that lines of both follow. ``body`` is all text behind the header.
     """
     last = max((number for number, line in enumerate(body) if line.strip()), default=0)
-    if not hunk.lines or not body[last].startswith("-"):
+    is_removal = bool(hunk.lines) and all(line.sign != "+" for line in hunk.lines)
+    if not is_removal or not body[last].startswith("-"):
         return False
     # Blank lines below may be context, all but the one that ends the message.
     blanks = max(0, len(body) - last - 2)

@@ -212,7 +212,8 @@ def restyled(new: Sequence[str], style: Style) -> Indent | None:
     ):
         return None
     step = min(size for _, size in deeper)
-    if not wants_tabs and (not style.steps or step in style.steps):
+    if not wants_tabs and (step == 1 or not style.steps or step in style.steps):
+        # One blank is no level: it sets a label off, such as `public:`.
         return None
     return lambda indent: style.unit * (len(indent) // step) + " " * (len(indent) % step)
 

@@ -77,7 +77,11 @@ def _(rng, truth, window, text):
 
 @drifting(APPLY, "all-escaped")
 def _(rng, truth, window, text):
-    if "\\" in text or len(window.old) < 2 or "\t" in "".join(window.old + window.new):
+    if (
+        "\\" in text + "".join(window.new)
+        or len(window.old) < 2
+        or "\t" in "".join(window.old + window.new)
+    ):
         return None
     old, new = ("\n".join(one).replace('"', '\\"').replace("\n", "\\n")
                 for one in (window.old, window.new))  # fmt: skip

@@ -136,6 +136,8 @@ def test_a_comment_is_a_mark_only_where_lines_vanish(mark: str) -> None:
         pytest.param(">>> f()\n1\n>>> g()\n2\n", ">>> f()\n1\n>>> g()\n2",
                      ">>> f()\n1\n>>> r(x)\n// existing code", "marker",
                      id="a-mark-below-an-example"),
+        pytest.param("a()\n...\nb()  # noted\nc()\n\nx()\nb()\nc()\n", "a()\n...\nb()\nc()",
+                     "a()\n...\nc()", "not-found", id="dots-that-are-a-line-of-the-file"),
         pytest.param("def g():\n    a()\n", "def g():",
                      'def f():\n    """Doc."""\n    ...\n\n\ndef g():',
                      'def f():\n    """Doc."""\n    ...\n\n\ndef g():\n    a()\n',

@@ -86,6 +86,8 @@ def _fenced(body: str) -> str:
                      {"f": "a\n", "g": "a\n"}, {"f": "b\n", "g": "b\n"}, id="two-envelopes"),
         pytest.param(_envelope(_UPDATE + "*** Update File: f\n@@\n-c\n+d\n"), {"f": "a\nc\n"},
                      {"f": "b\nd\n"}, id="one-file-named-twice"),
+        pytest.param("--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n+x\n a\n-b\n", {"f": "a\nb\n"},
+                     {"f": "x\na\n"}, id="a-last-line-removed-below-one-added-and-wrong-counts"),
         pytest.param("--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n a\n-b\n \n \n", {"f": "a\nb\n\n"},
                      {"f": "a\n\n"}, id="a-removed-line-above-blank-ones"),
         pytest.param(_envelope("*** Update File: f\n@@\n  \ta()\n+ \tb()\n  }\n"),
