@@ -336,6 +336,8 @@ class EditIntended(_Event):
     """Digest of the bytes before, in the blob store; None when the file did not exist."""
     before_mode: int | None = None
     """The permissions of a file that goes from its path; None: not known, or it stays."""
+    place: str = ""
+    """The file itself where the path has another name for it, such as a link; else empty."""
     takes_back: bool = False
     """It undoes an earlier edit of the call, of which not all edits could be applied."""
 

@@ -7,6 +7,7 @@ edits there are, and that nobody else edits the file meanwhile, is the callers' 
 from __future__ import annotations
 
 import contextlib
+import posixpath
 from dataclasses import dataclass
 
 from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_after
@@ -17,6 +18,7 @@ from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Look, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
+from agent_ls.loop.spelling import canonical
 
 Intent = EditIntended | ReviewDecided
 
@@ -54,7 +56,10 @@ class EditRecorder:
         before = await self.workspace.snapshot(edit.path)
         mode = await self._mode(edit.path) if edit.kind in ("delete", "move") else None
         blob = await self._stored(before)
-        stored = {"edit": edit, "before_blob": blob, "before_mode": mode}
+        stored: dict[str, object] = {"edit": edit, "before_blob": blob, "before_mode": mode}
+        if isinstance(intent, EditIntended):
+            place = canonical(edit.path, self.workspace)
+            stored["place"] = place if place != posixpath.normpath(edit.path) else ""
         await self.recorder.emit(intent.model_copy(update=stored))
         self._tell_watch(edit)
         try:

@@ -31,7 +31,7 @@ from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
 from agent_ls.session.review_moments import lineages
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
-from agent_ls.session.review_steps import Clash, FileResult
+from agent_ls.session.review_steps import Clash, FileResult, places
 from agent_ls.session.review_touches import Touch
 
 _log = logging.getLogger(__name__)
@@ -215,7 +215,7 @@ class Review:
         """Carry one edit out; return how many hunks it settled, or why it cannot go on."""
         workspace = self._workspace
         names = {file.path, *_goals(hunks)}
-        async with self._order.of([workspace.locate(name)[1] for name in names]):
+        async with self._order.of(places(workspace, names)):
             if (await self.ledger()).file(turn_id, file.path) is not file:
                 # The agent was faster.
                 return 0
@@ -240,7 +240,7 @@ class Review:
         try:
             for _ in range(_TRIES + 2):
                 names = {path, lineage[0].path}
-                async with self._order.of([workspace.locate(name)[1] for name in names]):
+                async with self._order.of(places(workspace, names)):
                     step = await restoring_step(workspace, self._blobs, lineage, path)
                     if isinstance(step, Clash):
                         return FileResult(turn_id, path, "conflict", 0, step.reason, step)

@@ -13,13 +13,13 @@ from functools import partial
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import FileEdit
-from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.spelling import unfollowed
 from agent_ls.session.review_touches import (
     Fetch,
     Touch,
@@ -134,7 +134,9 @@ class Ledger:
                     blobs = intent.before_blob, event.after_blob
                     modes = modes_of(intent.edit, intent.before_mode, event.after_mode)
                     call_id = call_id or event.call_id
-                    await self._edited(self._touched(intent.edit, blobs, modes, call_id, at))
+                    await self._edited(
+                        self._touched(intent.edit, blobs, modes, call_id, at, place=intent.place)
+                    )
             case e.CommandChanged() | e.CommandChangesLeftOut():
                 await self._commanded(event, at, call_id or event.call_id)
             case _:
@@ -250,8 +252,9 @@ class Ledger:
         call_id: str,
         at: str,
         decision: e.ReviewDecided | None = None,
+        place: str = "",
     ) -> Touch:
-        path = self._name(edit.path)
+        path = place or self._name(edit.path)
         new_path = self._name(edit.new_path) if edit.kind == "move" else path
         turn_id = self._turn(call_id)
         touch = Touch(turn_id, path, new_path, *blobs, edit, call_id, at, decision, modes=modes)
@@ -286,15 +289,12 @@ class Ledger:
 
 
 def one_spelling(workspace: Workspace) -> Name:
-    """Return what gives each path of a workspace its one spelling, and leaves others alone."""
+    """Return what gives each path of a workspace its one spelling, and leaves others alone.
 
-    def name(path: str) -> str:
-        try:
-            return workspace.shown(workspace.locate(path)[1]) or path
-        except WorkspaceError:
-            return path
+    It follows no link: what a path of the journal led to then, the journal says.
+    """
 
-    return name
+    return lambda path: unfollowed(path, workspace)
 
 
 async def _edited(known: FileLedger, before: str | None, after: str | None, at: str) -> FileLedger:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
+from agent_ls.loop.ports.workspace import Workspace
 
 MISSING = "the workspace has no such file now; put it back under this name, then try again"
 """Why nothing is done to a file that somebody moved or deleted."""
@@ -53,3 +57,21 @@ class Step:
 
     hunks: tuple[str, ...]
     edit: FileEdit | PutImage | None
+
+
+def places(workspace: Workspace, names: Iterable[str]) -> list[Path]:
+    """Return where files of the ledger are.
+
+    Errors: ``WorkspaceError`` where a name leads elsewhere than it did: the file behind a link that
+    somebody put there is not the one that the agent changed.
+    """
+    found: list[Path] = []
+    for name in names:
+        _, place = workspace.locate(name)
+        there = workspace.shown(place) or name
+        if there != name:
+            raise WorkspaceError(
+                f"where {name} was, a link stands to {there}; put the file back, then try again"
+            )
+        found.append(place)
+    return found

@@ -318,6 +318,52 @@ async def test_a_file_that_was_moved_and_then_deleted_comes_back_and_goes_again(
     await check(tmp_path, story, {"old.py": "o\n"}, after={"old.py": "o\n"})
 
 
+@pytest.mark.parametrize("by", ["undo", "restore"])
+async def test_a_file_behind_a_link_that_somebody_put_there_is_left_alone(
+    tmp_path: Path, by: str
+) -> None:
+    files = {"a.py": "one = 1\n", "b.py": "one = 1\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("b.py", "1", "2")
+        await session.end()
+        place = session.folder / "b.py"
+        place.rename(session.folder / "a.py")
+        place.symlink_to("a.py")
+        results = await (session.undo() if by == "undo" else session.review.restore("trn_1"))
+        [(status, reason)] = [(one.status, one.reason) for one in results]
+        assert status == "refused"
+        assert reason.startswith("where b.py was, a link stands to a.py")
+        assert session.texts() == {"a.py": "one = 2\n", "b.py": "one = 2\n"}
+        place.unlink()
+        await session.review.decide("keep", Selection())
+
+    await check(tmp_path, story, files, after={"a.py": "one = 2\n"})
+
+
+async def test_a_file_that_was_edited_through_a_link_is_reviewed_under_its_own_name(
+    tmp_path: Path,
+) -> None:
+    files = {"a.py": "one = 1\n", "sub/c.py": "c = 1\n"}
+
+    async def story(session: Reviewed) -> None:
+        link = session.folder / "b.py"
+        link.symlink_to("a.py")
+        (session.folder / "through").symlink_to("sub")
+        await session.agent("b.py", "1", "2")
+        await session.agent("./through/../b.py", "2", "3")
+        await session.agent("through/c.py", "1", "2")
+        (session.folder / "through").unlink()
+        link.unlink()
+        link.write_text("one = 3\n")
+        await session.restart()
+        assert [path for path, _ in await session.open_hunks()] == ["a.py", "sub/c.py"]
+        await session.undo()
+        link.unlink()
+
+    await check(tmp_path, story, files, after=files)
+
+
 @pytest.mark.parametrize("begins", ["undo", "restore"])
 async def test_what_was_taken_back_twice_is_done_again(tmp_path: Path, begins: str) -> None:
     async def story(session: Reviewed) -> None:
