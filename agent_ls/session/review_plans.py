@@ -48,6 +48,9 @@ async def next_step(
         step = await _of_lines(file, lines, state, now)
         if isinstance(step, Clash) or not whole:
             return step
+    if not whole:
+        # It was taken away again since its lines were changed.
+        return Clash(file.path, 0, now and now.text, None, MISSING)
     first = whole[0]
     if state == "undone":
         # What was moved and then deleted has to be there before it can move back.

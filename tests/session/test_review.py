@@ -128,6 +128,21 @@ async def test_what_the_person_has_in_a_file_of_the_turn_comes_back_when_it_is_d
     await check(tmp_path, story, {}, after=after)
 
 
+async def test_lines_of_a_file_that_is_gone_again_hold_no_other_file_up(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("b.py", "b = 2\n")
+        await session.agent_writes("a.py", None)
+        await session.undo()
+        await session.agent("a.py", "two", "2")
+        await session.undo()
+        found = dict(statuses(await session.review.decide("redo", Selection())))
+        assert found == {"a.py": "conflict", "b.py": "done"}
+
+    files = {"a.py": _TEXT, "b.py": "b = 1\n"}
+    still_open = [("a.py", "deleted"), ("b.py", "b = 1")]
+    await check(tmp_path, story, files, after={"b.py": "b = 2\n"}, still_open=still_open)
+
+
 @pytest.mark.parametrize("path", ["a.txt", "moved.txt"])
 async def test_decisions_that_are_made_at_once_wait_for_each_other(
     tmp_path: Path, path: str
