@@ -1,13 +1,14 @@
 """What the editor does to files, noted while somebody asks: while a command runs.
 
-A command's work is what is left when the person's is taken away, and most editors tell only of
-texts: which a document had, when it was saved, when it was closed.
+A command's work is what is left when the person's is taken away. All editors tell which texts a
+document had, when it was saved and closed; some tell of files that they make, move and delete.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent_ls.edits.encodings import forms
@@ -44,12 +45,30 @@ class EditorStepsLog:
         if not self._followers or path is None or document is None:
             return
         place, now_ns = path.resolve(), time.time_ns()
-        try:
-            data = content(place)
-        except OSError:
-            data = None
+        data = _content(place)
         for one in self._followers:
             one.note_saved(place, now_ns, document.text, data)
+
+    def note_made(self, uri: str) -> None:
+        """Know that the person made a file, or copied one to there."""
+        if self._followers and (place := _place(uri)) and (data := _content(place)) is not None:
+            self._note(place, EditorStep(time.time_ns(), "", is_done=True, data=data))
+
+    def note_taken(self, uri: str) -> None:
+        """Know that the person deleted a file, or a folder with all that was in it."""
+        if self._followers and (place := _place(uri)):
+            self._note(place, EditorStep(time.time_ns(), None, is_done=True))
+
+    def note_moved(self, uri: str, new_uri: str) -> None:
+        """Know that the person moved a file, or a folder with all that was in it."""
+        self.note_taken(uri)
+        if self._followers and (new := _place(new_uri)):
+            step = EditorStep(time.time_ns(), "", is_done=True, origin=_place(uri) or new)
+            self._note(new, step)
+
+    def _note(self, place: Path, step: EditorStep) -> None:
+        for one in self._followers:
+            one.note(place, step)
 
     def _on_document(self, event: DocumentEvent) -> None:
         match event.kind:
@@ -70,16 +89,14 @@ class EditorStepsLog:
 
     def _note_closed(self, uri: str) -> None:
         """See whether a file went with its document; if not yet, it still may."""
-        path = uri_to_path(uri)
-        if path is None:
+        place, now_ns = _place(uri), time.time_ns()
+        if place is None:
             return
-        place, now_ns = path.resolve(), time.time_ns()
         is_gone = not place.exists()
         if is_gone and folder_changed_ns(place) < now_ns - REACTION_NS:
             # Something else took it away, and the person now its tab.
             return
-        for one in self._followers:
-            one.note(place, EditorStep(now_ns, None, is_done=is_gone))
+        self._note(place, EditorStep(now_ns, None, is_done=is_gone))
 
 
 class FollowedEditor:
@@ -90,9 +107,16 @@ class FollowedEditor:
         self._end = end
         self._steps: dict[Path, list[EditorStep]] = {}
 
-    def by_place(self) -> Mapping[Path, Sequence[EditorStep]]:
-        """Return what was told until now of each file, oldest first."""
-        return {place: tuple(steps) for place, steps in self._steps.items()}
+    def of(self, place: Path) -> Sequence[EditorStep]:
+        """Return what was told until now of a file, and of the folders that it is in."""
+        own = self._steps.get(place, [])
+        above = [
+            one if one.origin is None else replace(one, origin=one.origin / place.relative_to(at))
+            for at in place.parents
+            for one in self._steps.get(at, ())
+            if one.is_done and (one.text is None or one.origin is not None)
+        ]
+        return sorted((*own, *above), key=lambda one: one.at_ns) if above else own
 
     def end(self) -> None:
         """Listen no longer."""
@@ -120,6 +144,18 @@ class FollowedEditor:
             return
         later = steps[_last(steps, written) + 1 :]
         self._steps[place] = [EditorStep(at_ns, written, is_done=True, data=data), *later]
+
+
+def _place(uri: str) -> Path | None:
+    path = uri_to_path(uri)
+    return None if path is None else path.resolve()
+
+
+def _content(place: Path) -> bytes | None:
+    try:
+        return content(place)
+    except OSError:
+        return None
 
 
 def _last(steps: Sequence[EditorStep], text: str) -> int:

@@ -60,9 +60,10 @@ class EditorWorkspace:
         saved = saved or SavedTexts(documents)
         self._saved = saved
         self._open = OpenFiles(disk, documents, saved)
-        self._steps = EditorStepsLog(documents)
+        self.steps = EditorStepsLog(documents)
+        """What the editor does to files."""
         self._buffers = BufferEdits(documents, editor, version_of)
-        self._saving = Saving(self._open, editor, saved, save_fallback, self._steps.note_saved)
+        self._saving = Saving(self._open, editor, saved, save_fallback, self.steps.note_saved)
         self._taking_away = TakingAway(self._open, documents, editor, self._saving)
         self._reloading = Reloading(self._open, documents, editor)
 
@@ -181,7 +182,7 @@ class EditorWorkspace:
 
     def follow_editor(self) -> EditorSteps:
         """Begin to note what the editor does to files."""
-        return self._steps.follow()
+        return self.steps.follow()
 
     async def describe(self) -> str:
         """Return a short project tree."""

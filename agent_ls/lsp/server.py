@@ -32,6 +32,10 @@ _log = logging.getLogger(__name__)
 AGENT_VERSION: Final = 1
 """Of the ``agent/*`` protocol; ``wire.VERSION`` says the same, and a test that they agree."""
 
+_ALL_FILES: Final = types.FileOperationRegistrationOptions(
+    [types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
+)
+
 FEATURES: Final[dict[str, tuple[str, Any]]] = {
     types.TEXT_DOCUMENT_CODE_ACTION: (
         "code_action",
@@ -47,6 +51,9 @@ FEATURES: Final[dict[str, tuple[str, Any]]] = {
     types.WORKSPACE_TEXT_DOCUMENT_CONTENT: ("text_document_content", None),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: ("did_change_configuration", None),
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: ("did_change_workspace_folders", None),
+    types.WORKSPACE_DID_CREATE_FILES: ("file_operations", _ALL_FILES),
+    types.WORKSPACE_DID_RENAME_FILES: ("file_operations", _ALL_FILES),
+    types.WORKSPACE_DID_DELETE_FILES: ("file_operations", _ALL_FILES),
     types.WINDOW_WORK_DONE_PROGRESS_CANCEL: ("work_done_progress_cancel", None),
     "agent/prompt": ("agent_prompt", None),
     "agent/steer": ("agent_steer", None),

@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -50,8 +50,8 @@ _TREE_S = 300.0
 class _NoSteps:
     """What is told of an editor where there is none."""
 
-    def by_place(self) -> Mapping[Path, Sequence[EditorStep]]:
-        return {}
+    def of(self, place: Path) -> Sequence[EditorStep]:
+        return ()
 
     def end(self) -> None:
         """Do nothing."""

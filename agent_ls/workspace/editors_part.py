@@ -7,7 +7,7 @@ writes it, and takes in what others wrote only after they did.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,55 +43,61 @@ class FileChange:
         return max(self.after.signature[2:])
 
 
-def without_editor(
-    change: FileChange, steps: Sequence[EditorStep], began_ns: int, *, was_unsaved: bool
-) -> FileChange:
-    """Return what others changed: after what the editor did, or nothing.
+class EditorsPart:
+    """What the editor did of the changes around one command."""
 
-    Shape: ``was_unsaved`` says whether the editor had a text at ``began_ns`` that the file had not.
-    """
-    looked_ns = 0 if change.before is None else change.before.looked_ns
-    # What was done before that look was seen by it.
-    steps = [one for one in steps if not one.is_done or one.at_ns >= looked_ns]
-    done = max((at for at, one in enumerate(steps) if one.is_done), default=None)
-    if done is not None:
-        change = replace(change, before=_left(change, steps[done]))
-        if not change.is_none and _holds(change.after, steps[done]):
-            change = replace(change, before=change.after)
-    later = steps[0 if done is None else done + 1 :]
-    is_editors = any(
-        _holds(change.after, one) and _can_be_cause(change, one, began_ns, was_unsaved)
-        for one in later
-    )
-    return replace(change, before=change.after) if is_editors else change
+    def __init__(
+        self, changes: Iterable[FileChange], began_ns: int, unsaved: Container[Path] = ()
+    ) -> None:
+        """Take all changes, when one began to look, and of which files the editor had a text then
+        that the disk had not.
+        """
+        self._before = {one.path: one.before for one in changes}
+        self._began_ns, self._unsaved = began_ns, unsaved
 
+    def taken_from(self, change: FileChange, steps: Sequence[EditorStep]) -> FileChange:
+        """Return what others changed: after what the editor did, or nothing."""
+        looked_ns = 0 if change.before is None else change.before.looked_ns
+        # What was done before that look was seen by it.
+        steps = [one for one in steps if not one.is_done or one.at_ns >= looked_ns]
+        done = max((at for at, one in enumerate(steps) if one.is_done), default=None)
+        if done is not None:
+            change = replace(change, before=self._left(change, steps[done]))
+            if not change.is_none and _holds(change.after, steps[done]):
+                change = replace(change, before=change.after)
+        later = steps[0 if done is None else done + 1 :]
+        is_editors = any(_holds(change.after, one) and self._is_cause(change, one) for one in later)
+        return replace(change, before=change.after) if is_editors else change
 
-def _can_be_cause(change: FileChange, step: EditorStep, began_ns: int, was_unsaved: bool) -> bool:
-    """Say whether it was the editor's text first, and not the file's."""
-    if step.text is None:
-        return change.came_ns <= step.at_ns + REACTION_NS
-    if step.at_ns < began_ns:
-        return was_unsaved and not _holds(change.before, step)
-    return step.at_ns <= change.came_ns + REACTION_NS
+    def _is_cause(self, change: FileChange, step: EditorStep) -> bool:
+        """Say whether it was the editor's text first, and not the file's."""
+        if step.text is None:
+            return change.came_ns <= step.at_ns + REACTION_NS
+        if step.at_ns < self._began_ns:
+            return change.path in self._unsaved and not _holds(change.before, step)
+        return step.at_ns <= change.came_ns + REACTION_NS
 
-
-def _left(change: FileChange, step: EditorStep) -> Seen | None:
-    """Return the file as the editor left it."""
-    if step.text is None:
-        return None
-    known = change.before or change.after
-    data = step.data
-    if data is None:
-        data = written_like(step.text, None if known is None else known.data)
-    if known is None:
-        return Seen((0, len(data), 0, 0), None, data, None, is_text(data))
-    return replace(known, data=data, digest=None, is_text=is_text(data))
+    def _left(self, change: FileChange, step: EditorStep) -> Seen | None:
+        """Return the file as the editor left it."""
+        if step.text is None:
+            return None
+        if step.origin is not None:
+            return self._before.get(step.origin) or change.after
+        known = change.before or change.after
+        data = step.data
+        if data is None:
+            data = written_like(step.text, None if known is None else known.data)
+        if known is None:
+            return Seen((0, len(data), 0, 0), None, data, None, is_text(data))
+        return replace(known, data=data, digest=None, is_text=is_text(data))
 
 
 def _holds(seen: Seen | None, step: EditorStep) -> bool:
     """Say whether a file is as a step left it."""
     if seen is None or step.text is None:
         return seen is None and step.text is None
+    if step.origin is not None:
+        return False
     if step.data is not None:
         return seen.is_same(replace(seen, data=step.data, digest=None))
     if seen.data is not None:

@@ -22,7 +22,7 @@ from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.command_calls import decide_call
 from agent_ls.workspace.arrivals import Arrivals
-from agent_ls.workspace.editors_part import FileChange, without_editor
+from agent_ls.workspace.editors_part import EditorsPart, FileChange
 from agent_ls.workspace.ignore import walk
 from agent_ls.workspace.seen_files import Seen, SeenFiles, signature
 
@@ -91,16 +91,15 @@ class TreeWatch:
             async with self._looking:
                 found = await _in_thread(lambda: self._changes(running))
             # A file that was saved while another command ran was not looked at when this one began.
-            steps = self._running[0].steps.by_place()
+            steps = self._running[0].steps
+            done = [steps.of(one.path) for one in found]
         finally:
             self._running.remove(running)
             running.steps.end()
+        parts = EditorsPart(found, running.own_ns, running.unsaved)
         changes: list[CommandChange] = []
-        for one in found:
-            change, shown = one, self._workspace.shown(one.path)
-            if (done := steps.get(one.path)) is not None:
-                is_unsaved = one.path in running.unsaved
-                change = without_editor(one, done, running.own_ns, was_unsaved=is_unsaved)
+        for one, its_steps in zip(found, done, strict=True):
+            change, shown = parts.taken_from(one, its_steps), self._workspace.shown(one.path)
             if shown is not None and not change.is_none:
                 changes.append(_change(shown, change.before, change.after))
         return tuple(sorted(changes, key=lambda one: one.images is not None))

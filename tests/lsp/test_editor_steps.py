@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -89,6 +90,8 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Beside:
     root.mkdir()
     for name in ("a.py", "b.py"):
         (root / name).write_text("x = 1\n")
+    (root / "sub").mkdir()
+    (root / "sub/c.py").write_text("c  =  1\n")
     (root / "latin.py").write_bytes("x = 'é'\n".encode("latin-1"))
     (root / "wide.py").write_bytes("x = 'é'\n".encode("utf-16"))
     return Beside(root)
@@ -143,6 +146,31 @@ def _save_in(path: str, encoding: str) -> Callable[[Beside], None]:
     return do
 
 
+def _delete_a_closed_one(at: Beside) -> None:
+    (at.root / "latin.py").unlink()
+    at.workspace.steps.note_taken(at.uri("latin.py"))
+
+
+def _delete_a_folder(at: Beside) -> None:
+    shutil.rmtree(at.root / "sub")
+    at.workspace.steps.note_taken(at.uri("sub"))
+
+
+def _move(at: Beside) -> None:
+    (at.root / "latin.py").rename(at.root / "moved.py")
+    at.workspace.steps.note_moved(at.uri("latin.py"), at.uri("moved.py"))
+
+
+def _move_a_folder(at: Beside) -> None:
+    (at.root / "sub").rename(at.root / "moved")
+    at.workspace.steps.note_moved(at.uri("sub"), at.uri("moved"))
+
+
+def _copy(at: Beside) -> None:
+    shutil.copy(at.root / "latin.py", at.root / "copy.py")
+    at.workspace.steps.note_made(at.uri("copy.py"))
+
+
 _DONE = {
     "saved": lambda at: at.save("a.py", "x = 2\n"),
     "saved-and-told-late": _save_late,
@@ -154,6 +182,11 @@ _DONE = {
     "saved-utf-16": _save_in("wide.py", "utf-16"),
     "deleted": _delete,
     "deleted-and-closed": _delete_and_close,
+    "deleted-while-closed": _delete_a_closed_one,
+    "deleted-with-its-folder": _delete_a_folder,
+    "moved": _move,
+    "moved-with-its-folder": _move_a_folder,
+    "copied": _copy,
     "typed": lambda at: at.type("a.py", "x = 2\n"),
 }
 
@@ -227,6 +260,13 @@ async def test_what_the_person_saves_beside_one_command_is_not_anothers_doing(
     assert await beside.end(long) == [("a.py", b"x = 3\n", b"x = 4\n")]
 
 
+async def test_what_a_command_makes_of_a_moved_file_is_its_doing(beside: Beside) -> None:
+    mark = await beside.begin()
+    _move_a_folder(beside)
+    beside.write("moved/c.py", "c = 1\n")
+    assert await beside.end(mark) == [("moved/c.py", b"c  =  1\n", b"c = 1\n")]
+
+
 _UNSAVED = "x = 1\nmine = 1\n"
 
 
@@ -280,7 +320,7 @@ async def test_what_is_written_for_the_editor_was_there_before_the_command(tmp_p
 async def test_nothing_is_kept_when_no_command_runs(beside: Beside) -> None:
     steps = beside.workspace.follow_editor()
     beside.open("a.py")
-    assert list(steps.by_place()) == [beside.root / "a.py"]
     steps.end()
     beside.open("b.py")
-    assert list(steps.by_place()) == [beside.root / "a.py"]
+    assert [one.text for one in steps.of(beside.root / "a.py")] == ["x = 1\n"]
+    assert not steps.of(beside.root / "b.py")

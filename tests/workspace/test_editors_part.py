@@ -9,7 +9,7 @@ import pytest
 
 from agent_ls.domain.images import is_text
 from agent_ls.loop.ports.workspace import EditorStep
-from agent_ls.workspace.editors_part import REACTION_NS, FileChange, without_editor
+from agent_ls.workspace.editors_part import REACTION_NS, EditorsPart, FileChange
 from agent_ls.workspace.seen_files import Seen
 
 _LOOKED_NS = 1_000 * REACTION_NS
@@ -37,7 +37,8 @@ def _check(
     """Return both sides of what others changed; None: nothing."""
     seen = _seen(before, _LOOKED_NS), _seen(after, _WRITTEN_NS)
     change = FileChange(Path("/nowhere/a.py"), *seen)
-    left = without_editor(change, steps, _BEGAN_NS, was_unsaved=was_unsaved)
+    unsaved = {change.path} if was_unsaved else set[Path]()
+    left = EditorsPart([change], _BEGAN_NS, unsaved).taken_from(change, steps)
     if left.is_none:
         return None
     return left.before and left.before.data, left.after and left.after.data
@@ -102,8 +103,9 @@ def test_a_file_that_is_not_kept_is_known_by_its_digest() -> None:
     data = _NEW.encode()
     after = Seen((1, len(data), 0, 0), 0o644, None, hashlib.sha256(data).hexdigest(), is_text=True)
     change = FileChange(Path("/nowhere/a.py"), None, after)
-    assert without_editor(change, [_saved(_NEW)], _BEGAN_NS, was_unsaved=False).is_none
-    assert not without_editor(change, [_saved(_OLD)], _BEGAN_NS, was_unsaved=False).is_none
+    part = EditorsPart([change], _BEGAN_NS)
+    assert part.taken_from(change, [_saved(_NEW)]).is_none
+    assert not part.taken_from(change, [_saved(_OLD)]).is_none
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_a_file_that_went_as_its_document_was_closed_was_taken_by_the_editor(
 
     def check(closed_ns: int) -> bool:
         steps = [EditorStep(closed_ns, None)]
-        return without_editor(change, steps, went_ns - 10**9, was_unsaved=False).is_none
+        return EditorsPart([change], went_ns - 10**9).taken_from(change, steps).is_none
 
     assert check(went_ns - REACTION_NS)
     # Long after the document was closed, it was somebody else.

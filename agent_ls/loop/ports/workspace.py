@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -55,13 +55,15 @@ class EditorStep:
     """Whether it is known to have come to the disk."""
     data: bytes | None = None
     """What the disk held as that was told, if it was the text; None: not known."""
+    origin: Path | None = None
+    """Where it moved the file from; the text is then empty."""
 
 
 class EditorSteps(Protocol):
     """What an editor does from a moment on. It is kept until ``end``."""
 
-    def by_place(self) -> Mapping[Path, Sequence[EditorStep]]:
-        """Return what was told until now of each file, oldest first, with the links resolved."""
+    def of(self, place: Path) -> Sequence[EditorStep]:
+        """Return what was told until now of a file, oldest first; ``place`` goes over no link."""
         ...
 
     def end(self) -> None:

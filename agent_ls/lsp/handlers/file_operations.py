@@ -1,0 +1,25 @@
+"""``workspace/didCreateFiles``, ``didRenameFiles`` and ``didDeleteFiles``: the person did that."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from agent_ls.lsp.edge import Edge
+
+
+async def handle(
+    edge: Edge,
+    params: types.CreateFilesParams | types.RenameFilesParams | types.DeleteFilesParams,
+) -> None:
+    """Note what became of files, so that no command is held for it."""
+    steps = edge.workspace.steps
+    match params:
+        case types.CreateFilesParams():
+            for one in params.files:
+                steps.note_made(one.uri)
+        case types.RenameFilesParams():
+            for one in params.files:
+                steps.note_moved(one.old_uri, one.new_uri)
+        case types.DeleteFilesParams():
+            for one in params.files:
+                steps.note_taken(one.uri)
