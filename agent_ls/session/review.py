@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -176,7 +177,8 @@ class Review:
                 return FileResult(turn_id, path, "done", len(ids))
             done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
             if isinstance(done, FileResult):
-                return done
+                # What was settled before it met that stays so, and is said.
+                return replace(done, hunks=settled_hunks)
             settled_hunks += done
             after = [name for name in (path, file.moved_from, *_goals(hunks)) if name]
             ledger = await self.ledger()

@@ -110,7 +110,9 @@ def _of_file(file: FileLedger, hunk: Hunk, state: HunkState, now: TextFile | Non
     if takes_away:
         if now is None:
             return Step(ids, None)
-        if hunk.is_mixed or flat(now.text) != flat(file.text or ""):
+        # A deletion that is done again takes what it took, and nothing that came since.
+        taken = file.lost if hunk.kind == "deleted" else file.text
+        if hunk.is_mixed or flat(now.text) != flat(taken or ""):
             return Clash(file.path, 0, now.text, None, "it was changed since")
         return Step(ids, DeleteFile(path=file.path, base_version=now.version))
     if file.lost is None:

@@ -128,6 +128,19 @@ async def test_what_the_person_has_in_a_file_of_the_turn_comes_back_when_it_is_d
     await check(tmp_path, story, {}, after=after)
 
 
+async def test_a_deletion_that_is_done_again_takes_nothing_that_came_since(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("a.py", None)
+        await session.undo()
+        session.user("a.py", "five", "5 mine")
+        await session.agent("a.py", "two", "2")
+        await session.undo()
+        [result] = await session.review.decide("redo", Selection())
+        assert (result.status, result.hunks) == ("conflict", 0)
+
+    await check(tmp_path, story, after={"a.py": _TEXT.replace("five", "5 mine")})
+
+
 async def test_lines_of_a_file_that_is_gone_again_hold_no_other_file_up(tmp_path: Path) -> None:
     async def story(session: Reviewed) -> None:
         await session.agent_writes("b.py", "b = 2\n")
