@@ -6,8 +6,10 @@ document had, when it was saved and closed; some tell of files that they make, m
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +20,11 @@ from agent_ls.lsp.saved_texts import content
 from agent_ls.lsp.uris import uri_to_path
 from agent_ls.workspace.editors_part import REACTION_NS, folder_changed_ns
 
-_MAX_TEXTS = 32
+_MAX_STEPS = 64
+_MAX_CHARACTERS = 4 * 2**20
 """Of one document, of the newest: a save is told a moment after it, and people type on."""
+_TOLD_S = 0.1
+"""So long after a file was written is it told, at the latest, who did that."""
 
 
 class EditorStepsLog:
@@ -106,6 +111,7 @@ class FollowedEditor:
         """Take what ends it."""
         self._end = end
         self._steps: dict[Path, list[EditorStep]] = {}
+        self._told = asyncio.Event()
 
     def of(self, place: Path) -> Sequence[EditorStep]:
         """Return what was told until now of a file, and of the folders that it is in."""
@@ -118,32 +124,47 @@ class FollowedEditor:
         ]
         return sorted((*own, *above), key=lambda one: one.at_ns) if above else own
 
+    async def settle(self, places: Collection[Path]) -> None:
+        """Wait a moment for what was done to these files and is not told yet."""
+        waited = {place: len(self._steps[place]) for place in places if place in self._steps}
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_TOLD_S):
+                while any(not self._is_told(*one) for one in waited.items()):
+                    self._told.clear()
+                    await self._told.wait()
+
+    def _is_told(self, place: Path, since: int) -> bool:
+        return any(one.is_done for one in self._steps[place][since:])
+
     def end(self) -> None:
         """Listen no longer."""
         self._end(self)
 
     def note(self, place: Path, step: EditorStep) -> None:
-        """Add a step; what was before one that is done counts no more."""
-        steps = [] if step.is_done else self._steps.get(place, [])
-        if len(steps) > _MAX_TEXTS:
+        """Add a step, and forget the oldest but the first of too many."""
+        steps = self._steps.setdefault(place, [])
+        steps.append(step)
+        while len(steps) > 2 and _is_too_much(steps):
             del steps[1]
-        self._steps[place] = [*steps, step]
+        if step.is_done:
+            self._told.set()
 
     def note_saved(self, place: Path, at_ns: int, text: str, data: bytes | None) -> None:
         """Add a save that was told just now, when the disk held ``data``.
 
         The text was perhaps another by then than what was written.
         """
-        steps = self._steps.get(place, [])
-        texts = [*(one.text for one in steps if one.text is not None), text]
-        forms_of = (one for one in reversed(texts) if data is not None and data in forms(one))
-        written = next(forms_of, None)
-        if written is None:
-            # Somebody has written the file since.
-            self._steps[place] = [EditorStep(at_ns, text, is_done=True)]
-            return
-        later = steps[_last(steps, written) + 1 :]
-        self._steps[place] = [EditorStep(at_ns, written, is_done=True, data=data), *later]
+        texts = [one.text for one in self._steps.get(place, ()) if one.text is not None]
+        for one in reversed(texts):
+            if data is not None and data in forms(one):
+                self.note(place, EditorStep(at_ns, one, is_done=True, data=data))
+                return
+        # Somebody has written the file since.
+        self.note(place, EditorStep(at_ns, text, is_done=True))
+
+
+def _is_too_much(steps: Sequence[EditorStep]) -> bool:
+    return len(steps) > _MAX_STEPS or sum(len(one.text or "") for one in steps) > _MAX_CHARACTERS
 
 
 def _place(uri: str) -> Path | None:
@@ -156,7 +177,3 @@ def _content(place: Path) -> bytes | None:
         return content(place)
     except OSError:
         return None
-
-
-def _last(steps: Sequence[EditorStep], text: str) -> int:
-    return max((at for at, one in enumerate(steps) if one.text == text), default=len(steps))

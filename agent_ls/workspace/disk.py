@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -52,6 +52,9 @@ class _NoSteps:
 
     def of(self, place: Path) -> Sequence[EditorStep]:
         return ()
+
+    async def settle(self, places: Collection[Path]) -> None:
+        """Wait for nothing."""
 
     def end(self) -> None:
         """Do nothing."""

@@ -7,6 +7,7 @@ writes it, and takes in what others wrote only after they did.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,25 +58,38 @@ class EditorsPart:
 
     def taken_from(self, change: FileChange, steps: Sequence[EditorStep]) -> FileChange:
         """Return what others changed: after what the editor did, or nothing."""
-        looked_ns = 0 if change.before is None else change.before.looked_ns
-        # What was done before that look was seen by it.
-        steps = [one for one in steps if not one.is_done or one.at_ns >= looked_ns]
-        done = max((at for at, one in enumerate(steps) if one.is_done), default=None)
-        if done is not None:
-            change = replace(change, before=self._left(change, steps[done]))
-            if not change.is_none and _holds(change.after, steps[done]):
-                change = replace(change, before=change.after)
-        later = steps[0 if done is None else done + 1 :]
-        is_editors = any(_holds(change.after, one) and self._is_cause(change, one) for one in later)
+        before_ns = 0 if change.before is None else change.before.looked_ns
+        after_ns = sys.maxsize if change.after is None else change.after.looked_ns
+        for one in reversed(steps):
+            # What was done before the first look was seen by it, and after the last one, by none.
+            if one.is_done and before_ns <= one.at_ns <= after_ns:
+                change = replace(change, before=self._left(change, one))
+                break
+        is_editors = not change.is_none and self._is_editors(change, steps)
         return replace(change, before=change.after) if is_editors else change
 
-    def _is_cause(self, change: FileChange, step: EditorStep) -> bool:
+    def _is_editors(self, change: FileChange, steps: Sequence[EditorStep]) -> bool:
+        """Say whether what a file holds at last was written by the editor."""
+        next_done_ns = sys.maxsize
+        for one in reversed(steps):
+            if one.is_done and one.at_ns < change.came_ns - REACTION_NS:
+                # Somebody has written it since, and what it was before that save is no more.
+                return False
+            if one.is_done:
+                next_done_ns = one.at_ns
+            is_cause = one.is_done or self._is_cause(change, one, next_done_ns)
+            if is_cause and _holds(change.after, one):
+                return True
+        return False
+
+    def _is_cause(self, change: FileChange, step: EditorStep, next_done_ns: int) -> bool:
         """Say whether it was the editor's text first, and not the file's."""
         if step.text is None:
             return change.came_ns <= step.at_ns + REACTION_NS
         if step.at_ns < self._began_ns:
             return change.path in self._unsaved and not _holds(change.before, step)
-        return step.at_ns <= change.came_ns + REACTION_NS
+        # Nobody loads a file again, types and saves in that time.
+        return min(step.at_ns - change.came_ns, next_done_ns - step.at_ns) <= REACTION_NS
 
     def _left(self, change: FileChange, step: EditorStep) -> Seen | None:
         """Return the file as the editor left it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -90,19 +90,31 @@ class TreeWatch:
         try:
             async with self._looking:
                 found = await _in_thread(lambda: self._changes(running))
-            # A file that was saved while another command ran was not looked at when this one began.
-            steps = self._running[0].steps
-            done = [steps.of(one.path) for one in found]
+            others = await self._without_editor(running, found)
         finally:
             self._running.remove(running)
             running.steps.end()
-        parts = EditorsPart(found, running.own_ns, running.unsaved)
-        changes: list[CommandChange] = []
-        for one, its_steps in zip(found, done, strict=True):
-            change, shown = parts.taken_from(one, its_steps), self._workspace.shown(one.path)
-            if shown is not None and not change.is_none:
-                changes.append(_change(shown, change.before, change.after))
+        changes = [
+            _change(shown, one.before, one.after)
+            for one in others
+            if (shown := self._workspace.shown(one.path)) is not None
+        ]
         return tuple(sorted(changes, key=lambda one: one.images is not None))
+
+    async def _without_editor(
+        self, running: _Running, found: Sequence[FileChange]
+    ) -> list[FileChange]:
+        # A file that was saved while another command ran was not looked at when this one began.
+        steps = self._running[0].steps
+        parts = EditorsPart(found, running.own_ns, running.unsaved)
+
+        def others() -> list[FileChange]:
+            left = (parts.taken_from(one, steps.of(one.path)) for one in found)
+            return [one for one in left if not one.is_none]
+
+        if late := [one.path for one in others() if steps.of(one.path)]:
+            await steps.settle(late)
+        return others()
 
     def _look_before(self) -> None:
         """See what has changed since the last look: whoever did that, it was no command."""

@@ -17,14 +17,15 @@ _BEGAN_NS = 2_000 * REACTION_NS
 _WRITTEN_NS = 3_000 * REACTION_NS
 """When the file came to be as it is afterwards."""
 _SOON_NS, _LATE_NS = _WRITTEN_NS + REACTION_NS // 2, _WRITTEN_NS + 2 * REACTION_NS
+_LOOKED_AGAIN_NS = 4_000 * REACTION_NS
 _OLD, _NEW = "é = 1\n", "é = 2\n"
 
 
-def _seen(data: bytes | None, at_ns: int) -> Seen | None:
+def _seen(data: bytes | None, at_ns: int, looked_ns: int) -> Seen | None:
     if data is None:
         return None
     signature = 1, len(data), at_ns, at_ns
-    return Seen(signature, 0o644, data, is_text=is_text(data), looked_ns=at_ns)
+    return Seen(signature, 0o644, data, is_text=is_text(data), looked_ns=looked_ns)
 
 
 def _check(
@@ -35,7 +36,7 @@ def _check(
     was_unsaved: bool = False,
 ) -> tuple[bytes | None, bytes | None] | None:
     """Return both sides of what others changed; None: nothing."""
-    seen = _seen(before, _LOOKED_NS), _seen(after, _WRITTEN_NS)
+    seen = _seen(before, 0, _LOOKED_NS), _seen(after, _WRITTEN_NS, _LOOKED_AGAIN_NS)
     change = FileChange(Path("/nowhere/a.py"), *seen)
     unsaved = {change.path} if was_unsaved else set[Path]()
     left = EditorsPart([change], _BEGAN_NS, unsaved).taken_from(change, steps)
@@ -74,6 +75,22 @@ _ALL = (_OLD.encode(), _NEW.encode())
         pytest.param([_saved("mine\n"), EditorStep(_SOON_NS, _NEW)], _MINE, id="saved-again"),
         pytest.param(
             [EditorStep(_SOON_NS, _NEW), EditorStep(_LATE_NS, "more\n")], _MINE, id="typed-on"
+        ),
+        pytest.param([_saved("mine\n", at_ns=_LOOKED_AGAIN_NS + 1)], _ALL, id="saved-too-late"),
+        pytest.param(
+            [EditorStep(_LATE_NS, _NEW), _saved("more\n", at_ns=_LOOKED_AGAIN_NS + 1)],
+            _ALL,
+            id="loaded-again-and-saved-later",
+        ),
+        pytest.param(
+            [EditorStep(_LATE_NS, _NEW), _saved("more\n", at_ns=_LATE_NS + 1)],
+            _MINE,
+            id="heard-late-and-saved",
+        ),
+        pytest.param(
+            [_saved(_NEW, at_ns=_BEGAN_NS), _saved("m\n", at_ns=_BEGAN_NS)],
+            (b"m\n", _NEW.encode()),
+            id="put-back-to-an-older-save",
         ),
         pytest.param([EditorStep(0, _NEW)], _ALL, id="behind-the-file-from-the-beginning"),
         pytest.param([_saved(None)], (None, _NEW.encode()), id="made-after-it-was-deleted"),
@@ -123,7 +140,7 @@ def test_a_deletion(step: EditorStep, expected: tuple[bytes, None] | None) -> No
 def test_a_file_that_went_as_its_document_was_closed_was_taken_by_the_editor(
     tmp_path: Path,
 ) -> None:
-    change = FileChange(tmp_path / "gone/a.py", _seen(b"a\n", _LOOKED_NS), None)
+    change = FileChange(tmp_path / "gone/a.py", _seen(b"a\n", 0, _LOOKED_NS), None)
     went_ns = tmp_path.stat().st_mtime_ns
 
     def check(closed_ns: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -64,6 +64,10 @@ class EditorSteps(Protocol):
 
     def of(self, place: Path) -> Sequence[EditorStep]:
         """Return what was told until now of a file, oldest first; ``place`` goes over no link."""
+        ...
+
+    async def settle(self, places: Collection[Path]) -> None:
+        """Wait a moment for what was done to these files and is not told yet."""
         ...
 
     def end(self) -> None:
