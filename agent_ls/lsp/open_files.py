@@ -129,7 +129,7 @@ class OpenFiles:
         for uri in self._documents.uris():
             document = self._documents.get(uri)
             path = uri_to_path(uri)
-            shown = None if path is None else self.disk.shown(path)
+            shown = None if path is None else self.disk.shown(path.resolve())
             if document is None or shown is None or uri in self._gone:
                 continue
             try:

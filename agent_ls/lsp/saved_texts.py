@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 from typing import Literal
 
+from agent_ls.edits.encodings import written_like
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import uri_to_path
 
@@ -31,39 +32,45 @@ class SavedTexts:
     def __init__(self, documents: DocumentStore) -> None:
         """Follow these documents from now on."""
         self._documents = documents
-        self._common: dict[str, str | None] = {}
-        """By URI, the version of that text; None: there was no file. Missing: nobody knows."""
-        self._behind: set[str] = set()
-        """Documents that were found behind the disk last, by URI."""
+        self._common: dict[str, tuple[str, str] | None] = {}
+        """By URI, the version of that text and of its file; None: there was no file. Missing:
+        nobody knows."""
+        self._files: dict[str, tuple[int, ...]] = {}
+        """By URI, how the file's entry was when it was last compared with what an editor sent."""
         documents.listen(self._on_document)
 
     def standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
         """Return how a document and its file's bytes stand; None: there is no file."""
-        found = self._standing(document, on_disk)
-        (self._behind.add if found == "behind" else self._behind.discard)(document.uri)
-        return found
-
-    def _standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
         if not document.in_sync:
             return "apart"
-        if on_disk is not None and on_disk == as_saved(document, on_disk):
-            self._common[document.uri] = version_of(document.text)
+        mine = version_of(document.text)
+        if on_disk is not None and is_saved_as(document.text, on_disk):
+            self._common[document.uri] = mine, _version(on_disk)
             return "same"
         if document.uri not in self._common:
             return "apart"
         common = self._common[document.uri]
-        if common == version_of(document.text):
+        if common is not None and common[0] == mine:
             return "behind"
-        there = None if on_disk is None else _version(on_disk.removeprefix(_BOM))
-        return "unsaved" if common == there else "apart"
+        if common is None or on_disk is None:
+            return "unsaved" if common is on_disk else "apart"
+        is_past = not {_version(on_disk), _version(_unmarked(on_disk))}.isdisjoint(common)
+        return "unsaved" if is_past else "apart"
 
     def may_be_behind(self, document: Snapshot) -> bool:
         """Say whether a document holds what the editor last had on disk."""
-        return document.in_sync and self._common.get(document.uri) == version_of(document.text)
+        common = self._common.get(document.uri)
+        return document.in_sync and common is not None and common[0] == version_of(document.text)
 
-    def note(self, uri: str, text: str | None) -> None:
-        """Know what was put on disk for a document; None: its file was taken away."""
-        self._common[uri] = None if text is None else version_of(text)
+    def note(self, uri: str, text: str | None, on_disk: str | None = None) -> None:
+        """Know what was put on disk for a document, with its file's line ends if these are not
+        the document's; None: its file was taken away.
+        """
+        if text is None:
+            self._common[uri] = None
+        else:
+            there = text if on_disk is None else on_disk
+            self._common[uri] = version_of(text), version_of(there)
 
     def _on_document(self, event: DocumentEvent) -> None:
         """See what the disk holds as the editor opens or saves a document, or loads it again.
@@ -72,16 +79,21 @@ class SavedTexts:
         for what the editor has read.
         """
         path, document = uri_to_path(event.uri), self._documents.get(event.uri)
-        is_known = event.kind is DocumentEventKind.CHANGED
-        if not is_known:
+        is_typed = event.kind is DocumentEventKind.CHANGED
+        if not is_typed:
             self._common.pop(event.uri, None)
-            self._behind.discard(event.uri)
-        if path is None or document is None or (is_known and event.uri not in self._behind):
+            self._files.pop(event.uri, None)
+        if path is None or document is None:
             return
         try:
+            entry = _entry(path)
+            if is_typed and entry == self._files.get(event.uri):
+                # Nobody wrote it, so there was nothing to load again: this is the person's.
+                return
             self.standing(document, content(path))
+            self._files[event.uri] = entry
         except FileNotFoundError:
-            if not is_known:
+            if not is_typed:
                 self.note(event.uri, None)
         except OSError:
             pass
@@ -107,12 +119,34 @@ def as_saved(document: Snapshot, on_disk: bytes | None) -> bytes:
     return data
 
 
+def is_saved_as(text: str, on_disk: bytes) -> bool:
+    """Say whether a file holds a buffer's text, in the file's own encoding and with its line ends.
+
+    Editors may keep either to themselves, and show every text as if it were theirs.
+    """
+    if _unmarked(on_disk) == text.encode("utf-8", "surrogatepass"):
+        return True
+    if b"\r\n" in on_disk and "\r" not in text:
+        on_disk = on_disk.replace(b"\r\n", b"\n")
+    return on_disk == written_like(text, on_disk)
+
+
 def content(place: Path) -> bytes:
     """Return a file's bytes. Errors: ``OSError``, also for what is no file or too large."""
     facts = place.stat()
     if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_BYTES:
         raise OSError("not looked at")
     return place.read_bytes()
+
+
+def _unmarked(data: bytes) -> bytes:
+    return data.removeprefix(_BOM)
+
+
+def _entry(place: Path) -> tuple[int, ...]:
+    """Return what tells that a file was written. Errors: ``OSError``."""
+    facts = place.stat()
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def _version(data: bytes) -> str:

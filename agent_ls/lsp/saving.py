@@ -89,10 +89,15 @@ class Saving:
                 on_disk = await self._files.disk.read(path)
             except WorkspaceError:
                 return
+            if "\r\n" in on_disk.text and "\r" not in text:
+                # The editor shows no line ends of the file's own.
+                if "\n" in on_disk.text.replace("\r\n", ""):
+                    return
+                text = text.replace("\n", "\r\n")
             whole = Replacement(start=0, end=len(on_disk.text), text=text)
             base = digest(opened.on_disk)
             edit = ChangeText(path=path, base_version=base, replacements=(whole,))
         outcome = await self._files.disk.apply(edit)
         if outcome.status == "applied":
-            self._saved.note(opened.document.uri, text)
+            self._saved.note(opened.document.uri, opened.document.text, text)
             self._note_saved(opened.document.uri)

@@ -333,6 +333,79 @@ async def test_the_disk_is_brought_up_to_the_buffers(
     assert world.disk("a.py") == on_disk
 
 
+_SHOWN = "caf\u00e9 = 1\nb = 2\n"
+_ODD = {
+    "latin-1": _SHOWN.encode("latin-1"),
+    "utf-16": _SHOWN.encode("utf-16"),
+    "line-ends-of-its-own": _SHOWN.replace("\n", "\r\n").encode(),
+    "line-ends-and-a-mark": b"\xef\xbb\xbf" + _SHOWN.replace("\n", "\r\n").encode(),
+    "mixed-line-ends": _SHOWN.replace("1\n", "1\r\n").encode(),
+    "line-ends-and-latin-1": _SHOWN.replace("\n", "\r\n").encode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("on_disk", _ODD.values(), ids=_ODD)
+async def test_a_text_that_its_editor_shows_otherwise_than_the_disk_has_it_is_saved(
+    tmp_path: Path, on_disk: bytes
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_bytes(on_disk)
+    world = make(root, save_fallback="write")
+    world.open("a.py", _SHOWN)
+    assert await world.workspace.save_dirty() == []
+    assert not (await world.workspace.read("a.py")).is_dirty
+    world.type("a.py", _SHOWN + "typed\n")
+    assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
+    world.type("a.py", _SHOWN)
+    assert await world.workspace.dirty() == []
+    assert (root / "a.py").read_bytes() == on_disk
+    assert (await check(world, "delete", "a.py")).status == "applied"
+    assert not (root / "a.py").exists()
+
+
+async def test_what_is_written_for_an_editor_keeps_the_files_line_ends(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_bytes(b"a = 1\r\nb = 2\r\n")
+    world = make(root, save_fallback="write")
+    world.open("a.py", "a = 1\nb = 2\n")
+    for text in ("a = 1\nb = 3\n", "a = 1\nb = 4\n"):
+        world.type("a.py", text)
+        assert await world.workspace.save_dirty() == []
+        assert (root / "a.py").read_bytes() == text.replace("\n", "\r\n").encode()
+    assert (world.editor.advised, world.editor.apart) == ([], [])
+    # Nobody can tell which lines would end how.
+    world.documents.close((root / "a.py").as_uri())
+    (root / "a.py").write_bytes(b"a = 1\r\nb = 2\n")
+    world.open("a.py", "a = 1\nb = 2\n")
+    world.type("a.py", "a = 1\nb = 3\n")
+    assert await world.workspace.save_dirty() == ["a.py"]
+    assert (root / "a.py").read_bytes() == b"a = 1\r\nb = 2\n"
+
+
+@pytest.mark.parametrize("then", ["a = 1\n", "typed = 1\n"], ids=["undone", "typed"])
+async def test_text_typed_after_the_editor_loaded_a_file_again_is_unsaved(
+    world: World, then: str
+) -> None:
+    """No editor says that it loads a file again: it is one more change of the text."""
+    world.open("a.py", "a = 1\n")
+    (world.root / "a.py").write_text("a = 7\n")
+    world.type("a.py", "a = 7\n")
+    world.type("a.py", then)
+    assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
+    assert await world.workspace.save_dirty() == ["a.py"]
+    assert (world.editor.advised, world.editor.apart) == ([["a.py"]], [])
+
+
+async def test_unsaved_text_is_known_where_the_folder_was_opened_by_a_link(world: World) -> None:
+    link = world.root.parent / "link"
+    link.symlink_to(world.root)
+    world.documents.open((link / "a.py").as_uri(), "python", 1, "a = 1\n")
+    world.documents.change((link / "a.py").as_uri(), 2, [Change("a = 2\n")])
+    assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
+    assert await world.workspace.save_dirty() == ["a.py"]
+    assert world.editor.advised == [["a.py"]]
+
+
 OLD, TYPED, NEWER = "a = 1\n", "# typed\na = 1\n", "a = 1\nnewer = 1\n"
 
 
@@ -414,6 +487,10 @@ async def test_a_buffer_that_was_written_once_is_written_again(tmp_path: Path) -
         world.type("new.py", text)
         assert await world.workspace.save_dirty() == []
         assert (world.disk("a.py"), world.disk("new.py")) == (text, text)
+    (root / "a.py").write_text("")
+    world.type("a.py", OLD + TYPED)
+    assert await world.workspace.save_dirty() == ["a.py"]
+    assert world.disk("a.py") == ""
 
 
 async def test_a_file_that_came_where_a_new_buffer_is_stays(tmp_path: Path) -> None:
