@@ -176,6 +176,10 @@ def reference() -> str:
         "Only then does the server send anything of what follows.",
         "The server announces `experimental.agent.version` in its capabilities.",
         "Sessions, turns and calls are named by ids; lines are 0-based.",
+        "What is left out or null has the meaning that is given; what is there is meant: an empty "
+        "or unknown id, or a value of another type, is an error, and nothing happens.",
+        "So is a key that is not known, except where a method only reads (`…/list`, `…/diff`, "
+        "`agent/snapshot`, `agent/editorDiagnostics`): there what a newer client adds is ignored.",
         "",
         "| method | direction | params | result |",
         "|---|---|---|---|",

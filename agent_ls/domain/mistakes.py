@@ -17,6 +17,11 @@ _WORDS = {
     "model_type": "must be a table",
     "model_attributes_type": "must be a table",
     "string_type": "must be text",
+    "string_too_short": "must not be empty",
+    "string_unicode": "must be text that can be written: it has half a character",
+    "too_short": "must not be empty",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
 }
 
 

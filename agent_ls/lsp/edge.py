@@ -11,7 +11,6 @@ from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from agent_ls.assembly import open_sessions
-from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.lsp import wire
@@ -292,30 +291,6 @@ class Edge:
                 await self.resume(first.session_id)
         else:
             self.editor.say("info", f"{words} Go on with the command agent-ls.session.resume.")
-
-    def session_of_approval(
-        self, session_id: str | None, approval_id: str | None
-    ) -> Session | None:
-        """Return the session in which an approval waits: this one, or that of the oldest."""
-        return self._session_of(ApprovalRequest, session_id, approval_id)
-
-    def session_of_question(
-        self, session_id: str | None, question_id: str | None
-    ) -> Session | None:
-        """Return the session in which a question waits: this one, or that of the oldest."""
-        return self._session_of(Question, session_id, question_id)
-
-    def _session_of(
-        self, kind: type[object], session_id: str | None, subject_id: str | None
-    ) -> Session | None:
-        for found_id, subject in self.faces.marks.waiting():
-            if (
-                isinstance(subject, kind)
-                and session_id in (None, found_id)
-                and subject_id in (None, subject.id)
-            ):
-                return self.faces.sessions.get(found_id)
-        return None
 
     def spawn(self, work: Coroutine[Any, Any, object]) -> None:
         """Let something go on that nobody waits for; what breaks it is logged."""

@@ -6,7 +6,6 @@ Owns which wait; an edit is done when the document's text moves on, whoever move
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,7 +31,7 @@ class PendingEdits:
         self._documents = documents
         self._changed = changed
         self._offered: dict[str, _Offered] = {}
-        self._numbers = itertools.count(1)
+        self._count = 0
         documents.listen(self._on_document)
 
     def all(self) -> list[PendingEdit]:
@@ -43,13 +42,18 @@ class PendingEdits:
         self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str
     ) -> asyncio.Future[Reply]:
         """Offer an edit; the answer comes with the document's next text, or never."""
-        number = f"edit-{next(self._numbers)}"
+        self._count += 1
+        number = f"edit-{self._count}"
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         pending = PendingEdit(number, snapshot.uri, _first_line(edit), label, edit)
         self._offered[number] = _Offered(pending, snapshot.text, reply)
         reply.add_done_callback(lambda _: self._forget(number))
         self._changed()
         return reply
+
+    def was_offered(self, number: str) -> bool:
+        """Say whether an edit waits under this id, or once did."""
+        return number in (f"edit-{one}" for one in range(1, self._count + 1))
 
     def discard(self, number: str) -> bool:
         """Say no to an edit; False when it does not wait any more."""

@@ -6,10 +6,12 @@ Pure: the place, the lines around it, and the wish.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import model_validator
 
 from agent_ls.domain.findings import Finding
-from agent_ls.lsp.wire import EditorDiagnostic, Wire
+from agent_ls.lsp.wire import Deciding, EditorDiagnostic, Line, Name, Text
 from agent_ls.syntax.comments import InstructionComment
 
 _AROUND_LINES = 3
@@ -19,16 +21,29 @@ _MAX_PROBLEMS = 20
 CONTINUE = "Continue: do now what you said you would do."
 
 
-class PromptArgument(Wire):
-    """The argument of ``agent-ls.prompt`` when it is more than words."""
+class PromptArgument(Deciding):
+    """The argument of ``agent-ls.prompt``: words, or more than words."""
 
-    text: str = ""
-    uri: str | None = None
-    line: int = 0
-    last_line: int | None = None
+    text: Text = ""
+    uri: Name | None = None
+    line: Line = 0
+    last_line: Line | None = None
     about: Literal["", "comment", "selection"] = ""
     """What in the document it is about; its text is read when the command runs."""
     when_busy: Literal["steer", "follow_up"] = "follow_up"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, given: object) -> object:
+        return {"text": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _has_a_place(self) -> Self:
+        if self.uri is None and (self.about or self.last_line is not None or self.line):
+            raise ValueError("line, lastLine and about mean nothing without uri")
+        if self.last_line is not None and self.last_line < self.line:
+            raise ValueError("lastLine is before line")
+        return self
 
 
 def comment_prompt(path: str, text: str, comment: InstructionComment) -> str:

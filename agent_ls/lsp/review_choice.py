@@ -1,41 +1,50 @@
-"""What the commands of the review take: which of the agent's changes are meant."""
+"""What the review is asked about: which of the agent's changes an argument means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.review import HunkState
+from agent_ls.edits.review import FileLedger
+from agent_ls.lsp.arguments import read
 from agent_ls.lsp.reviews import Change, Reviews
 from agent_ls.lsp.uris import uri_to_path
-from agent_ls.lsp.wire import Wire
+from agent_ls.lsp.wire import Deciding, Line, Name
 from agent_ls.session.review_ledger import Selection
 from agent_ls.session.session import Session
 
 
-class ReviewArgument(Wire):
-    """The argument of ``agent-ls.review.*`` when it is an object; the more is said, the fewer.
+class ReviewArgument(Deciding):
+    """The argument of ``agent-ls.review.*`` when it is an object; the more is said, the fewer."""
 
-    A key that is not known is an error: left out, the argument would mean more than was said.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-
-    uri: str | None = None
+    uri: Name | None = None
     """A file; with ``line`` only the changes on that line."""
-    line: int | None = None
+    line: Line | None = None
     """0-based."""
-    last_line: int | None = None
-    turn_id: str | None = None
-    call_id: str | None = None
+    last_line: Line | None = None
+    turn_id: Name | None = None
+    call_id: Name | None = None
     """A call of the turn, for ``agent-ls.restore``."""
-    hunk_ids: list[str] | None = None
-    session_id: str | None = None
+    hunk_ids: Annotated[list[Name], Field(min_length=1)] | None = None
+    session_id: Name | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, given: object) -> object:
+        if isinstance(given, str):
+            return {"turnId" if given.startswith("trn_") else "uri": given}
+        return given
+
+    @model_validator(mode="after")
+    def _has_its_lines_in_order(self) -> Self:
+        if self.last_line is not None and self.line is not None and self.last_line < self.line:
+            raise ValueError("lastLine is before line")
+        return self
 
     def refuse(self, *names: str, because: str) -> None:
         """Refuse what would be left unheard. Errors: ``AgentLsError`` when one of these is said."""
@@ -69,17 +78,64 @@ class Chooser:
             asked.refuse("last_line", because="without line it means nothing")
         elif asked.uri is None:
             asked.refuse("line", because="without uri it means nothing")
-        else:
-            return await self._on_lines(asked, asked.uri, asked.line, state)
-        if asked.turn_id is not None and asked.turn_id not in await self._turn_ids():
-            raise AgentLsError(f"No changes are known of a turn {asked.turn_id}.")
-        path = None if asked.uri is None else self._path(asked.uri)
-        hunks = None if asked.hunk_ids is None else frozenset(asked.hunk_ids)
+        path = None if asked.uri is None else await self.path(asked.uri)
+        ids = asked.session_id, asked.turn_id
+        if asked.uri is not None and (asked.line is not None or not await self._knows(path)):
+            await self.named(*ids, None, asked.hunk_ids)
+            # Where the agent changed nothing there is nothing to decide, and no mistake.
+            return await self._on_lines(asked, asked.uri, asked.line or 0, state)
+        return await self.named(*ids, path, asked.hunk_ids)
+
+    async def named(
+        self,
+        session_id: str | None,
+        turn_id: str | None,
+        path: str | None,
+        hunk_ids: Sequence[str] | None,
+    ) -> list[tuple[Session, Selection]]:
+        """Return what ids and a path mean, by session.
+
+        Errors: ``AgentLsError`` for an id or a path that is not known there, and for the id of a
+        change that more than one session has.
+        """
+        if session_id is not None and session_id not in [
+            one.id for one in self._reviews.sessions()
+        ]:
+            raise AgentLsError(f"No changes are known of a session {session_id}.")
+        sessions = [one for one in await self._sessions() if session_id in (None, one.id)]
+        files: list[tuple[Session, FileLedger]] = []
+        is_known = turn_id is None
+        async for session, turn in self._reviews.turns(reversed(sessions)):
+            if turn_id in (None, turn.turn_id):
+                is_known = True
+                files += [(session, one) for one in turn.files.values() if path in (None, one.path)]
+        if not is_known:
+            raise AgentLsError(f"No changes are known of a turn {turn_id}.")
+        if path is not None and not files:
+            raise AgentLsError(f"The agent changed no {path} there.")
+        if hunk_ids is None:
+            return [(one, Selection(turn_id, path)) for one in sessions]
+        chosen: dict[str, tuple[Session, set[str]]] = {}
+        for hunk_id in hunk_ids:
+            session = _only(hunk_id, files)
+            chosen.setdefault(session.id, (session, set()))[1].add(hunk_id)
         return [
-            (one, Selection(asked.turn_id, path, hunks))
-            for one in await self._sessions()
-            if asked.session_id in (None, one.id)
+            (session, Selection(turn_id, path, frozenset(ids))) for session, ids in chosen.values()
         ]
+
+    async def path(self, uri: str) -> str:
+        """Return a file as the agent names it.
+
+        Errors: ``AgentLsError`` for one outside the open folders that no turn changed.
+        """
+        found = uri_to_path(uri)
+        shown = self._shown(found.resolve()) if found else None
+        if shown is None and not await self._knows(uri):
+            raise AgentLsError(f"{uri} is no file of the open folders.")
+        return shown or uri
+
+    async def _knows(self, path: str | None) -> bool:
+        return any([path in turn.files async for _, turn in self._reviews.turns()])
 
     async def _on_lines(
         self, asked: ReviewArgument, uri: str, line: int, state: HunkState
@@ -101,32 +157,19 @@ class Chooser:
             found[session.id] = session
         return list(found.values())
 
-    async def _turn_ids(self) -> set[str]:
-        return {turn.turn_id async for _, turn in self._reviews.turns()}
-
     async def _newest(self, state: HunkState) -> list[tuple[Session, Selection]]:
         async for session, turn in self._reviews.turns():
             if any(file.those(state) for file in turn.files.values()):
                 return [(session, Selection(turn_id=turn.turn_id))]
         return []
 
-    def _path(self, uri: str) -> str:
-        path = uri_to_path(uri)
-        return (self._shown(path.resolve()) if path else None) or uri
-
 
 def read_argument(argument: Any) -> ReviewArgument:
     """Return what a command was given. Errors: ``AgentLsError`` when it is not understood."""
-    if isinstance(argument, str):
-        if argument.startswith("trn_"):
-            return ReviewArgument(turn_id=argument)
-        return ReviewArgument(uri=argument)
-    try:
-        return ReviewArgument.model_validate({} if argument is None else argument)
-    except ValidationError as error:
-        raise AgentLsError(
-            f"agent-ls.review: the argument is not understood: {mistakes_said(error)}."
-        ) from None
+    if argument is None:
+        return ReviewArgument()
+    asked: ReviewArgument = read(ReviewArgument, argument, name="agent-ls.review")
+    return asked
 
 
 def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:
@@ -135,3 +178,23 @@ def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:
     for one in changes:
         found.setdefault(one.session.id, (one.session, set()))[1].add(one.placed.hunk.id)
     return [(session, Selection(hunks=frozenset(ids))) for session, ids in found.values()]
+
+
+def _only(hunk_id: str, files: Iterable[tuple[Session, FileLedger]]) -> Session:
+    """Return the session that has a change: its id is a number that others count as well."""
+    found = {
+        session.id: session
+        for session, file in files
+        if any(one.id == hunk_id for one in file.hunks)
+    }
+    if not found:
+        raise AgentLsError(
+            f"There is no such change any more: {hunk_id}; agent-ls.review.list names those there "
+            "are."
+        )
+    if len(found) > 1:
+        raise AgentLsError(
+            f"More than one session has a change {hunk_id}: say with sessionId which is meant, of "
+            f"{', '.join(found)}."
+        )
+    return next(iter(found.values()))

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import gc
 import importlib
-import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -124,7 +123,7 @@ def create_server(command_line: Mapping[str, Any] | None = None) -> AgentLanguag
     for method, (module, options) in FEATURES.items():
         server.feature(method, options)(_feature(life, method, module))
     for command, place in COMMANDS.items():
-        server.command(command)(_command(life, place))
+        server.command(command)(_command(life, command, place))
     return server
 
 
@@ -230,25 +229,22 @@ def _feature(life: _Life, method: str, module: str) -> Any:
     return handler
 
 
-def _command(life: _Life, place: str) -> Any:
-    module, _, name = place.partition(".")
+def _command(life: _Life, name: str, place: str) -> Any:
+    module, _, called = place.partition(".")
 
-    async def handler(*arguments: Any) -> Any:
+    async def handler(*given: Any) -> Any:
         life.edge.editor.command_came()
-        function = getattr(importlib.import_module(f"agent_ls.lsp.handlers.{module}"), name)
-        return await _told(_called(function, life.edge, arguments))
+        command = getattr(importlib.import_module(f"agent_ls.lsp.handlers.{module}"), called)
+        return await _told(_called(name, command, life.edge, given))
 
     return handler
 
 
-async def _called(function: Callable[..., Awaitable[Any]], edge: Any, arguments: Any) -> Any:
-    """Run a command; errors: ``AgentLsError`` for more arguments than it takes."""
-    taken = len(inspect.signature(function).parameters) - 1
-    if len(arguments) > taken:
-        from agent_ls.domain.errors import AgentLsError
+async def _called(name: str, command: Callable[..., Awaitable[Any]], edge: Edge, given: Any) -> Any:
+    """Run a command; errors: ``AgentLsError`` for arguments that it does not take."""
+    from agent_ls.lsp.arguments import arguments_of
 
-        raise AgentLsError(f"This command takes {taken or 'no'} arguments, not {len(arguments)}.")
-    return await function(edge, *arguments)
+    return await command(edge, *arguments_of(name, command, given))
 
 
 async def _told(work: Awaitable[Any]) -> Any:

@@ -8,9 +8,18 @@ Words are the Agent Client Protocol's where it has one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StringConstraints,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypeAliasType
 
@@ -27,6 +36,23 @@ VERSION = 1
 """The protocol's version, announced as ``experimental.agent.version`` on both sides."""
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1)]
+"""An id, a URI or a path: an empty one names nothing, and is not the same as none."""
+Text = Annotated[str, Field(min_length=0)]
+"""Words of a person's, which may be none; halves of characters cannot be stored."""
+Words = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
+"""Words that say something."""
+ModelName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Line = Annotated[int, Field(strict=True, ge=0)]
+"""0-based; neither text nor yes or no."""
+
+
 class Wire(BaseModel):
     """Camel case outside; what a newer client adds is ignored."""
 
@@ -37,6 +63,15 @@ class Wire(BaseModel):
         populate_by_name=True,
         json_schema_serialization_defaults_required=True,
     )
+
+
+class Deciding(Wire):
+    """What a client says when something shall happen: a key that is not known is refused.
+
+    Left out, it would mean more than was said.
+    """
+
+    model_config = ConfigDict(extra="forbid")
 
 
 # Parts.
@@ -474,19 +509,19 @@ class UpdateParams(Wire):
 # Requests.
 
 
-class AnchorParams(Wire):
+class AnchorParams(Deciding):
     """Where the prompt is asked."""
 
-    uri: str
-    line: int = 0
+    uri: Name
+    line: Line = 0
     """0-based."""
 
 
-class PromptParams(Wire):
+class PromptParams(Deciding):
     """Say something to the agent; starts a turn, or queues while one runs."""
 
-    text: str
-    session_id: str | None = None
+    text: Text
+    session_id: Name | None = None
     """Null: the current session, made on first use."""
     anchor: AnchorParams | None = None
     when_busy: Literal["steer", "follow_up"] = "steer"
@@ -494,6 +529,12 @@ class PromptParams(Wire):
     """A JSON schema: the turn ends with an object that fits it."""
     goal: dict[str, JsonValue] | None = None
     """Makes it a goal turn: `goal`, and maybe `acceptance`, `constraints` and `tests`."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.goal is None and not self.text.strip():
+            raise ValueError("the prompt is empty: say what to do")
+        return self
 
 
 class PromptResult(Wire):
@@ -503,17 +544,17 @@ class PromptResult(Wire):
     turn_id: str
 
 
-class SteerParams(Wire):
+class SteerParams(Deciding):
     """Say something to the running turn; starts one when none runs."""
 
-    text: str
-    session_id: str | None = None
+    text: Words
+    session_id: Name | None = None
 
 
-class CancelParams(Wire):
+class CancelParams(Deciding):
     """Stop the running turn."""
 
-    session_id: str | None = None
+    session_id: Name | None = None
 
 
 class CancelResult(Wire):
@@ -525,7 +566,7 @@ class CancelResult(Wire):
 class SnapshotParams(Wire):
     """Ask for everything, after a reload."""
 
-    session_id: str | None = None
+    session_id: Name | None = None
 
 
 class SessionInfo(Wire):
@@ -589,18 +630,18 @@ class SessionsListResult(Wire):
     sessions: list[SessionRow]
 
 
-class SessionsNewParams(Wire):
+class SessionsNewParams(Deciding):
     """Begin another session; it becomes the current one."""
 
     mode: Mode | None = None
-    model: str | None = None
+    model: ModelName | None = None
 
 
-class SessionsResumeParams(Wire):
+class SessionsResumeParams(Deciding):
     """Open a stored session; it becomes the current one."""
 
-    session_id: str
-    continue_turn: bool = True
+    session_id: Name
+    continue_turn: StrictBool = True
     """Go on with a turn that was cut off."""
 
 
@@ -610,51 +651,51 @@ class SessionResult(Wire):
     session: SessionInfo
 
 
-class ApprovalResolveParams(Wire):
+class ApprovalResolveParams(Deciding):
     """Answer a permission request."""
 
     choice: ApprovalChoice
-    approval_id: str | None = None
+    approval_id: Name | None = None
     """Null: the oldest one that waits."""
-    session_id: str | None = None
-    note: str = ""
+    session_id: Name | None = None
+    note: Text = ""
     """Words for the model, with a rejection."""
-    arguments_json: str | None = None
+    arguments_json: Text | None = None
     """The changed arguments, with ``amend``."""
-    tool: str | None = None
+    tool: Name | None = None
     """With ``amend``: the tool to call instead; null: the same one."""
 
 
-class QuestionResolveParams(Wire):
+class QuestionResolveParams(Deciding):
     """Answer a question."""
 
-    text: str
-    question_id: str | None = None
-    session_id: str | None = None
+    text: Words
+    question_id: Name | None = None
+    session_id: Name | None = None
 
 
 class ResolveResult(Wire):
-    """False: it was already settled, or nothing waits."""
+    """False: it was already settled, or nothing waits; an id that is not known is an error."""
 
     settled: bool
 
 
-class ConfigParams(Wire):
+class ConfigParams(Deciding):
     """Read the session's choices, and change those that are not null."""
 
-    session_id: str | None = None
+    session_id: Name | None = None
     mode: Mode | None = None
-    model: str | None = None
-    silence: str | None = None
+    model: ModelName | None = None
+    silence: Name | None = None
     """A policy to leave this session alone."""
 
 
 class ReviewListParams(Wire):
     """Ask what the agent changed and how it stands."""
 
-    session_id: str | None = None
+    session_id: Name | None = None
     """Null: all sessions that are open here."""
-    with_text: bool = False
+    with_text: StrictBool = False
     """Give the old and the new lines along."""
 
 
@@ -707,7 +748,7 @@ class ReviewListResult(Wire):
     turns: list[ReviewTurn]
 
 
-class ReviewDecideParams(Wire):
+class ReviewDecideParams(Deciding):
     """Decide about changes; the more fields are given, the fewer changes are meant.
 
     ``restore`` needs a turn: the files it and later turns touched go back to its beginning, or to
@@ -715,16 +756,16 @@ class ReviewDecideParams(Wire):
     """
 
     decision: ReviewDecision
-    session_id: str | None = None
-    turn_id: str | None = None
+    session_id: Name | None = None
+    turn_id: Name | None = None
     """Null: all turns."""
-    tool_call_id: str | None = None
+    tool_call_id: Name | None = None
     """With ``restore``: the call; what came before it in the turn stays."""
-    dry_run: bool = False
+    dry_run: StrictBool = False
     """With ``restore``: only say what would become of each file."""
-    path: str | None = None
+    path: Name | None = None
     """Null: all files."""
-    hunk_ids: list[str] | None = None
+    hunk_ids: Annotated[list[Name], Field(min_length=1)] | None = None
     """Null: all changes."""
 
 
@@ -758,9 +799,9 @@ class ReviewDecideResult(Wire):
 class ReviewDiffParams(Wire):
     """Ask for the text of a file before a turn's first touch, for a diff editor."""
 
-    turn_id: str
-    path: str
-    session_id: str | None = None
+    turn_id: Name
+    path: Name
+    session_id: Name | None = None
 
 
 class ReviewDiffResult(Wire):

@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 _NOBODY = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by="nobody")
 _GRANTS = (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)
+_WAITS = "It still waits for your decision."
 _NO_ANSWER = QuestionAnswer(text="", by="nobody")
 
 
@@ -95,21 +96,19 @@ class Approvals:
     def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
         """Settle one approval, the oldest when no id is given.
 
-        False when it is unknown, already settled, or was not offered this choice.
-        Errors: ``AgentLsError`` for changed arguments that are none; it waits on.
+        False when it is unknown or already settled.
+        Errors: ``AgentLsError`` for a choice that was not offered, and one whose arguments are
+        missing, are none or belong to another choice; it waits on.
         """
-        if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
-            try:
-                parse_object(answer.arguments_json)
-            except ValueError as error:
-                raise AgentLsError(
-                    f"The changed arguments are not one JSON object: {error}. It still waits for "
-                    "your decision."
-                ) from None
-        approval_id = approval_id or next(iter(self._approvals), "")
+        _check_arguments(answer)
+        if approval_id is None:
+            approval_id = next(iter(self._approvals), "")
         request = self._recorder.state.approvals.get(approval_id)
-        if request is None or answer.choice not in request.choices:
+        if request is None:
             return False
+        if answer.choice not in request.choices:
+            offered = ", ".join(request.choices)
+            raise AgentLsError(f"{answer.choice} is not offered here, only {offered}. {_WAITS}")
         return _settle(self._approvals.get(approval_id), answer)
 
     def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
@@ -119,8 +118,25 @@ class Approvals:
         """
         if not answer.text.strip() and answer.by != "nobody":
             raise AgentLsError("The answer is empty. The question still waits.")
-        question_id = question_id or next(iter(self._questions), "")
+        if question_id is None:
+            question_id = next(iter(self._questions), "")
         return _settle(self._questions.get(question_id), answer)
+
+
+def _check_arguments(answer: ApprovalAnswer) -> None:
+    """Refuse changed arguments that are not understood, and a change that does not come to one."""
+    if answer.choice is not ApprovalChoice.AMEND:
+        if answer.arguments_json is not None or answer.tool is not None:
+            raise AgentLsError(f"Only amend changes the tool or its arguments. {_WAITS}")
+    elif answer.arguments_json is None:
+        raise AgentLsError(f"To amend a call give its changed arguments. {_WAITS}")
+    else:
+        try:
+            parse_object(answer.arguments_json)
+        except ValueError as error:
+            raise AgentLsError(
+                f"The changed arguments are not one JSON object: {error}. {_WAITS}"
+            ) from None
 
 
 def _is_broad(request: ApprovalRequest) -> bool:

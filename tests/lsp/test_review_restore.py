@@ -313,20 +313,20 @@ Argument = Callable[[Panel], Any]
             "callId is not understood here",
             id="a-change-and-a-call",
         ),
-        pytest.param(lambda _: {"hunkIds": []}, "one of hunkIds", id="no-change"),
+        pytest.param(lambda _: {"hunkIds": []}, "hunkIds: must not be empty", id="no-change"),
         pytest.param(
             lambda one: {"hunkIds": one.hunks("two", "eight")}, "one of hunkIds", id="two-changes"
         ),
         pytest.param(lambda _: {"hunkIds": ["9.9"]}, "no such change", id="an-unknown-change"),
         pytest.param(
             lambda one: {"hunkIds": one.hunks("two"), "sessionId": "ses_9"},
-            "no such change",
+            "No changes are known of a session ses_9",
             id="a-change-of-another-session",
         ),
-        pytest.param(lambda _: "trn_9", "no such turn", id="an-unknown-turn"),
+        pytest.param(lambda _: "trn_9", "known of a turn trn_9", id="an-unknown-turn"),
         pytest.param(
             lambda one: {**_of_turn(one), "sessionId": "ses_9"},
-            "no such turn",
+            "No changes are known of a session ses_9",
             id="a-turn-of-another-session",
         ),
         pytest.param(

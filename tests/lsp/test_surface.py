@@ -239,7 +239,7 @@ async def _read_review(edge: Any, argument: Any) -> object:
         (resolve_approval, {}, "not understood: choice: is missing."),
         (resolve_question, {"text": 5}, "not understood: text: must be text."),
         (_read_review, {"hunkids": ["h"]}, "not understood: hunkids: is not known."),
-        (_read_review, {"line": "x"}, "not understood: line: must be a valid integer"),
+        (_read_review, {"line": "x"}, "not understood: line: must be a whole number"),
     ],
 )
 async def test_an_argument_that_is_not_understood_is_told_in_words(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from pydantic import TypeAdapter
 
 from agent_ls.lsp import wire
@@ -35,8 +36,17 @@ def test_every_update_goes_out_tagged_and_in_camel_case() -> None:
 
 
 def test_fields_of_a_newer_client_are_ignored() -> None:
-    params = wire.PromptParams.model_validate({"text": "hi", "whenBusy": "follow_up", "mood": 1})
-    assert params.when_busy == "follow_up"
+    params = wire.SnapshotParams.model_validate({"sessionId": "ses_1", "mood": 1})
+    assert params.session_id == "ses_1"
+
+
+@pytest.mark.parametrize("name", [one.name for one in wire.METHODS if one.to_server])
+def test_what_decides_leaves_nothing_unheard_and_what_only_reads_takes_newer_clients(
+    name: str,
+) -> None:
+    (method,) = (one for one in wire.METHODS if one.name == name)
+    reads = name.endswith(("/list", "/snapshot", "/diff", "/editorDiagnostics"))
+    assert issubclass(method.params, wire.Deciding) is not reads
 
 
 def test_no_two_updates_share_a_tag() -> None:

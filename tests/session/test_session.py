@@ -126,6 +126,27 @@ async def test_changed_arguments_that_are_none_leave_the_approval_open(
         assert (await ended_of(session)).stop is StopReason.COMPLETED
 
 
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (ApprovalAnswer(choice=ApprovalChoice.AMEND), "give its changed arguments"),
+        (ApprovalAnswer(choice=ApprovalChoice.AMEND, tool="read_file"), "give its changed"),
+        (_WRITE.model_copy(update={"arguments_json": "{}"}), "Only amend changes"),
+        (_WRITE.model_copy(update={"tool": "read_file"}), "Only amend changes"),
+    ],
+)
+async def test_a_decision_that_is_half_said_leaves_the_approval_open(
+    opened: Open, answer: ApprovalAnswer, words: str
+) -> None:
+    async with opened(_WAITS_FOR_A_YES + '[[answer]]\ntext = "Done."\n') as (sessions, _):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        with pytest.raises(AgentLsError, match=f"{words}.*still waits"):
+            await session.resolve_approval(None, answer)
+        assert await session.resolve_approval(None, _WRITE)
+        assert (await ended_of(session)).stop is StopReason.COMPLETED
+
+
 async def test_an_answer_without_words_leaves_the_question_open(opened: Open) -> None:
     asks = """
 [[answer]]
@@ -234,7 +255,8 @@ async def test_the_first_of_two_answers_counts_and_unknown_ones_change_nothing(
         await watch.until_asked()
         (request,) = session.state.approvals.values()
         not_offered = ApprovalAnswer(choice=ApprovalChoice.CANCELLED)
-        assert not await session.resolve_approval(request.id, not_offered)
+        with pytest.raises(AgentLsError, match="cancelled is not offered here, only allow_once, "):
+            await session.resolve_approval(request.id, not_offered)
         assert not await session.resolve_approval("apr_unknown", _WRITE)
         no = ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE)
         assert await session.resolve_approval(request.id, no)

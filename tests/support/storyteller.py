@@ -247,6 +247,13 @@ class Storyteller:
 
     async def step_codeaction(self, place: Place, title: str) -> None:
         """Choose the one code action whose title contains this."""
+        await self.editor.choose(await self._offered(place, title))
+
+    async def step_offered(self, place: Place, title: str) -> None:
+        """The one code action whose title contains this is there, soon; it is not chosen."""
+        await self._offered(place, title)
+
+    async def _offered(self, place: Place, title: str) -> Any:
         found: list[Any] = []
         for _ in range(_WAIT_S * 5):
             actions = await self._actions(place)
@@ -255,7 +262,7 @@ class Storyteller:
                 break
             await self._news(0.2)
         assert len(found) == 1, f"{len(found)} actions match, of {[o['title'] for o in actions]}"
-        await self.editor.choose(found[0])
+        return found[0]
 
     async def _news(self, timeout_s: float) -> None:
         """Wait for anything new, for a moment at most."""

@@ -362,7 +362,7 @@ export interface QueuedUpdate {
   whenBusy: "steer" | "follow_up";
 }
 
-/** False: it was already settled, or nothing waits. */
+/** False: it was already settled, or nothing waits; an id that is not known is an error. */
 export interface ResolveResult {
   settled: boolean;
 }

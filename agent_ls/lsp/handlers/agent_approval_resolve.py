@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from agent_ls.domain.approvals import ApprovalAnswer
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.waiting import session_asking
 
 
 async def handle(edge: Edge, params: wire.ApprovalResolveParams) -> wire.ResolveResult:
@@ -16,6 +17,7 @@ async def handle(edge: Edge, params: wire.ApprovalResolveParams) -> wire.Resolve
         tool=params.tool,
         by="panel",
     )
-    session = edge.session_of_approval(params.session_id, params.approval_id)
+    asked_in = edge.faces, ApprovalRequest, params.approval_id, params.session_id
+    session = await session_asking(*asked_in)
     settled = session is not None and await session.resolve_approval(params.approval_id, answer)
     return wire.ResolveResult(settled=settled)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agent_ls import catalogue
+from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
@@ -19,6 +21,9 @@ _MODES = {
 async def handle(edge: Edge, params: wire.ConfigParams) -> wire.ConfigResult:
     """Change what is given, and return how everything is now."""
     session = await edge.session(params.session_id)
+    policies = [one.name for one in catalogue.POLICIES]
+    if params.silence is not None and params.silence not in policies:
+        raise AgentLsError(f"There is no policy {params.silence}, only {', '.join(policies)}.")
     if params.mode is not None:
         await session.set_mode(params.mode)
     if params.model is not None:

@@ -10,19 +10,19 @@ from agent_ls.lsp.edge import Edge
 
 async def handle(edge: Edge, params: wire.PromptParams) -> wire.PromptResult:
     """Start a turn, or queue while one runs; answered at once."""
-    session = await edge.session(params.session_id)
     place = params.anchor
-    anchor = edge.attention.anchor(place.uri, place.line) if place else None
     schema = params.output_schema
+    output_schema = None if schema is None else check_schema(schema, "outputSchema")
     if params.goal is None:
         text, goal = typed(params.text)
     else:
         text, goal = params.text, goal_from(params.goal, name="goal")
+    session = await edge.session(params.session_id)
     turn_id = await session.submit(
         text,
-        anchor=anchor,
+        anchor=edge.attention.anchor(place.uri, place.line) if place else None,
         goal=goal,
-        output_schema=None if schema is None else check_schema(schema, "outputSchema"),
+        output_schema=output_schema,
         when_busy=params.when_busy,
     )
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)

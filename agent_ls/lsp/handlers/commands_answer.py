@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Annotated, Any
 
 from agent_ls.domain.approvals import (
     ApprovalAnswer,
     ApprovalChoice,
     ApprovalRequest,
+    Question,
     QuestionAnswer,
 )
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.mistakes import mistakes_said
+from agent_ls.lsp.arguments import Takes, read
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.wire import ApprovalResolveParams, QuestionResolveParams
+from agent_ls.lsp.waiting import session_asking
+from agent_ls.lsp.wire import ApprovalResolveParams, Name, QuestionResolveParams
 
-_SETTLED = "That is already settled."
+Decision = Annotated[
+    ApprovalResolveParams, Takes("a choice for the oldest, id and choice, or an object with both")
+]
+Answer = Annotated[
+    QuestionResolveParams, Takes("words for the oldest, id and words, or an object with both")
+]
+Waiting = Annotated[Name | None, Takes("a permission request's id, or nothing for the oldest")]
+Offered = Annotated[Name, Takes("the id of an edit that waits")]
 
 
 async def resolve_approval(edge: Edge, argument: Any = None, choice: Any = None) -> bool:
@@ -28,13 +35,11 @@ async def resolve_approval(edge: Edge, argument: Any = None, choice: Any = None)
     """
     if choice is not None:
         argument = {"approvalId": argument, "choice": choice}
-    elif argument is None or isinstance(argument, str):
-        argument = {"choice": argument or ApprovalChoice.ALLOW_ONCE.value}
-    try:
-        asked = ApprovalResolveParams.model_validate(argument)
-    except ValidationError as error:
-        why = mistakes_said(error)
-        raise AgentLsError(f"agent-ls.approval.resolve: not understood: {why}.") from None
+    elif argument is None:
+        argument = {"choice": ApprovalChoice.ALLOW_ONCE.value}
+    elif isinstance(argument, str):
+        argument = {"choice": argument}
+    asked: ApprovalResolveParams = read(Decision, argument, name="agent-ls.approval.resolve")
     answer = ApprovalAnswer(
         choice=asked.choice,
         note=asked.note,
@@ -42,46 +47,46 @@ async def resolve_approval(edge: Edge, argument: Any = None, choice: Any = None)
         tool=asked.tool,
         by="code_action",
     )
-    session = edge.session_of_approval(asked.session_id, asked.approval_id)
+    asked_in = edge.faces, ApprovalRequest, asked.approval_id, asked.session_id
+    session = await session_asking(*asked_in)
     settled = session is not None and await session.resolve_approval(asked.approval_id, answer)
     return _told(edge, settled)
 
 
-async def show_approval(edge: Edge, approval_id: Any = None) -> bool:
+async def show_approval(edge: Edge, approval_id: Waiting = None) -> bool:
     """Show in a message box what exactly waits for permission."""
-    for _, asked in edge.faces.marks.waiting():
-        if isinstance(asked, ApprovalRequest) and approval_id in (None, asked.id):
-            edge.editor.say(
-                "info", f"{asked.preview.title}\n\n{asked.preview.payload}\n\n{asked.reason}"
-            )
-            return True
-    return _told(edge, settled=False)
+    session = await session_asking(edge.faces, ApprovalRequest, approval_id)
+    if session is None:
+        return _told(edge, settled=False)
+    waiting = session.state.approvals
+    asked = waiting[approval_id or next(iter(waiting))]
+    edge.editor.say("info", f"{asked.preview.title}\n\n{asked.preview.payload}\n\n{asked.reason}")
+    return True
 
 
 async def resolve_question(edge: Edge, argument: Any = None, text: Any = None) -> bool:
     """Answer a question: words for the oldest, id and words, or an object with both."""
     if text is not None:
         argument = {"questionId": argument, "text": text}
-    elif isinstance(argument, str):
-        argument = {"text": argument}
-    try:
-        asked = QuestionResolveParams.model_validate(argument or {})
-    except ValidationError as error:
-        why = mistakes_said(error)
-        raise AgentLsError(f"agent-ls.question.resolve: not understood: {why}.") from None
+    elif argument is None or isinstance(argument, str):
+        argument = {} if argument is None else {"text": argument}
+    asked: QuestionResolveParams = read(Answer, argument, name="agent-ls.question.resolve")
     answer = QuestionAnswer(text=asked.text, by="code_action")
-    session = edge.session_of_question(asked.session_id, asked.question_id)
+    asked_in = edge.faces, Question, asked.question_id, asked.session_id
+    session = await session_asking(*asked_in)
     settled = session is not None and await session.resolve_question(asked.question_id, answer)
     return _told(edge, settled)
 
 
-async def discard_edit(edge: Edge, number: Any = None) -> bool:
+async def discard_edit(edge: Edge, number: Offered) -> bool:
     """Say no to an edit that waits to be applied by hand."""
-    return _told(edge, edge.pending_edits.discard(str(number)))
+    if not edge.pending_edits.was_offered(number):
+        raise AgentLsError(f"No edit {number} was offered.")
+    return _told(edge, edge.pending_edits.discard(number))
 
 
 def _told(edge: Edge, settled: bool) -> bool:
     """Say, without an error, that somebody else was faster."""
     if not settled:
-        edge.editor.say("info", _SETTLED)
+        edge.editor.say("info", "That is already settled.")
     return settled

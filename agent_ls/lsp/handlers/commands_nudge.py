@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
+from agent_ls.domain.events import Anchor
+from agent_ls.lsp.arguments import Takes
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.marks import INCOMPLETE_ACTION
 from agent_ls.lsp.prompts import CONTINUE
+from agent_ls.lsp.wire import Name
 from agent_ls.session.session import Session
 
+OneSession = Annotated[Name | None, Takes("a session's id, or nothing for the current one")]
 
-async def go_on(edge: Edge, session_id: Any = None) -> bool:
+
+async def go_on(edge: Edge, session_id: OneSession = None) -> bool:
     """Tell the agent to do what it announced."""
-    session = await edge.session(_id(session_id))
+    session = await edge.session(session_id)
     await session.submit(CONTINUE, anchor=_anchor(session))
     return True
 
 
-async def leave(edge: Edge, session_id: Any = None) -> bool:
+async def leave(edge: Edge, session_id: OneSession = None) -> bool:
     """Leave it at that: a turn that goes on is stopped, a hint goes away."""
-    session = await edge.session(_id(session_id))
+    session = await edge.session(session_id)
     if session.state.turn is not None:
         edge.faces.marks.leave(session.state.turn.turn_id)
     await session.cancel("nudge")
     return True
 
 
-async def silence(edge: Edge, session_id: Any = None) -> bool:
+async def silence(edge: Edge, session_id: OneSession = None) -> bool:
     """Never nudge in this session again."""
-    session = await edge.session(_id(session_id))
+    session = await edge.session(session_id)
     await session.silence(INCOMPLETE_ACTION)
     return True
 
 
-def _id(session_id: Any) -> str | None:
-    return session_id if isinstance(session_id, str) else None
-
-
-def _anchor(session: Session) -> Any:
+def _anchor(session: Session) -> Anchor | None:
     turn = session.state.turn
     return turn.anchor if turn else None

@@ -29,6 +29,8 @@ async def restore(edge: Edge, argument: Any = None) -> bool:
     if asked.hunk_ids is not None and len(asked.hunk_ids) != 1:
         raise AgentLsError("agent-ls.restore goes back to before one change: one of hunkIds.")
     await edge.review_session()
+    # Refused are ids that are not known, and a change's that more than one session has.
+    await edge.chooser.named(asked.session_id, asked.turn_id, None, asked.hunk_ids)
     session, point = await _found(edge, asked)
     if session.state.is_running:
         raise AgentLsError("A turn is running; stop it before you restore files.")

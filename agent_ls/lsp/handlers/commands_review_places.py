@@ -26,6 +26,8 @@ async def previous_change(edge: Edge, argument: Any = None) -> dict[str, Any] | 
 async def _go(edge: Edge, argument: Any, step: int) -> dict[str, Any] | None:
     await edge.review_session()
     asked = read_argument(argument)
+    unheard = "last_line", "turn_id", "call_id", "hunk_ids", "session_id"
+    asked.refuse(*unheard, because="it goes on from one place, over all changes")
     here = _spelled(edge, asked.uri or edge.attention.active() or "")
     places = await _places(edge)
     if not places:
@@ -78,14 +80,16 @@ async def diff(edge: Edge, argument: Any = None) -> str:
     """Show what a turn changed, all files, as a document; by default the newest with changes."""
     await edge.review_session()
     asked = read_argument(argument)
-    wanted = None if asked.uri is None else edge.attention.anchor(asked.uri, 0)
-    async for _, turn in edge.reviews.turns():
+    unheard = "line", "last_line", "call_id", "hunk_ids"
+    asked.refuse(*unheard, because="a diff is of whole files")
+    path = None if asked.uri is None else await edge.chooser.path(asked.uri)
+    await edge.chooser.named(asked.session_id, asked.turn_id, None, None)
+    async for session, turn in edge.reviews.turns():
         files = [
-            one
-            for _, one in sorted(turn.files.items())
-            if (wanted is None or one.path == wanted.path) and one.hunks
+            one for _, one in sorted(turn.files.items()) if path in (None, one.path) and one.hunks
         ]
-        if files and asked.turn_id in (None, turn.turn_id):
+        is_meant = asked.session_id in (None, session.id) and asked.turn_id in (None, turn.turn_id)
+        if files and is_meant:
             text = "".join([file_diff(one, await edge.reviews.text(one.path)) for one in files])
             edge.spawn(edge.review_documents.show(f"{turn.turn_id}.diff", text))
             return text

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.store import SessionSummary
+from agent_ls.lsp.arguments import Takes
 from agent_ls.lsp.edge import Edge
+from agent_ls.lsp.wire import ModelName, Name
+
+CutOff = Annotated[Name | None, Takes("a session's id, or nothing for the one last cut off")]
+Source = Annotated[Name | None, Takes("a session's id, or nothing for the current one")]
+Number = Annotated[int, Field(strict=True, ge=1)]
+OneTurn = Annotated[Number | Name | None, Takes("a turn's id or its number from 1")]
+OneMode = Annotated[Mode, Takes(f"one of: {', '.join(Mode)}")]
+OneModel = Annotated[ModelName, Takes("the model's name, such as ollama_chat/qwen3")]
 
 _OFFERED = 5
 _CHOOSING_S = 600.0
@@ -35,9 +46,9 @@ async def new(edge: Edge) -> str:
     return (await edge.create()).id
 
 
-async def resume(edge: Edge, session_id: Any = None) -> str:
+async def resume(edge: Edge, session_id: CutOff = None) -> str:
     """Open a session and go on with its turn; by default the one that was cut off last."""
-    if not isinstance(session_id, str):
+    if session_id is None:
         interrupted = await edge.sessions.interrupted()
         if not interrupted:
             raise AgentLsError("No session of this workspace was cut off.")
@@ -45,33 +56,29 @@ async def resume(edge: Edge, session_id: Any = None) -> str:
     return (await edge.resume(session_id)).id
 
 
-async def fork(edge: Edge, session_id: Any = None, turn: Any = None) -> str:
+async def fork(edge: Edge, session_id: Source = None, turn: OneTurn = None) -> str:
     """Begin a session that knows what another one knew after a turn, and make it the current one.
 
     By default the current session, after its newest turn that is over; a turn is an id or a
     number from 1.
     """
-    if not isinstance(session_id, str):
+    if session_id is None:
         session_id = (await edge.session()).id
     named = None if turn is None else str(turn)
     return (await edge.fork(session_id, named)).id
 
 
-async def mode(edge: Edge, name: Any = None) -> str:
+async def mode(edge: Edge, name: OneMode) -> str:
     """Switch the permission mode."""
-    if name not in list(Mode):
-        raise AgentLsError(f"agent-ls.mode needs one of: {', '.join(Mode)}.")
     session = await edge.session()
-    await session.set_mode(Mode(name))
+    await session.set_mode(name)
     return session.state.mode
 
 
-async def model(edge: Edge, name: Any = None) -> str:
+async def model(edge: Edge, name: OneModel) -> str:
     """Switch the model."""
-    if not isinstance(name, str) or not name.strip():
-        raise AgentLsError("agent-ls.model needs the model's name, such as ollama_chat/qwen3.")
     session = await edge.session()
-    await session.set_model(name.strip())
+    await session.set_model(name)
     return session.state.model
 
 

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.lsp.arguments import Takes
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.uris import uri_to_path
+from agent_ls.lsp.wire import Name
+
+Folder = Annotated[
+    Name | None, Takes("a folder's URI or absolute path, or nothing for all that are open")
+]
 
 
-async def trust(edge: Edge, folder: Any = None) -> list[str]:
+async def trust(edge: Edge, folder: Folder = None) -> list[str]:
     """Trust a folder, or all open ones: what their content runs may run from now on."""
     edge.refresh_roots()
     # What is put later where a folder is gone, nobody has seen yet.
     folders = [root.path for root in edge.workspace.roots if root.path.is_dir()]
-    if isinstance(folder, str):
+    if folder is not None:
         folders = [uri_to_path(folder) or Path(folder)]
-    if not folders or not all(one.is_absolute() for one in folders):
-        raise AgentLsError("agent-ls.trust needs a folder: its URI, or an absolute path.")
+    if not folders or not all(one.is_absolute() and one.is_dir() for one in folders):
+        raise AgentLsError(
+            "agent-ls.trust needs a folder that is there: its URI, or an absolute path."
+        )
     for one in folders:
         edge.trust.trust(one)
     edge.refresh_roots()

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Annotated
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import Anchor
 from agent_ls.domain.goals import typed
-from agent_ls.domain.mistakes import mistakes_said
+from agent_ls.lsp.arguments import Takes
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.prompts import PromptArgument, comment_prompt, selection_prompt, with_problems
+from agent_ls.lsp.wire import Name, Words
 from agent_ls.session.session import Session
 
+Asked = Annotated[PromptArgument, Takes("the prompt's text, or an object with it and a place")]
+Said = Annotated[Words, Takes("the text")]
+Running = Annotated[Name | None, Takes("the id of an open session, or nothing for all that run")]
 
-async def prompt(edge: Edge, argument: Any = None) -> dict[str, str]:
+
+async def prompt(edge: Edge, asked: Asked) -> dict[str, str]:
     """Say something to the agent: words, or a ``PromptArgument``."""
-    asked = _asked(argument)
     text, goal = typed(asked.text)
     words, anchor = await _words(edge, asked.model_copy(update={"text": text}))
     if goal is None and not words.strip():
@@ -27,51 +29,38 @@ async def prompt(edge: Edge, argument: Any = None) -> dict[str, str]:
     return {"sessionId": session.id, "turnId": turn_id}
 
 
-async def steer(edge: Edge, text: Any = None) -> dict[str, str]:
+async def steer(edge: Edge, text: Said) -> dict[str, str]:
     """Say something to the running turn."""
-    if not isinstance(text, str) or not text.strip():
-        raise AgentLsError("agent-ls.steer needs the text as its argument.")
-    session = await edge.session()
     words, goal = typed(text)
+    session = await edge.session()
     turn_id = await session.submit(words, goal=goal, when_busy="steer")
     return {"sessionId": session.id, "turnId": turn_id}
 
 
-async def stop(edge: Edge, session_id: Any = None) -> bool:
+async def stop(edge: Edge, session_id: Running = None) -> bool:
     """Stop the running turns, or the one of a session; say whether one ran."""
     stopped = False
-    for session in list(edge.faces.sessions.values()):
-        if _is_meant(session, session_id):
-            stopped = await session.cancel("command") or stopped
+    for session in await _meant(edge, session_id):
+        stopped = await session.cancel("command") or stopped
     return stopped
 
 
-async def finish(edge: Edge, session_id: Any = None) -> bool:
+async def finish(edge: Edge, session_id: Running = None) -> bool:
     """Let the running turns come to an end in good order, or the one of a session; say if one ran.
 
     What has begun is brought to its end, and the model says what is done and what is not.
     """
     asked = False
-    for session in list(edge.faces.sessions.values()):
-        if _is_meant(session, session_id):
-            asked = await session.wrap_up("command") or asked
+    for session in await _meant(edge, session_id):
+        asked = await session.wrap_up("command") or asked
     return asked
 
 
-def _is_meant(session: Session, session_id: Any) -> bool:
-    """Say whether a session is named, or none is and its turn was not cut off: that one waits."""
-    return session_id == session.id or (session_id is None and not session.is_cut_off)
-
-
-def _asked(argument: Any) -> PromptArgument:
-    if isinstance(argument, dict):
-        try:
-            return PromptArgument.model_validate(argument)
-        except ValidationError as error:
-            raise AgentLsError(
-                f"agent-ls.prompt: its argument is not understood: {mistakes_said(error)}."
-            ) from None
-    return PromptArgument(text=argument if isinstance(argument, str) else "")
+async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
+    """Return the session that is named, or all whose turn was not cut off: that one waits."""
+    if session_id is not None:
+        return [await edge.session(session_id)]
+    return [one for one in edge.faces.sessions.values() if not one.is_cut_off]
 
 
 async def _words(edge: Edge, asked: PromptArgument) -> tuple[str, Anchor | None]:

@@ -1,0 +1,53 @@
+"""In which session a permission or a question waits that a person answers."""
+
+from __future__ import annotations
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.lsp.faces import Faces
+from agent_ls.session.session import Session
+
+_NAMES = {ApprovalRequest: "permission request", Question: "question"}
+
+
+async def session_asking(
+    faces: Faces,
+    kind: type[ApprovalRequest] | type[Question],
+    subject_id: str | None,
+    session_id: str | None = None,
+) -> Session | None:
+    """Return the session in which this waits, or with no id what has waited longest.
+
+    None: it is settled already, or with no id nothing waits.
+    Errors: ``AgentLsError`` for a session that is not open, and an id under which nobody asked.
+    """
+    if session_id is not None and session_id not in faces.sessions:
+        raise AgentLsError(
+            f"Session {session_id} is not open here; "
+            "resume it with the command agent-ls.session.resume."
+        )
+    for found_id, subject in faces.marks.waiting():
+        if (
+            isinstance(subject, kind)
+            and session_id in (None, found_id)
+            and subject_id in (None, subject.id)
+        ):
+            return faces.sessions.get(found_id)
+    if subject_id is not None and not await _was_asked(faces, subject_id, session_id):
+        where = "the open sessions" if session_id is None else f"session {session_id}"
+        raise AgentLsError(f"There is no {_NAMES[kind]} {subject_id} in {where}.")
+    return None
+
+
+async def _was_asked(faces: Faces, subject_id: str, session_id: str | None) -> bool:
+    for session in list(faces.sessions.values()):
+        if session_id in (None, session.id):
+            for stored in await session.journal():
+                match stored.event:
+                    case e.ApprovalRequested(request=asked) | e.QuestionAsked(question=asked):
+                        if asked.id == subject_id:
+                            return True
+                    case _:
+                        pass
+    return False
