@@ -88,7 +88,7 @@ class Evidence:
             return False
         if not self.is_diff and (outside or self.has_new or self.is_cut or "gone" in fates):
             return self._bears_in_quote(drifts, outside)
-        is_edge = any(one.fate != "grown" for one in outside.values())
+        is_edge = self.is_cut or any(one.fate != "grown" for one in outside.values())
         if is_edge and len(self.alone) < _MIN_ALONE and self.total + self.is_at_end < _MUCH[0]:
             return False
         needed = [self._needed(number, one) for number, one in drifts.items()]

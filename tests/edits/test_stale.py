@@ -182,6 +182,9 @@ def check(text: str, hunks: str, expected: str | None) -> None:
                      "   turn(it)\n   pull(it)\n }\n+stop(it)\n",
                      "on {\n  shut(it)\n}\non {\n  turn(it)\n  pull(it)\n  wait(5)\n}\nstop(it)\n",
                      id="a-line-came-before-the-files-last-one"),
+        pytest.param("go(on)\nload(it)\nturn(it)\nstop(now)\n",
+                     " load(it)\n-turn(it)\n+turn(all)\n }\n", None,
+                     id="a-last-brace-that-is-not-there-and-next-to-nothing-else"),
         pytest.param("s.path = 'https'\ns.go = open(it)\ns.end = shut(it)\nreturn it\nwait(5)\n",
                      " s.path = 'http'\n-s.go = open(it)\n-s.end = shut(it)\n+s.go = open(all)\n"
                      " return it\n", None, id="a-first-line-that-differs-and-one-that-is-there"),
