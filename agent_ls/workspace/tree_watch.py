@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,6 +32,8 @@ CLOCK_NS = 20_000_000
 _LINUX_COARSE = 5
 """The number of the clock by which Linux dates files; Python has no name for it."""
 _COMPILED = "__pycache__"
+_LOOKS = 3
+"""Of a file that is open in the editor and is not as that left it, so far as is told."""
 
 T = TypeVar("T")
 
@@ -101,20 +104,38 @@ class TreeWatch:
         ]
         return tuple(sorted(changes, key=lambda one: one.images is not None))
 
-    async def _without_editor(
-        self, running: _Running, found: Sequence[FileChange]
-    ) -> list[FileChange]:
+    async def _without_editor(self, running: _Running, found: list[FileChange]) -> list[FileChange]:
+        """Return what is left of changes without what the editor did."""
         # A file that was saved while another command ran was not looked at when this one began.
         steps = self._running[0].steps
-        parts = EditorsPart(found, running.own_ns, running.unsaved)
 
         def others() -> list[FileChange]:
+            parts = EditorsPart(found, running.own_ns, running.unsaved)
             left = (parts.taken_from(one, steps.of(one.path)) for one in found)
             return [one for one in left if not one.is_none]
 
-        if late := [one.path for one in others() if steps.of(one.path)]:
+        for _ in range(_LOOKS):
+            late = frozenset(one.path for one in others() if steps.of(one.path))
+            if not late:
+                break
+            # Perhaps it was looked at while it was saved, or before that was told.
             await steps.settle(late)
+            async with self._looking:
+                again = await _in_thread(partial(self._looked_again, found, late))
+            is_new = any(one is not other for one, other in zip(found, again, strict=True))
+            found = again
+            if not is_new:
+                break
         return others()
+
+    def _looked_again(self, found: Sequence[FileChange], late: Container[Path]) -> list[FileChange]:
+        roots = self._roots()
+        return [
+            replace(one, after=self._files.look(one.path, roots, hashes=True))
+            if one.path in late and signature(one.path) != (one.after and one.after.signature)
+            else one
+            for one in found
+        ]
 
     def _look_before(self) -> None:
         """See what has changed since the last look: whoever did that, it was no command."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable
@@ -231,6 +232,36 @@ async def test_what_is_saved_while_the_files_are_looked_at_is_the_persons(beside
     mark = await beside.begin()
     watch.before = lambda: beside.save("a.py", "x = 3\n", told=False)
     watch.behind = lambda: beside.documents.save(beside.uri("a.py"))
+    assert await beside.end(mark) == []
+
+
+async def test_a_file_that_is_looked_at_while_it_is_saved_is_looked_at_again(
+    beside: Beside,
+) -> None:
+    beside.watch = watch = LongLooks(beside.workspace)
+    beside.open("a.py")
+    mark = await beside.begin()
+    # Editors empty a file before they write it.
+    watch.before = lambda: beside.write("a.py", "")
+    watch.behind = lambda: beside.save("a.py", "x = 2\n")
+    assert await beside.end(mark) == []
+
+
+async def test_a_save_that_is_told_after_the_last_look_is_waited_for(
+    beside: Beside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(editor_steps, "_TOLD_S", 20)
+    beside.watch = watch = LongLooks(beside.workspace)
+    beside.open("a.py")
+    mark = await beside.begin()
+    loop = asyncio.get_running_loop()
+
+    def tell() -> None:
+        beside.type("a.py", "x = 2\n")
+        beside.documents.save(beside.uri("a.py"))
+
+    beside.write("a.py", "x = 2\n")
+    watch.behind = lambda: loop.call_soon_threadsafe(loop.call_later, 0.05, tell)
     assert await beside.end(mark) == []
 
 
