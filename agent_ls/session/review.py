@@ -30,6 +30,7 @@ from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.followed_ledger import FollowedLedger
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
 from agent_ls.session.review_moments import lineages
+from agent_ls.session.review_order import goals, in_order, in_the_way
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
 from agent_ls.session.review_steps import Clash, FileResult, places
@@ -103,7 +104,7 @@ class Review:
         for turn_id in reversed(list(ledger.turns)):
             if chosen.turn_id not in (None, turn_id):
                 continue
-            for path in reversed(list(ledger.turns[turn_id].files)):
+            for path in in_order(ledger.turns[turn_id].files):
                 if chosen.path in (None, path):
                     try:
                         result = await self._in_turn(decision, turn_id, path, chosen.hunks)
@@ -157,7 +158,7 @@ class Review:
         hunks = [one for one in file.hunks if wanted is None or one.id in wanted] if file else []
         if not hunks:
             return FileResult(turn_id, path, "nothing")
-        async with self._queue.of([Path(name) for name in {path, *_goals(hunks)}]):
+        async with self._queue.of([Path(name) for name in {path, *goals(hunks)}]):
             return await self._decide_file(decision, turn_id, path, wanted)
 
     async def _decide_file(
@@ -175,12 +176,15 @@ class Review:
                 ids = tuple(one.id for one in hunks)
                 await self._recorder.emit(self._decided(decision, turn_id, path, ids))
                 return FileResult(turn_id, path, "done", len(ids))
-            done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
+            try:
+                done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
+            except _OF_ONE_FILE as error:
+                done = FileResult(turn_id, path, "refused", reason=str(error))
             if isinstance(done, FileResult):
                 # What was settled before it met that stays so, and is said.
                 return replace(done, hunks=settled_hunks)
             settled_hunks += done
-            after = [name for name in (path, file.moved_from, *_goals(hunks)) if name]
+            after = [name for name in (path, file.moved_from, *goals(hunks)) if name]
             ledger = await self.ledger()
             path = next((one for one in after if ledger.file(turn_id, one)), path)
         else:
@@ -216,12 +220,13 @@ class Review:
     ) -> FileResult | int:
         """Carry one edit out; return how many hunks it settled, or why it cannot go on."""
         workspace = self._workspace
-        names = {file.path, *_goals(hunks)}
+        names = {file.path, *goals(hunks)}
         async with self._order.of(places(workspace, names)):
-            if (await self.ledger()).file(turn_id, file.path) is not file:
+            files = (await self.ledger()).turns[turn_id].files
+            if files.get(file.path) is not file:
                 # The agent was faster.
                 return 0
-            step = await next_step(workspace, file, hunks, goal)
+            step = in_the_way(files, file, hunks) or await next_step(workspace, file, hunks, goal)
             if isinstance(step, Clash):
                 return FileResult(turn_id, file.path, "conflict", 0, step.reason, step)
             event = self._decided(decision, turn_id, file.path, step.hunks)
@@ -278,8 +283,3 @@ class Review:
         if isinstance(edit, PutImage):
             return await self._edits.put(edit, event)
         return (await self._edits.apply(edit, event)).outcome
-
-
-def _goals(hunks: Sequence[Hunk]) -> set[str]:
-    """Return the other paths that moves among the hunks are about."""
-    return {name for one in hunks if one.kind == "moved" for name in (*one.old, *one.new)}

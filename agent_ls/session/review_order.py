@@ -1,0 +1,49 @@
+"""Which of a turn's files is decided about before another: moves need their goals to be free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_hunks import Hunk
+from agent_ls.session.review_steps import Clash
+
+
+def in_order(files: Mapping[str, FileLedger]) -> list[str]:
+    """Return the files' paths, those that changed last first, but each behind the one that stands
+    where it goes back to. Of those that changed places with each other one has to come first.
+    """
+    found: dict[str, None] = {}
+    begun = set[str]()
+
+    def visit(path: str) -> None:
+        if path in files and path not in begun:
+            begun.add(path)
+            for goal in sorted(goals(files[path].hunks) - {path}):
+                visit(goal)
+            found[path] = None
+
+    for path in reversed(list(files)):
+        visit(path)
+    return list(found)
+
+
+def in_the_way(
+    files: Mapping[str, FileLedger], file: FileLedger, hunks: Sequence[Hunk]
+) -> Clash | None:
+    """Return why these hunks cannot be decided about yet: another file has open changes under the
+    name that this one would get, and one of both would be forgotten.
+    """
+    for name in sorted(goals(hunks) - {file.path}):
+        other = files.get(name)
+        if other is not None and other.open():
+            reason = (
+                f"it was moved, and {name} has open changes of its own; decide about those first"
+            )
+            return Clash(file.path, 0, None, None, reason)
+    return None
+
+
+def goals(hunks: Iterable[Hunk]) -> set[str]:
+    """Return the paths that moves among the hunks are about."""
+    return {name for one in hunks if one.kind == "moved" for name in (*one.old, *one.new)}
