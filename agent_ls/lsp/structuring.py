@@ -140,15 +140,15 @@ def error_object(error: BaseException, method: str) -> dict[str, Any]:
 
 def _places(error: Exception) -> str:
     """Where the value is wrong, and why, without the value itself."""
-    listed: Any = getattr(error, "errors", None)
-    if callable(listed):
-        found: Any = listed(include_url=False, include_input=False, include_context=False)
-        lines = [f"{'.'.join(map(str, e['loc'])) or 'value'}: {e['msg']}" for e in found]
-    else:
-        try:
-            lines = transform_error(error)
-        except Exception:
-            lines = [f"{type(error).__name__}: {error}"]
+    if callable(getattr(error, "errors", None)):
+        # The registered models have brought their library by now.
+        from agent_ls.domain.mistakes import mistakes_said
+
+        return mistakes_said(cast(Any, error))[:1000]
+    try:
+        lines = transform_error(error)
+    except Exception:
+        lines = [f"{type(error).__name__}: {error}"]
     return "; ".join(lines)[:1000]
 
 
