@@ -274,6 +274,10 @@ async def test_what_a_command_makes_of_a_saved_text_is_its_doing(beside: Beside)
     beside.write("a.py", "x = 1\n")
     # Also when that is what it was before the save.
     assert await beside.end(mark) == [("a.py", b"y  =  3\n", b"x = 1\n")]
+    mark = await beside.begin()
+    _save_and_type_on(beside)
+    beside.write("a.py", "x = 4\n")
+    assert await beside.end(mark) == [("a.py", b"x = 2\n", b"x = 4\n")]
 
 
 async def test_what_the_person_saves_beside_one_command_is_not_anothers_doing(

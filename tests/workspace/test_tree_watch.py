@@ -72,9 +72,25 @@ def _make(path: Path, text: str | bytes = "new\n") -> None:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
+def _ignore_no_more(at: Path) -> None:
+    (at / ".gitignore").unlink()
+    _make(at / "ignored/z.txt")
+    (at / "sub").rename(at / "new")
+
+
 @pytest.mark.parametrize(
     ("do", "expected"),
     [
+        pytest.param(
+            _ignore_no_more,
+            [
+                CommandChange(".gitignore", b"ignored/\n", None),
+                CommandChange("ignored/z.txt", None, b"new\n"),
+                CommandChange("new/b.txt", None, b"two\n"),
+                CommandChange("sub/b.txt", b"two\n", None),
+            ],
+            id="made-where-nothing-was-looked-at",
+        ),
         pytest.param(
             lambda at: _make(at / "a.txt"),
             [CommandChange("a.txt", b"one\r\n", b"new\n")],
