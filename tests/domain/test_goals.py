@@ -46,7 +46,7 @@ def check(text: str, expected: Goal | str) -> None:
         pytest.param('tests = ["pytest"]', "goal: is missing", id="no-goal"),
         pytest.param('goal = "x"\nbudget = 3', "budget: is not known", id="a-key-that-is-none"),
         pytest.param('goal = "x"\ntests = "pytest"', "tests", id="a-text-where-a-list-belongs"),
-        pytest.param('goal = ""', "goal: string", id="empty-goal"),
+        pytest.param('goal = ""', "goal: must not be empty", id="empty-goal"),
         pytest.param("goal = 5\nx = 1", "goal: must be text; x: is not known", id="several-slips"),
     ],
 )
