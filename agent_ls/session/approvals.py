@@ -6,7 +6,10 @@ Faces (code actions, the panel, messages) see them as events and answer here; th
 from __future__ import annotations
 
 import asyncio
-from typing import TypeVar
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from agent_ls.domain.approvals import (
     ApprovalAnswer,
@@ -34,6 +37,25 @@ _WAITS = "It still waits for your decision."
 _NO_ANSWER = QuestionAnswer(text="", by="nobody")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting(Generic[T]):
+    """Something that waits for a person."""
+
+    answer: asyncio.Future[T]
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Once the answer is recorded, or cannot be any more."""
+
+    async def settle(self, answer: T) -> bool:
+        """Give the answer and return when everybody knows of it: nothing offers the question any
+        more. False when there is one already.
+        """
+        if self.answer.done():
+            return False
+        self.answer.set_result(answer)
+        await self.over.wait()
+        return True
+
+
 class Approvals:
     """The Approver of one session: asks one thing at a time and waits for as long as it takes."""
 
@@ -42,8 +64,8 @@ class Approvals:
         self._recorder = recorder
         self._is_attended = is_attended
         self._one_at_a_time = asyncio.Lock()
-        self._approvals: dict[str, asyncio.Future[ApprovalAnswer]] = {}
-        self._questions: dict[str, asyncio.Future[QuestionAnswer]] = {}
+        self._approvals: dict[str, _Waiting[ApprovalAnswer]] = {}
+        self._questions: dict[str, _Waiting[QuestionAnswer]] = {}
 
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Record the request, wait for the answer, record it too."""
@@ -53,48 +75,39 @@ class Approvals:
             # A grant given while this one waited in line may cover it.
             if self._recorder.state.grants.get(rule) != given_before and _is_broad(request):
                 return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="rule")
-            limit_s = request.timeout_s
-            try:
-                async with asyncio.timeout(limit_s or None):
-                    answer = await self._answered(
-                        self._approvals, request.id, ApprovalRequested(request=request), _NOBODY
+            limit_s, asked = request.timeout_s, ApprovalRequested(request=request)
+            with _held(self._approvals, request.id) as given:
+                try:
+                    async with asyncio.timeout(limit_s or None):
+                        answer = await self._answered(given, asked, _NOBODY)
+                except TimeoutError:
+                    note = f"nobody gave it within {limit_s:g} s"
+                    answer = _NOBODY.model_copy(update={"note": note})
+                is_grant = answer.choice in _GRANTS and _is_broad(request)
+                await self._recorder.emit(
+                    ApprovalResolved(
+                        approval_id=request.id,
+                        answer=answer,
+                        grant=request.preview.grant if is_grant else None,
                     )
-            except TimeoutError:
-                answer = _NOBODY.model_copy(update={"note": f"nobody gave it within {limit_s:g} s"})
-            is_grant = answer.choice in _GRANTS and _is_broad(request)
-            await self._recorder.emit(
-                ApprovalResolved(
-                    approval_id=request.id,
-                    answer=answer,
-                    grant=request.preview.grant if is_grant else None,
                 )
-            )
             return answer
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """Record the question, wait for the answer, record it too."""
         async with self._one_at_a_time:
-            answer = await self._answered(
-                self._questions, question.id, QuestionAsked(question=question), _NO_ANSWER
-            )
-            await self._recorder.emit(QuestionResolved(question_id=question.id, answer=answer))
+            with _held(self._questions, question.id) as given:
+                answer = await self._answered(given, QuestionAsked(question=question), _NO_ANSWER)
+                await self._recorder.emit(QuestionResolved(question_id=question.id, answer=answer))
             return answer
 
-    async def _answered(
-        self, waiting: dict[str, asyncio.Future[T]], name: str, asked: Event, nobody: T
-    ) -> T:
+    async def _answered(self, given: asyncio.Future[T], asked: Event, nobody: T) -> T:
         """Record the question and wait for its answer; ``nobody`` at once without a person."""
-        # Before the event: a face may answer while the event is still being stored.
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        waiting[name] = future
-        try:
-            await self._recorder.emit(asked)
-            return await future if self._is_attended else nobody
-        finally:
-            waiting.pop(name, None)
+        await self._recorder.emit(asked)
+        return await given if self._is_attended else nobody
 
-    def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
-        """Settle one approval, the oldest when no id is given.
+    async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
+        """Settle one approval, the oldest when no id is given; return once that is recorded.
 
         False when it is unknown or already settled.
         Errors: ``AgentLsError`` for a choice that was not offered, and one whose arguments are
@@ -109,9 +122,10 @@ class Approvals:
         if answer.choice not in request.choices:
             offered = ", ".join(request.choices)
             raise AgentLsError(f"{answer.choice} is not offered here, only {offered}. {_WAITS}")
-        return _settle(self._approvals.get(approval_id), answer)
+        waiting = self._approvals.get(approval_id)
+        return waiting is not None and await waiting.settle(answer)
 
-    def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
+    async def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
         """Settle one question, the oldest when no id is given; False when there is none.
 
         Errors: ``AgentLsError`` for an answer without words; it waits on.
@@ -120,7 +134,8 @@ class Approvals:
             raise AgentLsError("The answer is empty. The question still waits.")
         if question_id is None:
             question_id = next(iter(self._questions), "")
-        return _settle(self._questions.get(question_id), answer)
+        waiting = self._questions.get(question_id)
+        return waiting is not None and await waiting.settle(answer)
 
 
 def _check_arguments(answer: ApprovalAnswer) -> None:
@@ -143,8 +158,16 @@ def _is_broad(request: ApprovalRequest) -> bool:
     return ApprovalChoice.ALLOW_SESSION in request.choices
 
 
-def _settle(future: asyncio.Future[T] | None, answer: T) -> bool:
-    if future is None or future.done():
-        return False
-    future.set_result(answer)
-    return True
+@contextmanager
+def _held(waiting: dict[str, _Waiting[T]], name: str) -> Generator[asyncio.Future[T]]:
+    """Let something wait under this name until it is over.
+
+    From before it is recorded: a face may answer while the event is still being stored.
+    """
+    answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    one = waiting[name] = _Waiting(answer)
+    try:
+        yield one.answer
+    finally:
+        waiting.pop(name, None)
+        one.over.set()

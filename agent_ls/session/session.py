@@ -187,11 +187,11 @@ class Session:
 
     async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
         """Settle one approval, the oldest when no id is given; False when it is settled."""
-        return self._approvals.resolve_approval(approval_id, answer)
+        return await self._approvals.resolve_approval(approval_id, answer)
 
     async def resolve_question(self, question_id: str | None, answer: QuestionAnswer) -> bool:
         """Settle one question, the oldest when no id is given; False when it is settled."""
-        return self._approvals.resolve_question(question_id, answer)
+        return await self._approvals.resolve_question(question_id, answer)
 
     async def set_mode(self, mode: Mode) -> None:
         """Switch the permission mode, from the next decision on."""

@@ -112,6 +112,17 @@ async def test_what_a_person_says_while_a_turn_runs_is_stored_when_it_is_taken(
         ]
 
 
+async def test_nothing_asks_any_more_for_what_was_answered(opened: Open) -> None:
+    async with opened(_WAITS_FOR_A_YES + '[[answer]]\ntext = "Done."\n') as (sessions, _):
+        session, watch = await check(sessions)
+        await watch.until_asked()
+        assert session.state.approvals
+        answers = [session.resolve_approval(None, _WRITE) for _ in range(2)]
+        assert await asyncio.gather(*answers) == [True, False]
+        assert not session.state.approvals
+        assert (await ended_of(session)).stop is StopReason.COMPLETED
+
+
 @pytest.mark.parametrize("arguments", ["{", "[]", "", '{"path": "a"} and more'])
 async def test_changed_arguments_that_are_none_leave_the_approval_open(
     opened: Open, arguments: str
