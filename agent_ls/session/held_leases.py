@@ -6,6 +6,7 @@ meets in the journal, where the second is told (``JournalHalted``).
 
 from __future__ import annotations
 
+import asyncio
 import socket
 
 import psutil
@@ -26,6 +27,8 @@ class HeldLeases:
         self._store = store
         self._owner, self._looker = owner, owner + _LOOSE
         self._loose: set[str] = set()
+        self._changing = asyncio.Lock()
+        """A lease that is made firm is nobody's for a moment, which must not look like a loss."""
 
     async def take(self, session_id: str, *, is_loose: bool = False) -> None:
         """Begin to hold a session. Errors: ``StoreError`` when another process does."""
@@ -43,18 +46,20 @@ class HeldLeases:
 
     async def renew(self, session_id: str) -> bool:
         """Hold a session for longer; False when somebody else took it."""
-        if session_id in self._loose and not await self._is_untouched(session_id):
-            return False
-        return await self._store.lease(session_id, self._name(session_id), _LEASE_S)
+        async with self._changing:
+            if session_id in self._loose and not await self._is_untouched(session_id):
+                return False
+            return await self._store.lease(session_id, self._name(session_id), _LEASE_S)
 
     async def tighten(self, session_id: str) -> bool:
         """Hold a session against everybody; False when somebody took it that was held loosely."""
-        if session_id not in self._loose:
-            return True
-        if not await self._is_untouched(session_id):
-            return False
-        await self.release(session_id)
-        return await self._store.lease(session_id, self._owner, _LEASE_S)
+        async with self._changing:
+            if session_id not in self._loose:
+                return True
+            if not await self._is_untouched(session_id):
+                return False
+            await self.release(session_id)
+            return await self._store.lease(session_id, self._owner, _LEASE_S)
 
     async def release(self, session_id: str) -> None:
         """Give a session back."""

@@ -127,9 +127,10 @@ class Sessions:
         is a dry run and the other is not.
         """
         async with self._opening:
-            known = self._open.pop(session_id, None)
+            known = self._open.get(session_id)
             if known is not None:
                 is_current = to_look or await self._leases.tighten(session_id)
+                self._open.pop(session_id, None)
                 if is_current and not known.is_closed:
                     self._open[session_id] = known
                     return known
@@ -194,6 +195,7 @@ class Sessions:
             except StoreError as error:
                 # Whoever opens it is told; what is open in older ones is there all the same.
                 _log.warning("no look at %s for open changes: %s", one.session_id, error)
+                continue
             self._decided[one.session_id] = one.updated_ms
         return None
 

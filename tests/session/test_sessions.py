@@ -16,6 +16,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
 from agent_ls.session.review_ledger import Selection
+from agent_ls.session.review_steps import FileResult
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from tests.support.scripted import scripted
@@ -214,7 +215,14 @@ async def test_who_looks_at_a_session_and_then_decides_holds_it_for_certain(
         for one in (made, another):
             await first._leave(one, "test")
         looked = await second.open(made.id, to_look=True)
-        assert await looked.review.decide("keep", Selection()) == []
+
+        async def decide(behind: int) -> list[FileResult]:
+            for _ in range(behind):
+                await second._store.lease_owner(another.id)
+            return await looked.review.decide("keep", Selection())
+
+        # Several clicks, one a step behind the other, are no other process.
+        assert await asyncio.gather(*map(decide, range(4))) == [[], [], [], []]
         opened = await second.open(another.id, to_look=True)
         assert await second.find(another.id) is opened
         for one in (made, another):
