@@ -20,10 +20,14 @@ class FileImage(Record):
     is_kept: bool = False
     """Whether the blob store has the bytes."""
     is_text: bool = False
+    is_missing: bool = False
+    """The blob store had the bytes once; they are gone or damaged, and only the digest is known."""
 
     @property
     def words(self) -> str:
         """Return its kind and size for a person."""
+        if self.is_missing:
+            return _MISSING
         return f"{'text' if self.is_text else 'binary'}, {_size(self.size_bytes)}"
 
 
@@ -50,6 +54,8 @@ class PutImage(Record):
         return ModeChange(base=base, goal=goal).after(mode)
 
 
+_MISSING = "content no longer in the agent's store"
+
 Images = tuple[FileImage | None, FileImage | None]
 """A file before and after a change; None: there was, or is, no file."""
 
@@ -61,6 +67,8 @@ def change_words(images: Images) -> str:
         there = before or after
         state = "deleted" if after is None else "new"
         words = f"{state}, {there.words}" if there else "gone again"
+    elif before.is_missing or after.is_missing:
+        words = _MISSING if before.is_missing else f"{before.words} → {after.words}"
     elif before.is_text == after.is_text:
         words = f"{before.words} → {_size(after.size_bytes)}"
     else:

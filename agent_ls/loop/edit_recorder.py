@@ -24,7 +24,6 @@ Intent = EditIntended | ReviewDecided
 
 _BOM = "\ufeff"
 _NOT_APPLIED = "The process died before this edit; the file shows that it was not applied."
-_NOT_KEPT = "what it held before is not in the store any more; only a copy of yours brings it back"
 _UNCLEAR = "The process died during this edit, and the file does not show whether it was applied."
 
 
@@ -79,7 +78,7 @@ class EditRecorder:
         """
         data = edit.goal and await self.blobs.get_blob(edit.goal.digest or "")
         if edit.goal is not None and data is None:
-            return EditOutcome(status="refused", reason=_NOT_KEPT)
+            return EditOutcome(status="refused", reason=missing_words(self.blobs))
         await self.recorder.emit(intent.model_copy(update={"edit": edit}))
         self._tell_watch(edit)
         try:
@@ -203,6 +202,15 @@ class EditRecorder:
         if self.watch is not None:
             for path in {edit.path, _place_after(edit)}:
                 self.watch.edits(path)
+
+
+def missing_words(blobs: Blobs) -> str:
+    """Return why a file is not given what the store had of it once, and what can be done."""
+    return (
+        f"as what the file is to hold is no longer in the agent's store, {blobs.shown}; only a "
+        "backup of that, or a copy of yours such as a commit, has it, and keep settles the change "
+        "as it is"
+    )
 
 
 def look_at(path: str, image: FileImage | None) -> Look:

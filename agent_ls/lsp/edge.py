@@ -68,6 +68,7 @@ class Edge:
             self.workspace,
             lambda: self.faces.sessions.values(),
             self._show_changes,
+            lambda words: self.editor.say("warning", words),
         )
         self.review_documents = ReviewDocuments(server, self.editor)
         self.chooser = Chooser(self.reviews, self.workspace.shown)

@@ -11,17 +11,19 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from weakref import WeakSet
 
 from agent_ls.domain import events as e
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
 from agent_ls.domain.review import HunkState
+from agent_ls.domain.sentences import counted
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import lines_of
 from agent_ls.edits.review_places import HunkPlace, placed
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.uris import uri_to_path
-from agent_ls.session.review_ledger import TurnLedger
+from agent_ls.session.review_ledger import Ledger, TurnLedger
 from agent_ls.session.session import Session
 
 _log = logging.getLogger(__name__)
@@ -72,10 +74,14 @@ class Reviews:
         workspace: EditorWorkspace,
         sessions: Callable[[], Iterable[Session]],
         changed: Callable[[], None],
+        warn: Callable[[str], None],
     ) -> None:
-        """Take the documents, the open sessions, and whom to tell that changes came or went."""
+        """Take the documents, the open sessions, whom to tell that changes came or went, and how
+        the person is warned.
+        """
         self._documents, self._workspace = documents, workspace
-        self.sessions, self._changed = sessions, changed
+        self.sessions, self._changed, self._warn = sessions, changed, warn
+        self._warned_of = WeakSet[Ledger]()
         self._kept: dict[tuple[str, HunkState], tuple[object, list[Change]]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -190,8 +196,19 @@ class Reviews:
             except AgentLsError as error:
                 _log.warning("no review of %s: %s", session.id, error)
                 continue
+            self._tell_lost(session, ledger)
             for turn in reversed(list(ledger.turns.values())):
                 yield session, turn
+
+    def _tell_lost(self, session: Session, ledger: Ledger) -> None:
+        """Warn once where changes may be missing from a review, as their events are."""
+        if ledger.lost_events and ledger not in self._warned_of:
+            self._warned_of.add(ledger)
+            self._warn(
+                f"The store lacks {counted(ledger.lost_events, 'event')} of {session.id}. Changes "
+                "of the agent's may be missing from its review, which can neither show nor undo "
+                "those; compare your files with a commit or another copy."
+            )
 
     async def text(self, path: str) -> str | None:
         """Return a file's text as the person sees it; None when there is none."""

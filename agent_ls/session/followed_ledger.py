@@ -13,7 +13,7 @@ from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports.store import Blobs, Journals
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.session.review_ledger import Ledger, one_spelling
+from agent_ls.session.review_ledger import Ledger, lost_of, one_spelling
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +103,9 @@ class FollowedLedger:
 
     async def _read(self) -> None:
         if self._missing:
-            for one in await self._journals.load(self._session_id):
+            journal = await self._journals.load(self._session_id)
+            self._ledger.lost_events += lost_of(journal)
+            for one in journal:
                 if one.seq <= self._missing and isinstance(one.event, _COUNTS):
                     await self._ledger.feed(one)
             self._missing = 0

@@ -52,6 +52,9 @@ async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage 
     (_, is_goal), (_, is_base) = await workspace.compare([look_at(path, goal), look_at(path, base)])
     if is_goal:
         return None
+    if goal is not None and goal.is_missing:
+        # Who fetches it tells that it is gone, and from where.
+        return PutImage(path=path, base=base, goal=goal)
     if reason := _hindrance(base, goal, is_base=is_base):
         return Clash(path, 0, None, None, reason)
     return PutImage(path=path, base=base, goal=goal)

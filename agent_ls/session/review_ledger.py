@@ -7,7 +7,7 @@ is ``edits/review.py``'s. What is not an event did not happen: a restarted serve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -89,6 +89,8 @@ class Ledger:
         """By call, in the order of the answers; what a stopped one did may be heard of when the
         next turn has begun.
         """
+        self.lost_events = 0
+        """How many events the journals lack, as far as their numbers tell; each may be a change."""
         self._load, self._name = load, name
         self._fetch = partial(unless_damaged, fetch)
         self._turn_id = ""
@@ -122,7 +124,9 @@ class Ledger:
                 if not at.count("."):
                     self._begun(event, stored.seq)
             case e.ChildEnded():
-                for one in await self._load(event.child_id):
+                journal = await self._load(event.child_id)
+                self.lost_events += lost_of(journal)
+                for one in journal:
                     await self.feed(one, f"{at}.", call_id or event.call_id)
             case e.ReviewDecided() | e.ReviewApplied():
                 await self._reviewed(event, at)
@@ -286,6 +290,11 @@ class Ledger:
                     ids = [one.id for one in file.hunks]
                     undone = file.decided(ids, "undone", event.before_mode)
                     turn.put([undone], gone=[path])
+
+
+def lost_of(journal: Sequence[e.StoredEvent]) -> int:
+    """Return how many events are missing from a journal before its last one."""
+    return journal[-1].seq - len(journal) if journal else 0
 
 
 def one_spelling(workspace: Workspace) -> Name:

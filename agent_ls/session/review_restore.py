@@ -23,6 +23,7 @@ from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.modes import FileModes
 from agent_ls.edits.review_hunks import flat
+from agent_ls.loop.edit_recorder import missing_words
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import restored_image
@@ -83,8 +84,9 @@ async def foreseen(
     path = lineage[-1].new_path
     try:
         step = await restoring_step(workspace, blobs, lineage, path)
-        if isinstance(step, PutImage) and step.goal is not None:
-            await blobs.get_blob(step.goal.digest or "")
+        goal = step.goal if isinstance(step, PutImage) else None
+        if goal is not None and await blobs.get_blob(goal.digest or "") is None:
+            return FileResult(turn_id, path, "refused", reason=missing_words(blobs))
     except (WorkspaceError, BytesDamaged) as error:
         return FileResult(turn_id, path, "refused", reason=str(error))
     if isinstance(step, Clash):

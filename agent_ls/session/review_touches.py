@@ -112,12 +112,10 @@ async def _image(digest: str | None, mode: int | None, fetch: Fetch) -> FileImag
     if digest is None:
         return None
     data = await fetch(digest)
+    if data is None:
+        return FileImage(size_bytes=0, digest=digest, mode=mode, is_missing=True)
     return FileImage(
-        size_bytes=len(data or b""),
-        digest=digest,
-        mode=mode,
-        is_kept=data is not None,
-        is_text=data is not None and is_text(data),
+        size_bytes=len(data), digest=digest, mode=mode, is_kept=True, is_text=is_text(data)
     )
 
 

@@ -44,6 +44,11 @@ class SqlStore:
         self.location = location
         self._writer = Writer(location)
 
+    @property
+    def shown(self) -> str:
+        """Return where it is, for a person; holds no password."""
+        return self.location.shown
+
     async def ready(self) -> None:
         """Open the store now, and bring it to today's schema."""
         await self._do(lambda _connection: None, is_write=False)

@@ -60,10 +60,15 @@ class Desk:
         self.folder, self.session, self.documents = folder, session, documents
         self.shown = [Shown(session.session_id, session.review)]
         self.told: list[tuple[str, list[Mark]]] = []
+        self.warned: list[str] = []
         self.workspace = workspace = cast("Workspace", session.workspace)
         attention = Attention(documents, workspace)
         self.reviews = Reviews(
-            documents, workspace, lambda: cast("list[Session]", self.shown), lambda: None
+            documents,
+            workspace,
+            lambda: cast("list[Session]", self.shown),
+            lambda: None,
+            self.warned.append,
         )
         self.outdated = asyncio.Event()
         self.chooser = Chooser(self.reviews, workspace.shown)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.review_choice import by_session
 from agent_ls.lsp.reviews import Change, place_beside
 from agent_ls.session.review_ledger import Selection
+from agent_ls.store import schema
 from tests.lsp.test_change_hints import Shown, desk
 
 
@@ -47,6 +49,29 @@ async def test_who_goes_through_the_files_meets_each_while_they_are_undone(
                 assert file.path not in [path for path, _ in await here.session.open_hunks()]
                 met.append(file.path)
         assert met == names
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+async def test_events_that_the_store_lacks_are_told_once(tmp_path: Path, lost: int) -> None:
+    async with desk(tmp_path, a="1\n", b="1\n") as here:
+        await here.session.agent_writes("a.py", "2\n")
+        await here.session.agent_writes("b.py", "2\n")
+        await here.session.store.append([], durable=True)
+        first = 2 + lost
+        engine = sa.create_engine(f"sqlite:///{tmp_path / 'store.db'}", poolclass=sa.NullPool)
+        with engine.begin() as connection:
+            those = schema.events.c.seq.between(3, first)
+            assert connection.execute(sa.delete(schema.events).where(those)).rowcount == lost
+        await here.session.restart()
+        here.shown[:] = [Shown(here.session.session_id, here.session.review)]
+        for _ in range(2):
+            await here.reviews.of(here.uri("b.py"))
+        if not lost:
+            assert here.warned == []
+            return
+        [words] = here.warned
+        count = "1 event" if lost == 1 else "2 events"
+        assert f"The store lacks {count} of {here.session.session_id}." in words
 
 
 @pytest.mark.parametrize("step", [1, -1])

@@ -254,7 +254,9 @@ async def test_an_argument_that_is_not_understood_is_told_in_words(
 async def test_a_turn_without_known_changes_is_named(tmp_path: Path) -> None:
     documents = DocumentStore()
     workspace = EditorWorkspace(DiskWorkspace(()), documents, Editor(documents))
-    chooser = Chooser(Reviews(documents, workspace, tuple, lambda: None), workspace.shown)
+    warned: list[str] = []
+    reviews = Reviews(documents, workspace, tuple, lambda: None, warned.append)
+    chooser = Chooser(reviews, workspace.shown)
     with pytest.raises(AgentLsError, match=r"No changes are known of a turn trn_none\."):
         await chooser.chosen("trn_none", "open")
     assert await chooser.chosen(None, "open") == []

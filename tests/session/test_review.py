@@ -772,6 +772,73 @@ async def damage(session: Reviewed, data: bytes) -> None:
         assert connection.execute(those.values(data=b"x\n")).rowcount == 1
 
 
+async def lose(session: Reviewed, *texts: str) -> None:
+    """Let the store lose these texts."""
+    await session.store.append([], durable=True)
+    engine = sa.create_engine(
+        f"sqlite:///{session.folder.parent / 'work.db'}", poolclass=sa.NullPool
+    )
+    with engine.begin() as connection:
+        lost = [hashlib.sha256(one.encode()).hexdigest() for one in texts]
+        gone = connection.execute(sa.delete(schema.blobs).where(schema.blobs.c.digest.in_(lost)))
+        assert gone.rowcount == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("lost", "title", "status"),
+    [
+        (["b\n"], "content no longer in the agent's store; cannot be undone", "refused"),
+        (["b\n", "c\n"], "content no longer in the agent's store; cannot be undone", "refused"),
+        # What is there now proves that nobody changed it since.
+        (["c\n"], "text, 2 bytes → content no longer in the agent's store", "done"),
+    ],
+)
+@pytest.mark.parametrize("decision", ["undo", "restore", "dry run"])
+async def test_a_text_that_the_store_has_no_more_is_said_to_be_gone_and_from_where(
+    tmp_path: Path, lost: list[str], title: str, status: str, decision: str
+) -> None:
+    files = {"a.py": _TEXT, "b.py": "b\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.agent_writes("b.py", "c\n")
+        await session.end()
+        await lose(session, *lost)
+        file = (await session.review.ledger()).file("trn_1", "b.py")
+        assert file is not None
+        assert [one.title for one in file.hunks] == [title]
+        if decision == "undo":
+            results = await session.undo()
+        else:
+            results = await session.review.restore("trn_1", dry_run=decision == "dry run")
+        assert sorted(statuses(results)) == [("a.py", "done"), ("b.py", status)]
+        [reason] = [one.reason for one in results if one.path == "b.py"]
+        store = str(session.folder.parent / "work.db")
+        assert [store in reason, "commit" in reason, "keep" in reason] == [status == "refused"] * 3
+        if decision == "dry run":
+            await session.undo()
+        if status == "refused":
+            [kept] = await session.review.decide("keep", Selection(path="b.py"))
+            assert kept.status == "done"
+
+    after = files if status == "done" else files | {"b.py": "c\n"}
+    await check(tmp_path, story, files, after=after, still_open=[])
+
+
+async def test_a_lost_text_of_a_file_that_was_changed_since_is_said_to_be_gone(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("b.py", "c\n")
+        session.user("b.py", "c", "mine")
+        await lose(session, "b\n")
+        [result] = await session.undo()
+        assert (result.status, "no longer in" in result.reason) == ("refused", True)
+
+    is_open = [("b.py", "opaque")]
+    await check(tmp_path, story, {"b.py": "b\n"}, after={"b.py": "mine\n"}, still_open=is_open)
+
+
 async def test_damaged_bytes_of_one_file_leave_the_others_their_review(tmp_path: Path) -> None:
     files = {"a.py": _TEXT, "b.py": "b\n"}
 
@@ -780,7 +847,7 @@ async def test_damaged_bytes_of_one_file_leave_the_others_their_review(tmp_path:
         await session.command("b.py", "c\n")
         await damage(session, b"b\n")
         results = await session.undo()
-        assert sorted(statuses(results)) == [("a.py", "done"), ("b.py", "conflict")]
+        assert sorted(statuses(results)) == [("a.py", "done"), ("b.py", "refused")]
 
     await check(
         tmp_path,

@@ -410,6 +410,9 @@ async def test_what_the_store_has_lost_is_refused(tmp_path: Path) -> None:
         change = e.CommandChanged(call_id="cal_1", path="b.bin", images=(lost, None))
         await session.recorder.emit(change)
         [result] = await session.undo()
-        assert (result.status, "not in the store" in result.reason) == ("refused", True)
+        assert (result.status, "no longer in the agent's store" in result.reason) == (
+            "refused",
+            True,
+        )
 
     await told(tmp_path, {}, story, after={}, is_open=["deleted, binary, 8 bytes"])

@@ -75,6 +75,11 @@ class Journals(Protocol):
 class Blobs(Protocol):
     """Bytes that events mention by their digest: texts of files before and after, long results."""
 
+    @property
+    def shown(self) -> str:
+        """Return where they are, for a person."""
+        ...
+
     async def put_blob(self, data: bytes) -> str:
         """Store bytes durably and return their digest; storing twice is harmless."""
         ...
