@@ -24,6 +24,10 @@ class TextFile(Record):
     is_open: bool = False
     is_dirty: bool = False
     """Open, and the buffer differs from the disk."""
+    is_apart: bool = False
+    """Open, and neither the buffer nor the file on disk is known to be the other's past."""
+    on_disk: str | None = None
+    """With ``is_apart`` the text on disk; None: there is no file, or none that is a text."""
 
 
 class Replacement(Record):

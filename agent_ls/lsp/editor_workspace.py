@@ -36,6 +36,7 @@ from agent_ls.lsp.saved_texts import SavedTexts, as_saved, digests_of, version_o
 from agent_ls.lsp.saving import SaveFallback, Saving, SavingEditor
 from agent_ls.lsp.taking_away import TakingAway, TakingEditor
 from agent_ls.lsp.uris import path_to_uri
+from agent_ls.workspace.disk import decoded
 from agent_ls.workspace.disk_files import version as disk_version
 
 
@@ -117,12 +118,15 @@ class EditorWorkspace:
                 f"{path}: the editor sent a change that could not be understood, so its text is "
                 "not known. Close the file in the editor and open it again."
             )
+        is_apart = opened.standing == "apart"
         return TextFile(
             path=path,
             text=document.text,
             version=version_of(document.text),
             is_open=True,
             is_dirty=opened.standing != "same",
+            is_apart=is_apart,
+            on_disk=_text(path, opened.on_disk) if is_apart else None,
         )
 
     async def snapshot(self, path: str) -> bytes | None:
@@ -263,6 +267,13 @@ class EditorWorkspace:
         whole = (Replacement(start=0, end=0, text=edit.text),)
         label = f"Agent: write {edit.path}"
         return await self._buffers.change(document.uri, None, whole, label)
+
+
+def _text(path: str, data: bytes | None) -> str | None:
+    try:
+        return None if data is None else decoded(data, path)
+    except WorkspaceError:
+        return None
 
 
 def _holds(look: Look, document: Snapshot) -> bool:

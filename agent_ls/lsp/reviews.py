@@ -217,9 +217,29 @@ class Reviews:
         except WorkspaceError:
             return None
 
+    async def text_with(self, file: FileLedger) -> str | None:
+        """Return the text that a file's changes stand in: as the person sees it, but the disk's
+        where that has more of them as the agent left them, and unsaved text went apart from it.
+        """
+        try:
+            seen = await self._workspace.read(file.path)
+        except WorkspaceError:
+            return None
+        if not seen.is_apart:
+            return seen.text
+        unsaved = await self._left_in(file, seen.text)
+        return seen.on_disk if await self._left_in(file, seen.on_disk) > unsaved else seen.text
+
+    async def _left_in(self, file: FileLedger, text: str | None) -> int:
+        """Return how many open changes a text has as the agent left them."""
+        if text is None or not file.has_place:
+            return int(text is None and not file.has_place)
+        places = await self._placed(file, text)
+        return sum(one.hunk.state == "open" and not one.is_changed for one in places)
+
     async def places(self, file: FileLedger) -> list[HunkPlace]:
         """Return where a file's changes stand now; those of a deleted file at its beginning."""
-        text = await self.text(file.path)
+        text = await self.text_with(file)
         found = await self._placed(file, text or "")
         there = {one.hunk.id for one in found}
         whole = (one for one in file.hunks if one.kind != "text" and one.id not in there)

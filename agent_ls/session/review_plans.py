@@ -9,7 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from agent_ls.domain.edits import ChangeText, CreateFile, DeleteFile, MoveFile, TextFile
+from agent_ls.domain.edits import (
+    ChangeText,
+    CreateFile,
+    DeleteFile,
+    MoveFile,
+    TextFile,
+    apply_replacements,
+)
 from agent_ls.domain.errors import bug
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.line_ends import with_ends_of
@@ -18,7 +25,7 @@ from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk, flat
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import image_step
-from agent_ls.session.review_steps import MISSING, Clash, Step
+from agent_ls.session.review_steps import APART, MISSING, Clash, Step
 
 _INLINE_CHARACTERS = 200_000
 """Larger texts are merged in a thread."""
@@ -90,6 +97,11 @@ async def _of_lines(
         reason = "these lines were changed since"
         return Clash(file.path, merged.conflicts[0].line, now.text, goal, reason)
     if not merged.replacements:
+        if state == "undone" and now.on_disk is not None:
+            there = await merged_texts(file.text or "", now.on_disk, goal or "")
+            if there.replacements:
+                wanted = apply_replacements(now.on_disk, there.replacements)
+                return Clash(file.path, 0, now.on_disk, wanted, APART)
         return Step(ids, None)
     found = merged.replacements
     if state == "undone" and file.base is not None:

@@ -15,6 +15,7 @@ from agent_ls.domain.edits import (
     DeleteFile,
     FileEdit,
     MoveFile,
+    TextFile,
     apply_replacements,
 )
 from agent_ls.domain.errors import BytesDamaged, WorkspaceError
@@ -28,7 +29,7 @@ from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import restored_image
 from agent_ls.session.review_plans import merged_texts
-from agent_ls.session.review_steps import MISSING, Clash, FileResult
+from agent_ls.session.review_steps import APART, MISSING, Clash, FileResult
 from agent_ls.session.review_touches import Touch, both_images, images_of, text_of, texts_of
 
 
@@ -51,11 +52,11 @@ async def restoring_step(
         is_moved = any(one.path != one.new_path for one in lineage)
         return await restored_image(workspace, path, each, is_moved=is_moved)
     now = await workspace.read(path) if await workspace.exists(path) else None
-    goal: str | None = now.text if now else None
+    sides = [await texts_of(one, blobs.get_blob) for one in lineage]
     try:
-        sides = [await texts_of(one, blobs.get_blob) for one in lineage]
-        for before, after in _joined(sides):
-            goal = await _taken_back(before, after, goal)
+        goal = await _without(sides, now.text if now else None)
+        if now is not None and goal == now.text and (left := await _left_on_disk(sides, now)):
+            return left
     except _Contradiction as error:
         wanted = await text_of(lineage[0].before_blob, blobs.get_blob)
         return Clash(path, error.line, now.text if now else None, wanted, str(error))
@@ -107,6 +108,23 @@ class _Contradiction(Exception):
     def __init__(self, reason: str, line: int = 0) -> None:
         super().__init__(reason)
         self.line = line
+
+
+async def _without(sides: Sequence[tuple[str | None, str | None]], text: str | None) -> str | None:
+    """Return a text without edits, each with its own texts before and after, oldest first."""
+    for before, after in _joined(sides):
+        text = await _taken_back(before, after, text)
+    return text
+
+
+async def _left_on_disk(
+    sides: Sequence[tuple[str | None, str | None]], now: TextFile
+) -> Clash | None:
+    """Return why it is not enough that unsaved text has none of the edits: the disk has some."""
+    wanted = await _without(sides, now.on_disk) if now.on_disk is not None else None
+    if wanted == now.on_disk:
+        return None
+    return Clash(now.path, 0, now.on_disk, wanted, APART)
 
 
 def _joined(

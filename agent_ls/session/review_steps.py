@@ -15,6 +15,12 @@ from agent_ls.loop.ports.workspace import Workspace
 MISSING = "the workspace has no such file now; put it back under this name, then try again"
 """Why nothing is done to a file that somebody moved or deleted."""
 
+APART = (
+    "the file on disk has the change, and the unsaved text in your editor has not; save that text, "
+    "or load the file again, then try again"
+)
+"""Why nothing is done where neither text may be written over the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clash:

@@ -90,7 +90,7 @@ async def diff(edge: Edge, argument: Any = None) -> str:
         ]
         is_meant = asked.session_id in (None, session.id) and asked.turn_id in (None, turn.turn_id)
         if files and is_meant:
-            text = "".join([file_diff(one, await edge.reviews.text(one.path)) for one in files])
+            text = "".join([file_diff(one, await edge.reviews.text_with(one)) for one in files])
             edge.spawn(edge.review_documents.show(f"{turn.turn_id}.diff", text))
             return text
     raise AgentLsError("The agent changed no file there.")
