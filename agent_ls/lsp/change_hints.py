@@ -7,7 +7,7 @@ everything else, and what is done about a change is offered by ``review_offers.p
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_ls.domain.sentences import counted
@@ -16,7 +16,7 @@ from agent_ls.lsp.closed_files import ClosedFiles
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.mark import ChangeHint, Mark, Span
 from agent_ls.lsp.reviews import Change, Reviews
-from agent_ls.lsp.uris import path_to_uri
+from agent_ls.lsp.uris import path_to_uri, uri_to_path
 from agent_ls.safety.text import visible_line
 
 _log = logging.getLogger(__name__)
@@ -45,13 +45,15 @@ class ChangeHints:
         documents: DocumentStore,
         attention: Attention,
         files: ClosedFiles,
+        folders: Callable[[], Iterable[str]],
         outdated: Callable[[], None],
     ) -> None:
         """Take the changes, the documents that they are in, who follows the files that are not
-        open, and whom to tell that somebody has to look again, because those changed.
+        open, the URIs of the editor's folders, and whom to tell that somebody has to look again,
+        because those changed.
         """
         self._reviews, self._documents, self._attention = reviews, documents, attention
-        self._files, self._tell_outdated = files, outdated
+        self._files, self._folders, self._tell_outdated = files, folders, outdated
         self.is_on = False
         self._open: list[Mark] = []
         self._closed: dict[str, _Closed] = {}
@@ -97,7 +99,10 @@ class ChangeHints:
                 known = _Closed(made_of, await self._hints_in(path, path_to_uri(stamp.place)))
             found[path] = known
         self._closed = found
-        self._files.follow(self._tell_outdated, stamps)
+        # Of files in a folder that is gone nothing is known until it is back.
+        folders = (path for uri in self._folders() if (path := uri_to_path(uri)) is not None)
+        gone = frozenset(one for one in folders if not one.is_dir())
+        self._files.follow(self._tell_outdated, stamps, gone)
 
     async def _hints_in(self, path: str, uri: str) -> tuple[Mark, ...]:
         """Return the hints in a file that is not open; none where it is gone."""

@@ -35,6 +35,14 @@ class Stamp:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """What somebody follows."""
+
+    seen: Mapping[str, Stamp]
+    gone: frozenset[Path]
+
+
 class ClosedFiles:
     """The closed files that the faces of one editor follow."""
 
@@ -47,7 +55,7 @@ class ClosedFiles:
     ) -> None:
         """Take what finds those that are not open among paths as the agent names them."""
         self._places, self._pause_s, self._now_ns = places, pause_s, now_ns
-        self._followed: dict[Tell, Mapping[str, Stamp]] = {}
+        self._followed: dict[Tell, _Followed] = {}
         self._watching: asyncio.Task[None] | None = None
 
     async def stamps(self, paths: Iterable[str]) -> dict[str, Stamp]:
@@ -59,14 +67,17 @@ class ClosedFiles:
         now = await self._looked_at(places.values())
         return {path: now[place] for path, place in places.items()}
 
-    def follow(self, tell: Tell, seen: Mapping[str, Stamp]) -> None:
-        """Tell when some of these are not as they were seen, instead of those followed before.
+    def follow(
+        self, tell: Tell, seen: Mapping[str, Stamp], gone: frozenset[Path] = frozenset()
+    ) -> None:
+        """Tell when some of these are not as they were seen, instead of those followed before, or
+        one of the folders that are gone is there again.
 
         Each change is told once. Nothing is looked at while nobody follows anything.
         """
         self._followed.pop(tell, None)
-        if seen:
-            self._followed[tell] = seen
+        if seen or gone:
+            self._followed[tell] = _Followed(seen, gone)
         if self._watching is not None and (not self._followed or self._watching.done()):
             self._watching.cancel()
             self._watching = None
@@ -77,12 +88,14 @@ class ClosedFiles:
         while True:
             await asyncio.sleep(self._pause_s)
             followed = dict(self._followed)
-            stamps = (stamp for seen in followed.values() for stamp in seen.values())
+            stamps = (stamp for one in followed.values() for stamp in one.seen.values())
             now = await self._looked_at({stamp.place for stamp in stamps})
-            for tell, seen in followed.items():
-                there = {path: now[stamp.place] for path, stamp in seen.items()}
-                if self._followed.get(tell) is seen and there != seen:
-                    self._followed[tell] = there
+            gone = await _still_gone({place for one in followed.values() for place in one.gone})
+            for tell, before in followed.items():
+                seen = {path: now[stamp.place] for path, stamp in before.seen.items()}
+                after = _Followed(seen, gone.intersection(before.gone))
+                if self._followed.get(tell) is before and after != before:
+                    self._followed[tell] = after
                     tell()
 
     async def _looked_at(self, places: Collection[Path]) -> dict[Path, Stamp]:
@@ -99,3 +112,9 @@ class ClosedFiles:
         _, _, modified_ns, changed_ns = found
         ages_ns = (abs(now_ns - modified_ns), abs(now_ns - changed_ns))
         return Stamp(place, found, min(ages_ns) >= _SETTLED_NS)
+
+
+async def _still_gone(folders: Collection[Path]) -> frozenset[Path]:
+    if not folders:
+        return frozenset()
+    return await asyncio.to_thread(lambda: frozenset(one for one in folders if not one.is_dir()))

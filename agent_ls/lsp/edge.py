@@ -27,6 +27,7 @@ from agent_ls.lsp.pending_edits import PendingEdits
 from agent_ls.lsp.review_choice import Chooser
 from agent_ls.lsp.review_documents import ReviewDocuments
 from agent_ls.lsp.reviews import Reviews
+from agent_ls.lsp.uris import uri_to_path
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
@@ -72,7 +73,14 @@ class Edge:
         )
         self.review_documents = ReviewDocuments(server, self.editor)
         self.chooser = Chooser(self.reviews, self.workspace.shown)
-        self.faces = Faces(server, self.editor, self.attention, self.pending_edits, self.reviews)
+        self.faces = Faces(
+            server,
+            self.editor,
+            self.attention,
+            self.pending_edits,
+            self.reviews,
+            self._look_again,
+        )
         self._tasks: set[asyncio.Task[object]] = set()
         self._command_line = command_line
         self._sessions: Sessions | None = None
@@ -308,6 +316,14 @@ class Edge:
         self.faces.marks.look()
         if self.server.profile.lens_refresh:
             self.spawn(self.editor.refresh_lenses())
+
+    def _look_again(self) -> None:
+        """See where changes are after others did something to files, or to whole folders."""
+        paths = [uri_to_path(uri) for uri in self.server.protocol.folders]
+        if all(path is None or path.is_dir() for path in paths):
+            # Perhaps one is back that was gone when somebody looked which folders there are.
+            self.refresh_roots()
+        self.faces.marks.look()
 
     def _on_document(self, event: DocumentEvent) -> None:
         """Look for open changes where the first document tells which folder it is about."""

@@ -45,8 +45,11 @@ class Faces:
         attention: Attention,
         pending_edits: PendingEdits,
         reviews: Reviews,
+        outdated: Callable[[], None],
     ) -> None:
-        """Build the faces that this client can show."""
+        """Build the faces that this client can show; one is told when files changed that are not
+        open, and the marks are to be looked for again.
+        """
         self._server = server
         self._attention = attention
         self.sessions: dict[str, Session] = {}
@@ -55,7 +58,12 @@ class Faces:
         self._reviews = reviews
         files = ClosedFiles(attention.closed_places)
         self._hints = ChangeHints(
-            reviews, server.documents, attention, files, lambda: self.marks.look()
+            reviews,
+            server.documents,
+            attention,
+            files,
+            lambda: server.protocol.folders,
+            outdated,
         )
         self.marks = Marks(
             attention, self.states, self._publish_marks, pending_edits.all, self._hints

@@ -76,7 +76,14 @@ class Desk:
         files = ClosedFiles(
             attention.closed_places, pause_s=0.01, now_ns=lambda: time.time_ns() + 10**12
         )
-        self.hints = ChangeHints(self.reviews, documents, attention, files, self.outdated.set)
+        self.hints = ChangeHints(
+            self.reviews,
+            documents,
+            attention,
+            files,
+            lambda: [folder.as_uri()],
+            self.outdated.set,
+        )
         self.hints.is_on = True
         self.marks = Marks(attention, list, self._publish, changes=self.hints)
 
@@ -240,6 +247,21 @@ async def test_hints_come_back_with_a_file_that_was_gone(tmp_path: Path) -> None
         (here.folder / "b.py").rename(here.folder / "a.py")
         await asyncio.wait_for(here.outdated.wait(), 30)
         assert await here.look() == [("a.py", ["4-4: agent-ls changed 1 line. Keep or undo."])]
+        here.hints.close()
+
+
+async def test_hints_come_back_with_their_folder(tmp_path: Path) -> None:
+    async with desk(tmp_path, a=_TEXT) as here:
+        await here.session.agent_writes("a.py", "a\nb\nc\nD\ne\n")
+        expected = [("a.py", ["4-4: agent-ls changed 1 line. Keep or undo."])]
+        assert await here.look() == expected
+        here.folder.rename(tmp_path / "elsewhere")
+        await asyncio.wait_for(here.outdated.wait(), 30)
+        assert await here.look() == [("a.py", [])]
+        here.outdated.clear()
+        (tmp_path / "elsewhere").rename(here.folder)
+        await asyncio.wait_for(here.outdated.wait(), 30)
+        assert await here.look() == expected
         here.hints.close()
 
 
