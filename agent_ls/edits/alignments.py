@@ -5,13 +5,15 @@ Owns which of the file's lines each old line may be; never whether that is certa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from agent_ls.edits.locate import Keyed
+from agent_ls.edits.keys import folded, trimmed
+from agent_ls.edits.locate import Ground, Keyed
 
 _MAX_COMMON = 64
 """A line that stands more often says nothing about the place."""
@@ -28,6 +30,10 @@ _UNKNOWN = "\U0010ffff"
 _TURN, _STEP = 0.3, 0.2
 """What it costs that lines came or went between two: the straight way wins ties, and a brace
 further down proves nothing."""
+_HELD = 9.0
+"""What it says that a line is where it is known to be: more than all that says nothing."""
+_CHEAP = 0.2
+"""How dear a turn is for lines that say nothing, so that all that are there find a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,39 @@ def weight(line: str) -> float:
     return 1 if sum(char.isalnum() for char in line) >= _MIN_LETTERS else 0.25
 
 
+def with_fillers(
+    ground: Ground, old: list[str], solid: list[int], core: set[int], best: Alignment
+) -> Alignment:
+    """Return the alignment with the lines that say nothing, braces mostly, where they are found
+    once the others have their places: behind what came there, or where what stood there is gone.
+
+    They prove nothing, so what it says stays the same; one in another indentation is of another
+    block. ``core`` are the lines that the edit removes, which stay where they are.
+    """
+    held = {row: line for row, line in best.lines.items() if row in core or weight(old[row]) == 1}
+    if not held:
+        return best
+    keyed, file = ground.keyed(folded), ground.file.lines
+    wanted = [keyed.number_of(folded(old[number])) or _UNKNOWN for number in solid]
+    first = next(at for at, row in enumerate(solid) if row in held)
+    diagonal = bisect_left(keyed.numbers, held[solid[first]]) - first
+
+    def is_there(row: int, line: int) -> bool:
+        if row in held:
+            return held[row] == line
+        return weight(old[row]) < 1 and trimmed(file[line]) == trimmed(old[row])
+
+    pairs = [
+        (at, there)
+        for at, there in _pairs(keyed, wanted, diagonal)
+        if is_there(solid[at], keyed.numbers[there])
+    ]
+    weights = [_HELD if row in held else weight(old[row]) for row in solid]
+    _, chain = _chain(pairs, weights, diagonal, _CHEAP)
+    lines = {solid[at]: keyed.numbers[there] for at, there in chain}
+    return replace(best, lines=lines, apart=len(solid) - len(chain) + _turns(chain))
+
+
 def _diagonals(keyed: Keyed, wanted: list[str]) -> list[int]:
     """Return how far down the file the old lines may begin, the likeliest first."""
     votes: Counter[int] = Counter()
@@ -114,9 +153,12 @@ def _pairs(keyed: Keyed, wanted: list[str], diagonal: int) -> Iterator[tuple[int
 
 
 def _chain(
-    pairs: list[tuple[int, int]], weights: list[float], diagonal: int
+    pairs: list[tuple[int, int]], weights: list[float], diagonal: int, dear: float = 1.0
 ) -> tuple[float, list[tuple[int, int]]]:
-    """Return the pairs that go together and say most, of all ways that touch the diagonal."""
+    """Return the pairs that go together and say most, of all ways that touch the diagonal.
+
+    Shape: ``dear`` is how dear turns are.
+    """
     # For each pair what the best way to it says: one that has not touched, and one that has.
     ways: list[tuple[_Way, _Way]] = []
     first = 0
@@ -129,7 +171,7 @@ def _chain(
             shift = abs((at - row) - (there - above))
             if above >= row or there >= at or shift > _MAX_SHIFT:
                 continue
-            cost = _TURN + _STEP * shift if shift else 0
+            cost = dear * (_TURN + _STEP * shift) if shift else 0
             free = max(free, _Way(ways[other][0].score + weights[row] - cost, other, 0))
             tied = max(tied, _Way(ways[other][1].score + weights[row] - cost, other, 1))
         if at - row == diagonal:

@@ -39,6 +39,8 @@ class Evidence:
     total: float
     alone: tuple[int, ...]
     """Numbers of lines that stay, say something, and stand nowhere else in the file, in order."""
+    replaced: int
+    """How many lines that the edit removes say something and stand nowhere else in the file."""
     is_diff: bool
     is_told: bool
     """The line number says the same."""
@@ -65,6 +67,12 @@ class Evidence:
         return len(self.alone) > _MIN_ALONE
 
     @property
+    def _has_several(self) -> bool:
+        """Tell whether several lines stand nowhere else; beside context, also what is removed."""
+        is_beside = self.context + self.is_at_end >= _ENOUGH[0]
+        return len(self.alone) + self.replaced * is_beside >= _MIN_ALONE
+
+    @property
     def lead(self) -> int:
         """Return by how many lines another place has to be behind."""
         if self.is_told:
@@ -79,7 +87,8 @@ class Evidence:
         is_renamed = any(one.is_renamed for one in outside.values())
         if not all(self._is_same_block(number, one) for number, one in drifts.items()):
             return False
-        if (is_renamed or self.is_bent) and not self.is_much:
+        # In another indentation, with a line that differs, it is a copy in another block.
+        if self.is_bent or (is_renamed and not self.is_much):
             return False
         if self.is_told:
             return self.context >= 1
@@ -89,7 +98,7 @@ class Evidence:
         if not self.is_diff and (outside or self.has_new or self.is_cut or "gone" in fates):
             return self._bears_in_quote(drifts, outside)
         is_edge = self.is_cut or any(one.fate != "grown" for one in outside.values())
-        if is_edge and len(self.alone) < _MIN_ALONE and self.total + self.is_at_end < _MUCH[0]:
+        if is_edge and not self._has_several and self.total + self.is_at_end < _MUCH[0]:
             return False
         needed = [self._needed(number, one) for number, one in drifts.items()]
         if self.is_cut:

@@ -17,16 +17,17 @@ from agent_ls.edits.heads import Head, heads_a_block, names_a_place, sets_a_numb
 from agent_ls.edits.keys import stripped
 
 Fate = Literal["grown", "reworded", "renumbered", "rewritten", "gone", "replaced", "another"]
-"""Something was added to the line; one word of it, or a piece, is another; its numbers alone are;
-most of it is the same, or all but its words; nothing is in its place; another line is; or it told
-which block this is, and now tells another."""
+"""Something was added to the line; one word of it, or a piece, is another; its numbers, flags or
+signs alone are; most of it is the same, or all but its words; nothing is in its place; another line
+is; or it told which block this is, and now tells another."""
 
 _MIN_LETTERS = 4
 _MIN_ALIKE = 60.0
 """A line less alike than this was not changed by someone: it is another one."""
 _WORD = re.compile(r"[\w$]+")
-_NUMBER = re.compile(r"\d+|\b[A-Za-z]\b")
-"""A letter by itself counts as one."""
+_NUMBER = re.compile(r"\d+|\b(?:[A-Za-z]|[Tt]rue|[Ff]alse|yes|no|on|off)\b")
+"""A letter by itself counts as one, and so does a flag."""
+_SIGN = re.compile(r"(?<![-+*/%&|^<>=!~])[-+*/%&|^<>=!~]{1,3}(?![-+*/%&|^<>=!~])")
 _TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
 _AFTER_NAME = " ){:"
 
@@ -62,7 +63,7 @@ def fate_of(
     if is_name:
         return "grown" if len(there) == 1 and _goes_on(line, now) else "another"
     if len(there) == 1:
-        if _NUMBER.sub("0", line) == _NUMBER.sub("0", now):
+        if _NUMBER.sub("0", line) == _NUMBER.sub("0", now) or _has_other_signs(line, now):
             return "reworded" if sets_a_number(line) else "renumbered"
         if _has_more(line, now):
             return "grown" if _has_all_words(line, now) else "reworded"
@@ -88,6 +89,12 @@ def _goes_on(line: str, now: str) -> bool:
     """Tell whether a line that names a place still begins with all that it says."""
     said = line.rstrip(_AFTER_NAME)
     return now.startswith(said) and not (_WORD.match(said[-1:]) and _WORD.match(now[len(said) :]))
+
+
+def _has_other_signs(line: str, now: str) -> bool:
+    """Tell whether both say opposite things of the same words."""
+    words = _WORD.findall(line)
+    return words == _WORD.findall(now) != [] and _SIGN.findall(line) != _SIGN.findall(now)
 
 
 def _has_more(line: str, now: str) -> bool:

@@ -21,7 +21,7 @@ _HEADER = re.compile(
     r"^(?:export |default |public |private |protected |static |async |pub |abstract |final |"
     r"inline |unsafe |template\b.*)*"
     r"(?:(?:def|class|function\*?|func|fn|struct|interface|enum|trait|impl|module|namespace|type)"
-    r"(?=\s+[\w$(*&<])|(?:describe|it|test|section|case)\b(?!\s*[=.,]))"
+    r"(?=\s+[\w$(*&<])|(?:describe|it|test|section|case)\b(?!-|\s*[=.,]))"
 )
 _CALL = re.compile(r"(?:describe|it|test|section|case)\b")
 _SECTION = re.compile(r"^\[.*\]$")

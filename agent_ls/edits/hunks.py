@@ -85,7 +85,7 @@ def _numbered(refused: Refused, number: int, count: int) -> Refused:
 
 
 def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
-    """Return the hunk, read so that its old lines are found, and all its places."""
+    """Return the hunk, read so that its old lines are found, and all its places, or none."""
     changed = [line.text for line in hunk.lines if line.sign == "+"]
     known = [line.text for line in hunk.lines if line.sign != "+"]
     marks = added_markers(known, changed, ground.file.flat)
@@ -100,8 +100,7 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
             if isinstance(narrowed, Refused):
                 return narrowed
             return _Search(one, number, narrowed)
-    spot = missing(ground, hunk)
-    return spot if isinstance(spot, Refused) else _Search(hunk, number, [spot])
+    return _Search(hunk, number, [])
 
 
 def _readings(ground: Ground, hunk: Hunk) -> list[Hunk]:
@@ -187,8 +186,10 @@ def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> list[int]:
 def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Place | Refused:
     """Return the one place of a hunk, with what the other hunks say about it."""
     known = search.places
+    if not known:
+        return missing(ground, search.hunk, _between(ground, search, searches))
     if len(known) > 1:
-        known = _in_order(search, searches)
+        known = _in_order(ground, search, searches)
         told = nearest_to([one.first + 1 for one in search.places], search.hunk.line, _REACH)
         if told is not None and search.places[told] not in known:
             # The order of the hunks and the line number contradict each other.
@@ -205,15 +206,23 @@ def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Pla
     return known[number]
 
 
-def _in_order(search: _Search, searches: Sequence[_Search]) -> list[Place]:
+def _in_order(ground: Ground, search: _Search, searches: Sequence[_Search]) -> list[Place]:
     """Return the places between the neighbours whose own place is certain."""
+    within = _between(ground, search, searches)
+    return [one for one in search.places if one.first in within and one.past - 1 in within]
+
+
+def _between(ground: Ground, search: _Search, searches: Sequence[_Search]) -> range:
+    """Return the lines between the neighbours that are found as they are, if these are in order."""
     sure = [one for one in searches if len(one.places) == 1]
     firsts = [one.places[0].first for one in sure]
-    if firsts != sorted(firsts):
-        return search.places
-    low = max((one.places[0].past for one in sure if one.number < search.number), default=0)
-    high = min((one.places[0].first for one in sure if one.number > search.number), default=None)
-    return [one for one in search.places if one.first >= low and (high is None or one.past <= high)]
+    low, high = 0, len(ground.file.lines)
+    if firsts == sorted(firsts):
+        low = max((one.places[0].past for one in sure if one.number < search.number), default=low)
+        high = min(
+            (one.places[0].first for one in sure if one.number > search.number), default=high
+        )
+    return range(low, high)
 
 
 def _behind(place: Place, before: list[int]) -> Place | Refused:

@@ -39,10 +39,13 @@ def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
     return known[number]
 
 
-def missing(ground: Ground, hunk: Hunk) -> Place | Refused:
-    """Return the place of a hunk whose old lines are not there as they are, if that is certain."""
+def missing(ground: Ground, hunk: Hunk, within: range | None = None) -> Place | Refused:
+    """Return the place of a hunk whose old lines are not there as they are, if that is certain.
+
+    Shape: ``within`` are the lines that other hunks leave it; all of the file without.
+    """
     is_standing = adds(hunk) and bool(places(ground, hunk.new))
-    spot = "" if is_standing else stale_place(ground, hunk)
+    spot = "" if is_standing else stale_place(ground, hunk, within)
     return nowhere(ground, hunk, spot) if isinstance(spot, str) else spot
 
 

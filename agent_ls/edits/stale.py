@@ -8,11 +8,12 @@ changed. Likeness of lines alone is no evidence.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby, islice, pairwise
 
-from agent_ls.edits.alignments import Alignment, alignments, weight
+from agent_ls.edits.alignments import Alignment, alignments, weight, with_fillers
 from agent_ls.edits.certainty import LEAD, Evidence
 from agent_ls.edits.changes import changes_of
 from agent_ls.edits.drifted import Drift, fate_of, has_likes
@@ -21,7 +22,6 @@ from agent_ls.edits.held import is_held
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, aligned
-from agent_ls.edits.outermost import with_inner, with_outermost
 from agent_ls.edits.requests import Hunk
 
 _MAX_LINES = 2_000
@@ -37,10 +37,12 @@ _TOO_LITTLE = (
 _TWO_PLACES = "Line {} may be meant, and so may line {}: no more of the old text is at one of them."
 
 
-def stale_place(ground: Ground, hunk: Hunk) -> Place | str:
+def stale_place(ground: Ground, hunk: Hunk, within: range | None = None) -> Place | str:
     """Return the place if it is certain though some of the context differs, or why it is not.
 
-    Shape: sentences for the model, or none where the nearest text says it all.
+    Shape: sentences for the model, or none where the nearest text says it all. ``within`` are the
+    lines that are left between other hunks of the patch, which stand in order: if the place is
+    there, what stands elsewhere is no rival.
     """
     old = hunk.old
     solid = [number for number, line in enumerate(old) if stripped(line)]
@@ -50,16 +52,21 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | str:
     found = alignments(ground.keyed(folded), old, solid, core)
     if not found or not core <= found[0].lines.keys():
         return ""
-    best, *others = found
+    middle = core | _beside_changes(hunk, solid)
+    best, *others = _by_place(ground, old, found, middle)
+    if within is None or not all(line in within for line in best.lines.values()):
+        within = range(len(ground.file.lines))
+    others = [one for one in others if any(line in within for line in one.lines.values())]
     runs = [set(run) for _, run in groupby(solid, lambda number: folded(old[number]))]
     if any(run & core and not run <= best.lines.keys() for run in runs):
         # Of equal neighbours one is not there: it may be the one that was to go, and is gone.
         return _EQUAL_LINES
-    best = with_outermost(ground, old, solid, with_inner(ground, old, solid, best))
+    best = with_fillers(ground, old, solid, core, best)
     telling = _telling(old, solid, best)
-    evidence = _evidence(ground, hunk, solid, telling, best)
+    evidence = _evidence(ground, hunk, solid, len(telling), best, within)
     most = (len(telling) - len(core)) // 4 if evidence.is_told else len(telling) // 8
-    if len(telling) - len(best.lines) > max(1, most) or _skips(ground, old, best):
+    # A line that came is as much of a difference as one that is not there.
+    if best.apart - (len(solid) - len(telling)) > max(1, most) or _skips(ground, old, best):
         return ""
     drifts = _drifts(ground, hunk, telling, best, evidence)
     whole = _with_drifts(best, drifts)
@@ -67,29 +74,47 @@ def stale_place(ground: Ground, hunk: Hunk) -> Place | str:
         return _NEW_LINES
     if not evidence.bears(drifts):
         return _TOO_LITTLE
-    middle = core | _beside_changes(hunk, solid)
     near = next((one for one in others if _comes_near(one, best, core, middle, evidence)), None)
     if near is not None:
         return _TWO_PLACES.format(*(min(one.lines.values()) + 1 for one in (best, near)))
-    return aligned(ground, old, _in_one_dress(ground, old, core, whole.lines))
+    return aligned(ground, old, whole.lines)
+
+
+def _by_place(
+    ground: Ground, old: list[str], found: list[Alignment], middle: set[int]
+) -> list[Alignment]:
+    """Return the ways to lay the old lines, one for the first one's place: its fullest.
+
+    Where the changes go to the same lines, what comes out is the same as well.
+    """
+    best = found[0]
+    if not middle & best.lines.keys():
+        return found
+    here = [one for one in found if all(one.lines.get(n) == best.lines.get(n) for n in middle)]
+    fullest = max(
+        here, key=lambda one: (not _skips(ground, old, one), one.total, -one.apart, one.score)
+    )
+    return [fullest, *(one for one in found if one not in here)]
 
 
 def _evidence(
-    ground: Ground, hunk: Hunk, solid: list[int], telling: list[int], best: Alignment
+    ground: Ground, hunk: Hunk, solid: list[int], count: int, best: Alignment, within: range
 ) -> Evidence:
     keyed, core = ground.keyed(folded), _core(hunk)
-    alone = (
+    low, high = (bisect_left(keyed.numbers, line) for line in (within.start, within.stop))
+    singles = {
         number
-        for number in _connected(ground, hunk, solid, best)
-        if number not in core
-        and weight(hunk.old[number]) == 1
-        and keyed.text.count(keyed.number_of(folded(hunk.old[number])) or "") == 1
-    )
+        for number in best.lines
+        if weight(hunk.old[number]) == 1
+        and keyed.text.count(keyed.number_of(folded(hunk.old[number])) or "", low, high) == 1
+    }
+    alone = [n for n in _connected(ground, hunk, solid, best) if n in singles - core]
     return Evidence(
         frozenset(best.lines),
         best.context,
         best.total,
         tuple(alone),
+        len(singles & core),
         is_diff=hunk.is_diff,
         is_told=_is_told(ground, hunk, best),
         is_bent=any(
@@ -98,23 +123,10 @@ def _evidence(
             for row, line in best.lines.items()
         ),
         has_new=any(_is_parted(ground, best, *pair) for pair in pairwise(solid)),
-        is_cut=len(telling) < len(solid),
+        is_cut=count < len(solid),
         is_at_start=keyed.numbers[0] == best.lines.get(solid[0]),
         is_at_end=keyed.numbers[-1] == best.lines.get(solid[-1]),
     )
-
-
-def _in_one_dress(
-    ground: Ground, old: list[str], core: set[int], lines: dict[int, int]
-) -> dict[int, int]:
-    """Return the lines without those that say nothing and are indented otherwise than all others:
-    braces of another block."""
-    file = ground.file.lines
-    bent = {row for row, line in lines.items() if trimmed(old[row]) != trimmed(file[line])}
-    bent = {row for row in bent if stripped(old[row]) == stripped(file[lines[row]])}
-    if any(row in core or weight(old[row]) == 1 for row in bent):
-        return lines
-    return {row: line for row, line in lines.items() if row not in bent}
 
 
 def _telling(old: list[str], solid: list[int], best: Alignment) -> list[int]:

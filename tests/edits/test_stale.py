@@ -18,6 +18,17 @@ _LOAD = (
 _STEPS = "    open(left)\n    turn(handle)\n    pull(lever)\n    shut(left)\n"
 _SIX = "open(door)\nturn(handle)\npull(lever)\npush(button)\nshut(door)\nlock(door)\n"
 _TURN = " open(door)\n-turn(handle)\n+turn(knob)\n pull(lever)\n"
+_SHUT = " push(button)\n-shut(door)\n+shut(gate)\n lock(door)\n"
+_STEER = " steer(right)\n turn(it)\n-pull(lever)\n+pull(rope)\n wait(long)\n"
+_FIRST = "first(it)\nsecond(it)\nthird(it)\n"
+_LAST = "ninth(it)\ntenth(it)\nlast(it)\n"
+_LIKE = "load(it)\nturn(it)\nhold(it)\nrest(long)\nkeep(it)\n"
+_LOST = "load(it)\nturn(it)\nrest(while)\nkeep(it)\n"
+_HUNKS = (
+    " first(it)\n-second(it)\n+second(all)\n third(it)\n",
+    " load(it)\n-turn(it)\n+turn(all)\n rest(short)\n keep(it)\n",
+    " ninth(it)\n-tenth(it)\n+tenth(all)\n last(it)\n",
+)
 
 
 def check(text: str, hunks: str, expected: str | None) -> None:
@@ -188,12 +199,71 @@ def check(text: str, hunks: str, expected: str | None) -> None:
         pytest.param("s.path = 'https'\ns.go = open(it)\ns.end = shut(it)\nreturn it\nwait(5)\n",
                      " s.path = 'http'\n-s.go = open(it)\n-s.end = shut(it)\n+s.go = open(all)\n"
                      " return it\n", None, id="a-first-line-that-differs-and-one-that-is-there"),
+        pytest.param("steer(left)\nturn(it)\npull(lever)\nwait(long)\nturn(it)\n", _STEER,
+                     "steer(left)\nturn(it)\npull(rope)\nwait(long)\nturn(it)\n",
+                     id="a-first-line-that-differs-and-what-goes-stands-nowhere-else"),
+        pytest.param("steer(left)\nturn(it)\npull(lever)\nwait(long)\nturn(it)\npull(lever)\n",
+                     _STEER, None,
+                     id="a-first-line-that-differs-and-what-goes-stands-elsewhere-too"),
+        pytest.param("// form =\n//   /abcd/\n// form =\nform =\n  /[a-z]+/;\n// form =\n",
+                     " // form =\n //   /efgh/\n form =\n-  /[a-z]+/;\n+  /[a-z0-9]+/;\n"
+                     " // form =\n",
+                     "// form =\n//   /abcd/\n// form =\nform =\n  /[a-z0-9]+/;\n// form =\n",
+                     id="a-gone-line-beside-one-that-is-there-twice"),
+        pytest.param("if a {\n  if b {\n    go(on)\n  }\n}\nnoted()\n// opens it\n" + _SIX,
+                     "   }\n }\n // opens it\n-open(door)\n+open(gate)\n turn(handle)\n",
+                     "if a {\n  if b {\n    go(on)\n  }\n}\nnoted()\n// opens it\n"
+                     + _SIX.replace("open(door)", "open(gate)"),
+                     id="a-line-came-behind-braces"),
+        pytest.param("limit(it) {\n  if much {\n    if large {\n      note(it)\n    }\n  }\n}\n",
+                     " limit(it) {\n   if much {\n-    if large {\n-      note(it)\n"
+                     "+    if small {\n+      note(all)\n     }\n     stop(it)\n   }\n",
+                     "limit(it) {\n  if much {\n    if small {\n      note(all)\n    }\n  }\n}\n",
+                     id="a-brace-of-another-block-is-where-a-line-is-gone"),
+        pytest.param("go {\n  run {\n    open(left)\n    turn(it)\n    pull(it)\n    wait(it)\n"
+                     "    shut(it)\n  }\n}\n",
+                     "   open(right)\n   turn(it)\n   pull(it)\n-  wait(it)\n+  wait(all)\n"
+                     "   shut(it)\n", None, id="a-line-that-differs-and-another-indentation"),
+        pytest.param(_SIX + "is_on: true\n", _SHUT + " is_on: false\n", None,
+                     id="another-flag"),
+        pytest.param(_SIX + "is_on: right\n", _SHUT + " is_on: left\n",
+                     _SIX.replace("shut(door)", "shut(gate)") + "is_on: right\n",
+                     id="another-word"),
+        pytest.param(_SIX + "door &= ~OPEN;\nwait(it)\n",
+                     " shut(door)\n lock(door)\n door |= OPEN;\n+hold(it)\n wait(it)\n", None,
+                     id="another-sign"),
+        pytest.param(_SIX.replace("pull", "wait(it)\npull").replace("push(", "push(lever, "),
+                     " turn(handle)\n pull(lever)\n push(button)\n-shut(door)\n+shut(gate)\n"
+                     " lock(door)\n", None, id="a-line-that-differs-and-one-that-came"),
+        pytest.param("Names are kept\ncase-insensitive words\n\nMore of it\n",
+                     " Names are kept\n case-insensitive text\n \n+They are.\n+\n More of it\n",
+                     "Names are kept\ncase-insensitive words\n\nThey are.\n\nMore of it\n",
+                     id="prose-that-begins-like-a-case"),
     ],
 )  # fmt: skip
 def test_changed_context_stays_where_the_place_is_certain(
     text: str, hunks: str, expected: str | None
 ) -> None:
     check(text, hunks, expected)
+
+
+@pytest.mark.parametrize(
+    "text, hunks, expected",
+    [
+        pytest.param(_LIKE + _FIRST + _LOST + _LAST, _HUNKS,
+                     _LIKE + (_FIRST + _LOST + _LAST).replace("second(it)", "second(all)")
+                     .replace("turn(it)", "turn(all)").replace("tenth(it)", "tenth(all)"),
+                     id="between-them"),
+        pytest.param(_LIKE + _FIRST + _LOST + _LAST, _HUNKS[1:2], None, id="by-itself"),
+        pytest.param(_FIRST + _LIKE + _LOST + _LAST, _HUNKS, None, id="its-like-is-there-too"),
+        pytest.param(_LIKE + _FIRST + _LOST + _LAST, _HUNKS[::-1], None, id="in-another-order"),
+        pytest.param(_LIKE + _FIRST + _LAST + _LOST, _HUNKS, None, id="behind-them"),
+    ],
+)  # fmt: skip
+def test_hunks_that_are_found_say_where_one_goes_that_is_not(
+    text: str, hunks: tuple[str, ...], expected: str | None
+) -> None:
+    check(text, "@@\n".join(hunks), expected)
 
 
 @pytest.mark.parametrize(
@@ -205,6 +275,9 @@ def test_changed_context_stays_where_the_place_is_certain(
         ("size = width * 4", ["size = height * 4"], "reworded"),
         ("size = width * 4", ["size = width * 8"], "renumbered"),
         ("load(a, path)", ["load(b, path)"], "renumbered"),
+        ("load(path, true)", ["load(path, false)"], "renumbered"),
+        ("flags |= OPEN", ["flags &= ~OPEN"], "renumbered"),
+        ("load(path,mode)", ["load( path, mode )"], "rewritten"),
         ("size = 4", ["size = 8"], "reworded"),
         ('"version": "1.2.3",', ['"version": "1.3.0",'], "reworded"),
         ("leave();", ["enter();"], "rewritten"),
