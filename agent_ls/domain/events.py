@@ -399,6 +399,14 @@ class ReviewApplied(_Event):
     after_blob: str | None = None
 
 
+class FileRenamed(_Event):
+    """The person renamed a file with changes of the agent's, or a folder with such files."""
+
+    type: Literal["file_renamed"] = "file_renamed"
+    path: str
+    new_path: str
+
+
 class ToolCallFinished(_Event):
     """The one result of one call."""
 
@@ -698,6 +706,7 @@ Event = Annotated[
     | CommandChangesLeftOut
     | ReviewDecided
     | ReviewApplied
+    | FileRenamed
     | ToolCallFinished
     | HookRan
     | ChildStarted
@@ -738,6 +747,7 @@ _DURABLE = (
     CommandChangesLeftOut,
     ReviewDecided,
     ReviewApplied,
+    FileRenamed,
     SessionResumed,
     ChildStarted,
     ChildEnded,

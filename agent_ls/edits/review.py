@@ -206,6 +206,25 @@ class FileLedger:
         move = Hunk(at, "moved", 0, (origin,), (path,))
         return replace(self, path=path, moved_from=origin, hunks=(move, *others))
 
+    def renamed(self, path: str) -> FileLedger:
+        """Return the ledger after the person renamed the file, which is no change of the agent's.
+
+        Shape: a move of the agent's leads there, or from there while it is undone.
+        """
+        under = self.under and self.under.renamed(path)
+        origin, goal = self.moved_from, path
+        if origin is not None and origin == self.path:
+            origin, goal = path, next(one.new[0] for one in self.hunks if one.kind == "moved")
+        if origin is None or origin == goal:
+            # It is back where it was.
+            hunks = tuple(one for one in self.hunks if one.kind != "moved")
+            return replace(self, path=path, moved_from=None, hunks=hunks, under=under)
+        hunks = tuple(
+            replace(one, old=(origin,), new=(goal,)) if one.kind == "moved" else one
+            for one in self.hunks
+        )
+        return replace(self, path=path, moved_from=origin, hunks=hunks, under=under)
+
     def decided(self, ids: Iterable[str], state: HunkState, mode: int | None = None) -> FileLedger:
         """Return the ledger with these hunks in this state, and the text that follows from it.
 

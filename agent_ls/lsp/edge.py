@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from agent_ls.assembly import open_sessions
@@ -272,6 +272,19 @@ class Edge:
         self._reviewed.add(session_id)
         self.faces.attach(session, is_reviewed=True)
         self._show_changes()
+
+    async def follow_renamed(self, uris: Sequence[tuple[str, str]]) -> None:
+        """Let the reviews of the open sessions follow files and folders that were renamed."""
+        for renamed in uris:
+            paths = [path.resolve() for one in renamed if (path := uri_to_path(one)) is not None]
+            names = [shown for one in paths if (shown := self.workspace.shown(one)) is not None]
+            if len(names) != len(renamed) or self.workspace.is_own_move(*paths):
+                continue
+            for session in list(self.faces.sessions.values()):
+                try:
+                    await session.review.follow(*names)
+                except AgentLsError as error:
+                    _log.warning("%s does not follow %s: %s", session.id, names[0], error)
 
     def _on_taken(self, session_id: str) -> None:
         """Show no changes any more of a session with which another process went on."""

@@ -236,6 +236,10 @@ class EditorWorkspace:
             )
         return self._written(edit.path, await self._open.disk.put(edit, data))
 
+    def is_own_move(self, place: Path, new_place: Path) -> bool:
+        """Say whether a file was moved by the editor because the agent asked for it; once each."""
+        return self._taking_away.is_own_move(place, new_place)
+
     async def save_dirty(self) -> list[str]:
         """Bring the disk up to the buffers; return the paths where that did not work."""
         return await self._saving.save_all()

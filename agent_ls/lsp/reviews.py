@@ -89,7 +89,12 @@ class Reviews:
         """Tell soon that the changes are others."""
         if self._timer is None and isinstance(
             stored.event,
-            e.EditApplied | e.CommandChanged | e.ChildEnded | e.ReviewDecided | e.ReviewApplied,
+            e.EditApplied
+            | e.CommandChanged
+            | e.ChildEnded
+            | e.ReviewDecided
+            | e.ReviewApplied
+            | e.FileRenamed,
         ):
             self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._tell)
 

@@ -6,6 +6,8 @@ holds its document's text, as the call that takes it away has seen that.
 
 from __future__ import annotations
 
+from collections import deque
+from pathlib import Path
 from typing import Protocol
 
 from agent_ls.domain.edits import DeleteFile, EditOutcome, MoveFile
@@ -19,6 +21,7 @@ from agent_ls.lsp.uris import path_to_uri
 from agent_ls.safety.paths import check_no_link
 from agent_ls.workspace.disk_files import digest
 
+_MOST_MOVES = 64
 _STALE = EditOutcome(status="stale", reason="the text changed meanwhile")
 
 
@@ -39,6 +42,15 @@ class TakingAway:
         """Take the open files, their documents, the way to the editor, and what saves them."""
         self._files, self._documents = files, documents
         self._editor, self._saving = editor, saving
+        self._moves: deque[tuple[Path, Path]] = deque(maxlen=_MOST_MOVES)
+        """Those that the editor was asked for, and has not told of yet; some never tell."""
+
+    def is_own_move(self, place: Path, new_place: Path) -> bool:
+        """Say whether the editor was asked for this move; to be asked once, when it tells of it."""
+        if (place, new_place) not in self._moves:
+            return False
+        self._moves.remove((place, new_place))
+        return True
 
     async def take_away(self, edit: DeleteFile | MoveFile, document: Snapshot) -> EditOutcome:
         """Delete or move the file of this open document."""
@@ -67,7 +79,12 @@ class TakingAway:
         """Delete or move a file that holds its document's text, and nothing newer than that."""
         new_place = self._files.disk.locate(edit.new_path)[1] if edit.kind == "move" else None
         new_uri = None if new_place is None else path_to_uri(new_place)
+        place = self._files.disk.locate(edit.path)[1]
+        if new_place is not None:
+            self._moves.append((place, new_place))
         reply = await self._editor.take_away(document.uri, new_uri)
+        if new_place is not None and reply.said == "nothing":
+            self.is_own_move(place, new_place)
         if reply.said == "no":
             why = f": {reply.reason}" if reply.reason else ""
             return EditOutcome(status="refused", reason=f"the editor refused{why}")

@@ -86,6 +86,7 @@ class Translation:
                 | e.EditApplied()
                 | e.ReviewDecided()
                 | e.ReviewApplied()
+                | e.FileRenamed()
                 | e.ToolCallFinished()
             ):
                 return self._of_call(event)
@@ -324,10 +325,11 @@ class Translation:
         | e.EditApplied
         | e.ReviewDecided
         | e.ReviewApplied
+        | e.FileRenamed
         | e.ToolCallFinished,
     ) -> list[wire.Update]:
         match event:
-            case e.ReviewDecided() | e.ReviewApplied():
+            case e.ReviewDecided() | e.ReviewApplied() | e.FileRenamed():
                 return [self._of_review(event)]
             case e.CallDecided():
                 return [
@@ -372,7 +374,7 @@ class Translation:
                     )
                 ]
 
-    def _of_review(self, event: e.ReviewDecided | e.ReviewApplied) -> wire.Update:
+    def _of_review(self, event: e.ReviewDecided | e.ReviewApplied | e.FileRenamed) -> wire.Update:
         match event:
             case e.ReviewDecided():
                 return wire.ReviewUpdate(
@@ -393,6 +395,16 @@ class Translation:
                     hunks=[],
                     status=event.status,
                     reason=event.reason,
+                )
+            case e.FileRenamed():
+                # Nothing was decided, but the changes stand under another name.
+                return wire.ReviewUpdate(
+                    review_id="",
+                    decision=None,
+                    location=self._place(event.new_path, None),
+                    hunks=[],
+                    status="applied",
+                    reason="",
                 )
 
     def _of_judgement(

@@ -27,6 +27,7 @@ _COUNTS = (
     e.ChildEnded,
     e.ReviewDecided,
     e.ReviewApplied,
+    e.FileRenamed,
 )
 
 

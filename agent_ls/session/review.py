@@ -32,6 +32,7 @@ from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
 from agent_ls.session.review_moments import lineages
 from agent_ls.session.review_order import goals, in_order, in_the_way
 from agent_ls.session.review_plans import next_step
+from agent_ls.session.review_renames import renames
 from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
 from agent_ls.session.review_steps import Clash, FileResult, places
 from agent_ls.session.review_touches import Touch
@@ -146,6 +147,22 @@ class Review:
             if result.status != "nothing":
                 found[result.path] = result
         return list(found.values())
+
+    async def follow(self, path: str, new_path: str) -> None:
+        """Know that the person renamed a file, or a folder with all that is in it.
+
+        Errors: ``AgentLsError`` where another process writes the session, or the store fails.
+        """
+        renamed = renames(await self.ledger(), path, new_path)
+        if not renamed:
+            return
+        await self._claim()
+        names = [Path(one) for pair in renamed.items() for one in pair]
+        where = [self._workspace.locate(str(one))[1] for one in names]
+        # What is under way ends under the name that it began with.
+        async with self._queue.of(names), self._order.of(where):
+            if renames(await self.ledger(), path, new_path):
+                await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
 
     async def _in_turn(
         self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None

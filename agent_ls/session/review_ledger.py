@@ -20,6 +20,7 @@ from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.spelling import unfollowed
+from agent_ls.session.review_renames import follow, renames
 from agent_ls.session.review_touches import (
     Fetch,
     Touch,
@@ -128,7 +129,7 @@ class Ledger:
                 self.lost_events += lost_of(journal)
                 for one in journal:
                     await self.feed(one, f"{at}.", call_id or event.call_id)
-            case e.ReviewDecided() | e.ReviewApplied():
+            case e.ReviewDecided() | e.ReviewApplied() | e.FileRenamed():
                 await self._reviewed(event, at)
             case e.EditIntended():
                 self._intents[event.call_id, event.edit.path] = event
@@ -177,7 +178,13 @@ class Ledger:
         self._turn_id = event.turn_id
         self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt, seq)
 
-    async def _reviewed(self, event: e.ReviewDecided | e.ReviewApplied, at: str) -> None:
+    async def _reviewed(
+        self, event: e.ReviewDecided | e.ReviewApplied | e.FileRenamed, at: str
+    ) -> None:
+        if isinstance(event, e.FileRenamed):
+            for path, new_path in renames(self, event.path, event.new_path).items():
+                follow(self, path, new_path)
+            return
         if isinstance(event, e.ReviewDecided):
             if event.edit is None:
                 self._decided(event)

@@ -40,6 +40,11 @@ class Touch:
     modes: Modes = (None, None)
     """The permissions before and after, where it can have changed them."""
 
+    @property
+    def is_gone(self) -> bool:
+        """Say whether it took the file away."""
+        return self.after_blob is None if self.images is None else self.images[1] is None
+
 
 async def unless_damaged(fetch: Fetch, digest: str) -> bytes | None:
     """Return stored bytes; None also when they are damaged: one file's are not the others'."""

@@ -87,6 +87,7 @@ def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 
             | ev.EditIntended()
             | ev.ReviewDecided()
             | ev.ReviewApplied()
+            | ev.FileRenamed()
             | ev.OutputStored()
             | ev.PlanProposed()
             | ev.PlanResolved()

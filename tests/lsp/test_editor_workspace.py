@@ -251,6 +251,20 @@ async def test_an_open_clean_file_is_taken_away_by_the_editor_or_from_disk(
     assert not await world.workspace.exists("a.py")
 
 
+@pytest.mark.parametrize("takes_away", ["nothing", "yes"])
+async def test_a_move_that_the_editor_was_asked_for_is_no_rename_of_the_persons(
+    tmp_path: Path, takes_away: str
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_text("a = 1\n")
+    world = make(root, takes_away=takes_away)
+    world.open("a.py", "a = 1\n")
+    assert (await check(world, "move", "a.py", to="b.py")).status == "applied"
+    # One that is told for the second time is another one.
+    told = [world.workspace.is_own_move(root / "a.py", root / "b.py") for _ in range(2)]
+    assert told == [takes_away == "yes", False]
+
+
 @pytest.mark.parametrize("kind", ["delete", "move"])
 async def test_unsaved_text_is_never_taken_away(tmp_path: Path, kind: str) -> None:
     (tmp_path / "a.py").write_text("a = 1\n")

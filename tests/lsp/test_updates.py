@@ -217,6 +217,10 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         [{"sessionUpdate": "review_update", "decision": None, "status": "stale"}],
     ),
     (
+        e.FileRenamed(path="a.py", new_path="b.py"),
+        [{"sessionUpdate": "review_update", "decision": None, "status": "applied"}],
+    ),
+    (
         e.ToolCallFinished(
             result=ToolResult(call_id="cal_1", text="no", error=ErrorKind.DENIED, duration_ms=4)
         ),

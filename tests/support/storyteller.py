@@ -165,6 +165,17 @@ class Storyteller:
         """Change a file behind the editor's back."""
         (self.root / path).write_text(text)
 
+    async def step_rename(self, path: str, new_path: str) -> None:
+        """Rename a file or folder in the editor, which tells of it."""
+        uri, new_uri = self._uri(path), self._uri(new_path)
+        (self.root / path).rename(self.root / new_path)
+        if uri in self.editor.buffers:
+            text = self.editor.buffers[uri].text
+            await self.editor.close(uri)
+            await self.editor.open(new_path, text=text)
+        files = [{"oldUri": uri, "newUri": new_uri}]
+        await self.editor.notify("workspace/didRenameFiles", {"files": files})
+
     async def step_remove(self, path: str) -> None:
         """Delete a file behind the editor's back."""
         (self.root / path).unlink()

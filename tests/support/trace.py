@@ -109,6 +109,8 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
             return f"  review: {event.decision} {event.path}{named}"
         case e.ReviewApplied():
             return f"  review of {event.path} {event.status}"
+        case e.FileRenamed():
+            return f"  the person renamed {event.path} to {event.new_path}"
         case e.ToolCallFinished():
             how = f" {event.result.error}" if event.result.error else ""
             return f"  {event.result.call_id} result{how} {_quoted(event.result.text)}"

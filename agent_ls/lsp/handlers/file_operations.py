@@ -11,7 +11,7 @@ async def handle(
     edge: Edge,
     params: types.CreateFilesParams | types.RenameFilesParams | types.DeleteFilesParams,
 ) -> None:
-    """Note what became of files, so that no command is held for it."""
+    """Note what became of files: no command is held for it, and the review follows renames."""
     steps = edge.workspace.steps
     match params:
         case types.CreateFilesParams():
@@ -20,6 +20,7 @@ async def handle(
         case types.RenameFilesParams():
             for one in params.files:
                 steps.note_moved(one.old_uri, one.new_uri)
+            edge.spawn(edge.follow_renamed([(one.old_uri, one.new_uri) for one in params.files]))
         case types.DeleteFilesParams():
             for one in params.files:
                 steps.note_taken(one.uri)
