@@ -12,12 +12,13 @@ from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.syntax.naming import NotOne, resolve
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import preview_of
 from agent_ls.tools.symbol_edits import Position, inserted
-from agent_ls.tools.symbol_places import change_of, symbols_in, the_symbol
+from agent_ls.tools.symbol_places import change_of, placed_as_read, symbols_in, the_symbol
 
 
 class InsertSymbolArguments(Arguments):
@@ -48,6 +49,8 @@ class InsertSymbol:
 
     workspace: Workspace
     code: CodeIntel
+    seen: SeenTexts | None = None
+    """None: the anchor is looked for in the newest text alone."""
 
     def paths(self, arguments: InsertSymbolArguments) -> tuple[str, ...]:
         """Return the file."""
@@ -76,8 +79,18 @@ class InsertSymbol:
         path = arguments.path
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
         anchor = the_symbol(symbols, arguments.anchor, path)
-        after = inserted(file.text, symbols, anchor, arguments.position, arguments.text, language)
-        return file, anchor, change_of(file, after)
+        position, text = arguments.position, arguments.text
+        after = inserted(file.text, symbols, anchor, position, text, language)
+        read = None if self.seen is None else await self.seen.text(path)
+        if read is None or read == file.text:
+            return file, anchor, change_of(file, after)
+        known = await self.code.symbols(path, read) or ()
+        older = resolve(known, arguments.anchor)
+        if isinstance(older, NotOne):
+            # Nothing is taken out, so who names what is new may know it from a search.
+            return file, anchor, change_of(file, after)
+        wanted = inserted(read, known, older, position, text, language)
+        return file, anchor, placed_as_read(file, after, read, wanted)
 
 
 def _where(arguments: InsertSymbolArguments) -> str:

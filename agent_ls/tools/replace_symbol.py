@@ -9,15 +9,22 @@ from typing import ClassVar
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
+from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import preview_of
+from agent_ls.tools.changing import MERGED, preview_of
 from agent_ls.tools.symbol_edits import replaced
-from agent_ls.tools.symbol_places import change_of, symbols_in, the_symbol
+from agent_ls.tools.symbol_places import (
+    change_of,
+    replaced_as_read,
+    symbol_as_read,
+    symbols_in,
+    the_symbol,
+)
 
 
 class ReplaceSymbolArguments(Arguments):
@@ -46,6 +53,8 @@ class ReplaceSymbol:
 
     workspace: Workspace
     code: CodeIntel
+    seen: SeenTexts | None = None
+    """None: whatever the definition holds is replaced."""
 
     def paths(self, arguments: ReplaceSymbolArguments) -> tuple[str, ...]:
         """Return the file."""
@@ -73,7 +82,20 @@ class ReplaceSymbol:
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
         symbol = the_symbol(symbols, arguments.symbol, path)
         after, notes = replaced(file.text, symbol, arguments.new_text, language)
-        return file, symbol, change_of(file, after), notes
+        read = None if self.seen is None else await self.seen.text(path)
+        if read is None or read == file.text:
+            return file, symbol, change_of(file, after), notes
+        older = await symbol_as_read(path, read, arguments.symbol, self.code)
+        if older is None:
+            raise ToolError(
+                f"{path} was not changed. It changed since you read it, and the text that you read "
+                f"does not say what {arguments.symbol} is. Read the file again."
+            )
+        wanted, notes_as_read = replaced(read, older, arguments.new_text, language)
+        change, is_merged = replaced_as_read(file, (symbol, after), read, (older, wanted))
+        if is_merged:
+            notes = [*notes_as_read, MERGED.format(path).strip()]
+        return file, symbol, change, notes
 
     async def _renamed(self, path: str, after: str, symbol: Symbol) -> str:
         """Return where the new definition stands, and what it is called when that is new."""

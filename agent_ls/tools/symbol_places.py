@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_ls.domain.edits import ChangeText, TextFile
+from agent_ls.domain.edits import ChangeText, Replacement, TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
+from agent_ls.edits.as_read import place_as_read
+from agent_ls.edits.lines import flattened
+from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.requests import Refused
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.syntax.languages import Language, language_of
@@ -43,6 +47,50 @@ def the_symbol(symbols: Sequence[Symbol], wanted: str, path: str) -> Symbol:
             more = f" Nothing was done; outline shows what {path} defines."
         raise ToolError(f"{path}: {found.reason}{more}")
     return found
+
+
+async def symbol_as_read(path: str, read: str, wanted: str, code: CodeIntel) -> Symbol | None:
+    """Return the symbol that the name means in the text that the model read; None without one."""
+    found = resolve(await code.symbols(path, read) or (), wanted)
+    return None if isinstance(found, NotOne) else found
+
+
+def replaced_as_read(
+    file: TextFile, newer: tuple[Symbol, str], read: str, older: tuple[Symbol, str]
+) -> tuple[ChangeText, bool]:
+    """Return the change of a symbol that the model knows from another text than the newest one.
+
+    Shape: ``newer`` and ``older`` are the symbol in each text and what that text becomes; with the
+    change comes whether others' changes in the symbol were merged with it.
+    Errors: ``ToolError`` where others changed the same lines of it since, or it may be another one.
+    """
+    (now, after), (was, wanted) = newer, older
+    if flattened(file.text[now.start : now.end]) == flattened(read[was.start : was.end]):
+        return placed_as_read(file, after, read, wanted), False
+    # What somebody wrote in it since is nothing that the model meant to replace.
+    edits = replacements_between(read, wanted)
+    merged = rebase(read, edits, file.text)
+    if isinstance(merged, Refused):
+        old = f"{now.qualified} changed since you read it, and your text is the old."
+        raise ToolError(f"{file.path} was not changed. {merged.reason if edits else old}")
+    return ChangeText(path=file.path, base_version=file.version, replacements=merged), True
+
+
+def placed_as_read(file: TextFile, after: str, read: str, wanted: str) -> ChangeText:
+    """Return the change that gives ``after``; ``wanted`` is the same of the text that was read.
+
+    Errors: ``ToolError`` where the two may be about different places.
+    """
+    change = change_of(file, after)
+    older = replacements_between(read, wanted)
+
+    def place(text: str) -> tuple[Replacement, ...]:
+        return change.replacements if text == file.text else older
+
+    placed = place_as_read(read, file.text, place).placed
+    if isinstance(placed, Refused):
+        raise ToolError(f"{file.path} was not changed. {placed.reason}")
+    return change
 
 
 def change_of(file: TextFile, after: str) -> ChangeText:
