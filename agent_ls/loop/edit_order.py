@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from agent_ls.domain.edits import FileEdit
 from agent_ls.loop.ports.workspace import Workspace
@@ -19,7 +20,8 @@ class EditOrder:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._locks: dict[Path, asyncio.Lock] = {}
+        self._locks = WeakValueDictionary[Path, asyncio.Lock]()
+        """Those that somebody holds or waits for."""
 
     @asynccontextmanager
     async def of(self, places: Iterable[Path]) -> AsyncGenerator[None]:

@@ -83,7 +83,8 @@ class Marks:
         self._seen: set[str] = set()
         self._read: set[str] = set()
         """The closed files with findings, by URI; of others nothing is kept."""
-        self._left: set[str] = set()
+        self._left: dict[str, str] = {}
+        """The turn whose nudge was left, by session: only that of the last one is shown."""
         self._closed: dict[str, list[str]] = {}
         """What files say that are not open and that findings stand in, by URI; not what they said
         before findings were last reported of them."""
@@ -150,9 +151,9 @@ class Marks:
         self._looked[session_id] = dict(findings)
         self.refresh()
 
-    def leave(self, turn_id: str) -> None:
-        """Take a turn's nudge away for good."""
-        self._left.add(turn_id)
+    def leave(self, session_id: str, turn_id: str) -> None:
+        """Take the nudge of a session's last turn away for good."""
+        self._left[session_id] = turn_id
         self.refresh()
 
     def refresh(self) -> None:
@@ -209,7 +210,7 @@ class Marks:
             *state.questions.items(),
         ]
         nudge = nudge_of(state)
-        if nudge is not None and nudge.turn_id not in self._left:
+        if nudge is not None and self._left.get(state.session_id) != nudge.turn_id:
             asked.append((f"nudge {nudge.turn_id}", nudge))
         for key, subject in asked:
             place = self._place(key, subject, state.turn)

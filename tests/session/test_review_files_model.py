@@ -30,8 +30,11 @@ _MINE = re.compile(rb"mine\d+")
 class Walk:
     """One session on a few files."""
 
-    def __init__(self, session: Reviewed, dice: random.Random, *, is_alone: bool) -> None:
+    def __init__(
+        self, session: Reviewed, dice: random.Random, *, is_alone: bool, renames: bool = False
+    ) -> None:
         self.session, self.dice, self.is_alone = session, dice, is_alone
+        self.renames = renames
         self.number = 0
         self.taken = set[bytes]()
         """What the agent removed of the person's: doing that again is no loss."""
@@ -80,6 +83,8 @@ class Walk:
         deeds = [self.agent, self.agent, self.command, self.command, self.turn, self.restart]
         if not self.is_alone:
             deeds += [self.person, self.person, self.decide, self.decide, self.decide]
+        if self.renames:
+            deeds += [self.rename, self.rename]
         do = self.dice.choice(deeds)
         before = self.mine()
         await do()
@@ -131,6 +136,15 @@ class Walk:
             # A file that came right before a command could have come from it.
             while file_clock_ns() < place.stat().st_ctime_ns + _APART_NS:
                 await asyncio.to_thread(os.sched_yield)
+
+    async def rename(self) -> None:
+        """Have the person rename a file, as the editor tells of it."""
+        there = self.contents()
+        name, other = self.dice.choice(_NAMES), self.dice.choice(_NAMES)
+        if name in there and other not in there:
+            (self.session.folder / other).parent.mkdir(exist_ok=True)
+            (self.session.folder / name).rename(self.session.folder / other)
+            await self.session.review.follow(name, other)
 
     async def turn(self) -> None:
         await self.session.turn()
@@ -190,6 +204,27 @@ async def test_walks_that_once_went_wrong(tmp_path: Path, number: int) -> None:
         await session.turn()
         for _ in range(_STEPS_OF_ONE):
             await walk.step()
+    finally:
+        await store.close()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "numbers", [range(25), pytest.param(range(25, 1_000), marks=pytest.mark.long)]
+)
+async def test_nothing_of_a_person_is_lost_who_renames_files_too(
+    tmp_path: Path, numbers: range
+) -> None:
+    store = open_store(tmp_path / "store.db")
+    try:
+        for number in numbers:
+            folder = tmp_path / f"work{number}"
+            folder.mkdir()
+            session = Reviewed(folder, store, session_id=f"ses_{number}")
+            walk = Walk(session, random.Random(number), is_alone=False, renames=True)
+            await session.turn()
+            for _ in range(_STEPS_OF_ONE):
+                await walk.step()
     finally:
         await store.close()
 

@@ -26,7 +26,7 @@ async def leave(edge: Edge, session_id: OneSession = None) -> bool:
     """Leave it at that: a turn that goes on is stopped, a hint goes away."""
     session = await edge.session(session_id)
     if session.state.turn is not None:
-        edge.faces.marks.leave(session.state.turn.turn_id)
+        edge.faces.marks.leave(session.id, session.state.turn.turn_id)
     await session.cancel("nudge")
     return True
 
