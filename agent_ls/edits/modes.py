@@ -24,11 +24,12 @@ class FileModes:
     def touched(self, modes: Modes, *, is_gone: bool) -> FileModes:
         """Return them after an edit with these before and after it."""
         before, after = modes
-        base = before if self.base is None else self.base
+        # Others that were there than the last edit left are somebody else's, and stay.
+        is_set_since = self.left is not None and before not in (None, self.left)
+        base = before if self.base is None or is_set_since else self.base
         if not is_gone:
             return FileModes(base, self.left if after is None else after, self.lost)
-        is_own = base is not None and before in (None, self.left)
-        return FileModes(base, None, base if is_own else before)
+        return FileModes(base, None, base if before in (None, self.left) else before)
 
     def back(self) -> ModeChange | None:
         """Return what undoing the edits makes of the permissions; None: they stay."""

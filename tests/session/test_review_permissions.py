@@ -86,6 +86,19 @@ async def rewrite_by_a_command(session: Reviewed) -> None:
     await session.runs(lambda: [write(session, name, _NEW) for name in _FILES])
 
 
+async def rewrite_by_another_command(session: Reviewed) -> None:
+    await session.runs(lambda: [write(session, name, f"{_NEW}7\n", 0o600) for name in _FILES])
+
+
+async def in_place_by_a_command(session: Reviewed) -> None:
+    def do() -> None:
+        for name in _FILES:
+            with (session.folder / name).open("a") as file:
+                file.write("7\n")
+
+    await session.runs(do)
+
+
 def then(*steps: Callable[[Reviewed], Awaitable[object] | None]) -> Story:
     async def story(session: Reviewed) -> None:
         for step in steps:
@@ -180,6 +193,52 @@ _TABLE = {
             rewrite_by_a_command,
             person("bin/run.sh", 0o700),
             delete_by_edits,
+            undo,
+        ),
+        {**_FILES, "bin/run.sh": 0o700},
+    ),
+    "set by the person between two commands": Row(
+        then(
+            rewrite_by_a_command,
+            person("bin/run.sh", 0o700),
+            person("key.txt", 0o640),
+            in_place_by_a_command,
+            undo,
+        ),
+        {"bin/run.sh": 0o700, "key.txt": 0o640, "fixed.txt": 0o444},
+    ),
+    "set by the person between two commands that both set others": Row(
+        then(
+            rewrite_by_a_command,
+            person("bin/run.sh", 0o700),
+            rewrite_by_another_command,
+            undo,
+        ),
+        {**_FILES, "bin/run.sh": 0o700},
+    ),
+    "set by the person between two commands, and restored": Row(
+        then(
+            rewrite_by_a_command,
+            person("bin/run.sh", 0o700),
+            in_place_by_a_command,
+            restore,
+        ),
+        {**_FILES, "bin/run.sh": 0o700},
+    ),
+    "set by the person before it was deleted and written again": Row(
+        then(
+            rewrite_by_a_command,
+            person("bin/run.sh", 0o700),
+            rewrite_by_edits,
+            undo,
+        ),
+        {**_FILES, "bin/run.sh": 0o700},
+    ),
+    "set by a command that changed nothing else": Row(
+        then(
+            rewrite_by_a_command,
+            lambda session: session.runs(lambda: change(session, "bin/run.sh", 0o700)),
+            in_place_by_a_command,
             undo,
         ),
         {**_FILES, "bin/run.sh": 0o700},
