@@ -103,8 +103,8 @@ class FileLedger:
         under = self if self.is_opaque else self._settled or FileLedger(self.path, None, None)
         if under.images is not None and holds_same(under.images[1], before):
             # It is one change with the one before.
-            after = _of_same_mode(after, under.images[1])
-            before, under = under.images[0], under.under or FileLedger(self.path, None, None)
+            before, after = joined(under.images, (before, after))
+            under = under.under or FileLedger(self.path, None, None)
         if holds_same(before, after):
             return under
         rest = under.hunks
@@ -292,11 +292,24 @@ def holds_same(one: FileImage | None, other: FileImage | None) -> bool:
     return one.digest is not None and one.digest == other.digest
 
 
-def _of_same_mode(image: FileImage | None, other: FileImage | None) -> FileImage | None:
-    """Return an image with the other's permissions where its own are not known."""
-    if image is None or other is None or image.mode is not None:
-        return image
-    return image.model_copy(update={"mode": other.mode})
+def joined(older: Images, newer: Images) -> Images:
+    """Return a change of a whole file, and the one that followed, as one.
+
+    Permissions that are not known of the last side are those of before; what somebody set in
+    between stays.
+    """
+    (base, left), (found, after) = older, newer
+    modes = FileModes().touched((_mode_of(base), _mode_of(left)), is_gone=left is None)
+    modes = modes.touched((_mode_of(found), _mode_of(after)), is_gone=after is None)
+    return _of_mode(base, modes.base), _of_mode(after, modes.left)
+
+
+def _mode_of(image: FileImage | None) -> int | None:
+    return None if image is None else image.mode
+
+
+def _of_mode(image: FileImage | None, mode: int | None) -> FileImage | None:
+    return None if image is None else image.model_copy(update={"mode": mode})
 
 
 def _with_lines(text: str, goal: str) -> str:

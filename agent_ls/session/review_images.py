@@ -6,12 +6,13 @@ Its bytes come back only while it is what the agent left; anything else is a con
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
 
 from agent_ls.domain.errors import bug
 from agent_ls.domain.images import FileImage, Images, PutImage
 from agent_ls.domain.review import HunkState
-from agent_ls.edits.review import FileLedger, holds_same
+from agent_ls.edits.review import FileLedger, holds_same, joined
 from agent_ls.loop.edit_recorder import look_at
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_steps import Clash, Step
@@ -43,7 +44,8 @@ async def restored_image(
     for older, newer in pairwise(lineage):
         if not holds_same(older[1], newer[0]):
             return Clash(path, 0, None, None, "it was changed by somebody else, too")
-    return await put_back(workspace, path, (lineage[-1][1], lineage[0][0]))
+    base, goal = reversed(reduce(joined, lineage))
+    return await put_back(workspace, path, (base, goal))
 
 
 async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage | Clash | None:

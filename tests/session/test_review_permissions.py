@@ -338,3 +338,20 @@ async def test_a_journal_that_tells_of_no_permissions_brings_the_text_back(tmp_p
         await undo(session)
         assert session.texts() == {"run.sh": _TEXT, "other": ""}
         assert modes(session)["run.sh"] == modes(session)["other"]
+
+
+@pytest.mark.parametrize("taken_back", [undo, restore])
+async def test_what_the_person_set_stays_between_changes_of_a_file_that_is_no_text(
+    tmp_path: Path, taken_back: Story
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"run": "\0one"}) as session:
+        place = folder / "run"
+        change(session, "run", 0o644)
+        await session.turn()
+        await session.runs(lambda: place.write_bytes(b"\0two!"))
+        change(session, "run", 0o755)
+        await session.runs(lambda: place.write_bytes(b"\0three!!"))
+        await taken_back(session)
+        assert (session.texts(), modes(session)) == ({"run": "\0one"}, {"run": 0o755})
