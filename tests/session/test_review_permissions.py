@@ -355,3 +355,23 @@ async def test_what_the_person_set_stays_between_changes_of_a_file_that_is_no_te
         await session.runs(lambda: place.write_bytes(b"\0three!!"))
         await taken_back(session)
         assert (session.texts(), modes(session)) == ({"run": "\0one"}, {"run": 0o755})
+
+
+@pytest.mark.parametrize("taken_back", [undo, restore])
+async def test_what_edits_do_to_a_file_that_was_no_text_counts_with_its_permissions(
+    tmp_path: Path, taken_back: Story
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"made": "\0made", "gone": "\0gone"}) as session:
+        for name in ("made", "gone"):
+            change(session, name, 0o755)
+        await session.turn()
+        await session.runs((folder / "made").unlink)
+        await session.agent_writes("made", _TEXT)
+        await session.runs(lambda: write(session, "gone", _TEXT))
+        change(session, "gone", 0o640)
+        await session.agent_writes("gone", None)
+        await taken_back(session)
+        assert session.texts() == {"made": "\0made", "gone": "\0gone"}
+        assert modes(session) == {"made": 0o755, "gone": 0o640}
