@@ -29,7 +29,7 @@ from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import restored_image
 from agent_ls.session.review_plans import merged_texts
-from agent_ls.session.review_steps import APART, MISSING, Clash, FileResult
+from agent_ls.session.review_steps import APART, MISSING, Clash, FileResult, places
 from agent_ls.session.review_touches import Touch, both_images, images_of, text_of, texts_of
 
 
@@ -84,6 +84,7 @@ async def foreseen(
     """Return what a restore would make of a file as it is now; nothing is changed."""
     path = lineage[-1].new_path
     try:
+        places(workspace, {path, lineage[0].path})
         step = await restoring_step(workspace, blobs, lineage, path)
         goal = step.goal if isinstance(step, PutImage) else None
         if goal is not None and await blobs.get_blob(goal.digest or "") is None:

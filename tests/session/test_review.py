@@ -346,7 +346,7 @@ async def test_a_file_that_was_moved_and_then_deleted_comes_back_and_goes_again(
     await check(tmp_path, story, {"old.py": "o\n"}, after={"old.py": "o\n"})
 
 
-@pytest.mark.parametrize("by", ["undo", "restore"])
+@pytest.mark.parametrize("by", ["undo", "restore", "dry run"])
 async def test_a_file_behind_a_link_that_somebody_put_there_is_left_alone(
     tmp_path: Path, by: str
 ) -> None:
@@ -358,7 +358,10 @@ async def test_a_file_behind_a_link_that_somebody_put_there_is_left_alone(
         place = session.folder / "b.py"
         place.rename(session.folder / "a.py")
         place.symlink_to("a.py")
-        results = await (session.undo() if by == "undo" else session.review.restore("trn_1"))
+        if by == "undo":
+            results = await session.undo()
+        else:
+            results = await session.review.restore("trn_1", dry_run=by == "dry run")
         [(status, reason)] = [(one.status, one.reason) for one in results]
         assert status == "refused"
         assert reason.startswith("where b.py was, a link stands to a.py")
