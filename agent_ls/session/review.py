@@ -107,10 +107,7 @@ class Review:
                 continue
             for path in in_order(ledger.turns[turn_id].files):
                 if chosen.path in (None, path):
-                    try:
-                        result = await self._in_turn(decision, turn_id, path, chosen.hunks)
-                    except _OF_ONE_FILE as error:
-                        result = FileResult(turn_id, path, "refused", reason=str(error))
+                    result = await self._in_turn(decision, turn_id, path, chosen.hunks)
                     found += [] if result.status == "nothing" else [result]
         return found
 
@@ -184,29 +181,29 @@ class Review:
         from_state: HunkState = "undone" if decision == "redo" else "open"
         goal: HunkState = "undone" if decision == "undo" else "open"
         settled_hunks = 0
-        for _ in range(_TRIES + 2):
-            file = (await self.ledger()).file(turn_id, path)
-            hunks = file.those(from_state, wanted) if file else ()
-            if file is None or not hunks:
-                break
-            if decision == "keep":
-                ids = tuple(one.id for one in hunks)
-                await self._recorder.emit(self._decided(decision, turn_id, path, ids))
-                return FileResult(turn_id, path, "done", len(ids))
-            try:
+        try:
+            for _ in range(_TRIES + 2):
+                file = (await self.ledger()).file(turn_id, path)
+                hunks = file.those(from_state, wanted) if file else ()
+                if file is None or not hunks:
+                    status = "done" if settled_hunks else "nothing"
+                    return FileResult(turn_id, path, status, settled_hunks)
+                if decision == "keep":
+                    ids = tuple(one.id for one in hunks)
+                    await self._recorder.emit(self._decided(decision, turn_id, path, ids))
+                    return FileResult(turn_id, path, "done", len(ids))
                 done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
-            except _OF_ONE_FILE as error:
-                done = FileResult(turn_id, path, "refused", reason=str(error))
-            if isinstance(done, FileResult):
-                # What was settled before it met that stays so, and is said.
-                return replace(done, hunks=settled_hunks)
-            settled_hunks += done
-            after = [name for name in (path, file.moved_from, *goals(hunks)) if name]
-            ledger = await self.ledger()
-            path = next((one for one in after if ledger.file(turn_id, one)), path)
-        else:
-            return FileResult(turn_id, path, "refused", reason="it changes all the time")
-        return FileResult(turn_id, path, "done" if settled_hunks else "nothing", settled_hunks)
+                if isinstance(done, FileResult):
+                    return replace(done, hunks=settled_hunks)
+                settled_hunks += done
+                after = [name for name in (path, file.moved_from, *goals(hunks)) if name]
+                ledger = await self.ledger()
+                path = next((one for one in after if ledger.file(turn_id, one)), path)
+            reason = "it changes all the time"
+        except _OF_ONE_FILE as error:
+            reason = str(error)
+        # What was settled before it met that stays so, and is said.
+        return FileResult(turn_id, path, "refused", settled_hunks, reason)
 
     async def close(self) -> None:
         """Wait until what was begun is recorded."""

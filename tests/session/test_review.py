@@ -20,10 +20,11 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.ports.store import Journals
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_ledger import RestorePoint, Selection
 from agent_ls.session.review_steps import FileResult
 from agent_ls.store import schema
-from tests.session.reviewing import Reviewed, reviewed
+from tests.session.reviewing import Reviewed, TypedBehind, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 
@@ -393,6 +394,32 @@ async def test_a_file_that_was_edited_through_a_link_is_reviewed_under_its_own_n
         link.unlink()
 
     await check(tmp_path, story, files, after=files)
+
+
+async def test_what_was_undone_before_a_file_could_not_go_on_is_said(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "z.py": _TEXT}
+
+    async def story(session: Reviewed) -> None:
+        for name in ("z.py", "a.py"):
+            await session.agent(name, "two", "2")
+        await session.agent_moves("a.py", "moved.py")
+        link = session.folder / "a.py"
+
+        def somebody_links() -> None:
+            if link.exists() and not link.is_symlink():
+                link.rename(session.folder / "mine.py")
+                link.symlink_to("mine.py")
+
+        session.workspace = cast("Workspace", TypedBehind(session.workspace, somebody_links))
+        await session.restart()
+        first, other = await session.undo()
+        assert (first.path, first.status, first.hunks) == ("a.py", "refused", 1)
+        assert "a link stands" in first.reason
+        assert (other.path, other.status, other.hunks) == ("z.py", "done", 1)
+        link.unlink()
+
+    after = {"mine.py": _TEXT.replace("two", "2"), "z.py": _TEXT}
+    await check(tmp_path, story, files, after=after, still_open=[("a.py", "two")])
 
 
 @pytest.mark.parametrize("begins", ["undo", "restore"])
