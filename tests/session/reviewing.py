@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +72,8 @@ class Reviewed:
     workspace: Workspace = None  # pyright: ignore[reportAssignmentType] - the disk, if not given
     journals: Journals | None = None
     """Where the review reads journals; the store, if not given."""
+    claim: Callable[[], Awaitable[None]] = _nobody_else
+    """Awaited before a decision."""
     session_id: str = "ses_1"
     turns: int = 0
     calls: int = 0
@@ -96,7 +98,7 @@ class Reviewed:
             ids=Ids(self.clock.now_ms),
             order=EditOrder(),
             watch=self.watch,
-            claim=_nobody_else,
+            claim=self.claim,
         )
 
     async def restart(self) -> None:

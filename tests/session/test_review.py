@@ -16,8 +16,9 @@ import sqlalchemy as sa
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.edits import ChangeText, DeleteFile
-from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.errors import AgentLsError, StoreError
 from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.review import ReviewDecision
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.ports.workspace import Workspace
@@ -420,6 +421,64 @@ async def test_what_was_undone_before_a_file_could_not_go_on_is_said(tmp_path: P
 
     after = {"mine.py": _TEXT.replace("two", "2"), "z.py": _TEXT}
     await check(tmp_path, story, files, after=after, still_open=[("a.py", "two")])
+
+
+@pytest.mark.parametrize("decision", ["keep", "undo", "restore", "dry run"])
+async def test_nothing_is_decided_while_somebody_else_writes_the_session(
+    tmp_path: Path, decision: str
+) -> None:
+    async def taken() -> None:
+        raise StoreError("another agent-ls writes it")
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.end()
+        session.claim = taken
+        await session.restart()
+        if decision == "dry run":
+            # What only looks takes nothing from anybody.
+            results = await session.review.restore("trn_1", dry_run=True)
+            assert statuses(results) == [("a.py", "done")]
+            return
+        if decision == "restore":
+            deciding = session.review.restore("trn_1")
+        else:
+            deciding = session.review.decide(cast("ReviewDecision", decision), Selection())
+        with pytest.raises(StoreError, match="another agent-ls"):
+            await deciding
+
+    after = {"a.py": _TEXT.replace("two", "2")}
+    await check(tmp_path, story, after=after, still_open=[("a.py", "two")])
+
+
+async def test_a_move_goes_back_once_the_file_in_its_place_has(tmp_path: Path) -> None:
+    files = {"a.py": _TEXT, "b.py": "b\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent_moves("a.py", "x.py")
+        await session.agent_moves("b.py", "a.py")
+        await session.agent("x.py", "two", "2")
+        assert {one.status for one in await session.undo()} == {"done"}
+
+    await check(tmp_path, story, files, after=files)
+
+
+async def test_a_move_waits_for_what_is_open_under_the_name_that_it_goes_back_to(
+    tmp_path: Path,
+) -> None:
+    files = {"a.py": _TEXT, "b.py": "b\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent_moves("a.py", "c.py")
+        await session.agent_moves("b.py", "a.py")
+        await session.agent_writes("a.py", None)
+        [result] = await session.undo(path="c.py")
+        assert (result.path, result.status) == ("c.py", "conflict")
+        assert "a.py has open changes of its own" in result.reason
+        assert session.texts() == {"c.py": _TEXT}
+        assert {one.status for one in await session.undo()} == {"done"}
+
+    await check(tmp_path, story, files, after=files)
 
 
 @pytest.mark.parametrize("begins", ["undo", "restore"])
