@@ -190,11 +190,18 @@ class Edge:
     async def _current(self) -> Session:
         """Return the current session; the first request for one brings it, and others wait."""
         async with self._beginning:
-            shown = self.faces.sessions.values()
-            meant = [one.id for one in shown if one.id not in self._reviewed]
-            current = await self.sessions.find(meant[-1]) if meant else None
-            current = current or await self.sessions.fresh(mode=self._first_mode())
+            current = await self._begun() or await self.sessions.fresh(mode=self._first_mode())
             return self.faces.attach(current)
+
+    async def current(self) -> Session | None:
+        """Return the current session; None: nothing has asked for one yet."""
+        await self._settled()
+        return await self._begun()
+
+    async def _begun(self) -> Session | None:
+        shown = self.faces.sessions.values()
+        meant = [one.id for one in shown if one.id not in self._reviewed]
+        return await self.sessions.find(meant[-1]) if meant else None
 
     async def create(self, mode: Mode | None = None, model: str | None = None) -> Session:
         """Begin another session, which becomes the current one."""

@@ -6,6 +6,7 @@ for a permission. Each row is refused, and leaves every journal, file and folder
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -167,15 +168,15 @@ _TAKES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("command", "argument"),
-    [
-        pytest.param(command, value, id=f"{command.removeprefix('agent-ls.')}-{name}")
-        for command in COMMANDS
-        for name, value in _WRONG.items()
-        if name not in _TAKES.get(command, ())
-    ],
-)
+_TAKEN_BY_NONE = [
+    pytest.param(command, value, id=f"{command.removeprefix('agent-ls.')}-{name}")
+    for command in COMMANDS
+    for name, value in _WRONG.items()
+    if name not in _TAKES.get(command, ())
+]
+
+
+@pytest.mark.parametrize(("command", "argument"), _TAKEN_BY_NONE)
 async def test_no_command_takes_what_it_does_not_understand(
     stage: Stage, command: str, argument: Any
 ) -> None:
@@ -183,74 +184,74 @@ async def test_no_command_takes_what_it_does_not_understand(
     await stage.refuses("workspace/executeCommand", params)
 
 
-@pytest.mark.parametrize(
-    ("command", "arguments", "words"),
-    [
-        ("review.undo", [{"hunkIds": ["<hunk>"]}], "More than one session has a change"),
-        ("review.keep", [{"hunkIds": ["<hunk>"]}], "say with sessionId which is meant"),
-        ("restore", [{"hunkIds": ["<hunk>"]}], "More than one session has a change"),
-        ("review.undo", [{"hunkIds": ["<hunk>", "9"], "sessionId": "<session>"}], "no such change"),
-        ("review.undo", [{"turnId": "<turn>", "sessionId": "<older>"}], "known of a turn"),
-        ("review.undo", [{"turnId": "<turn>", "hunkIds": ["9"]}], "no such change any more: 9"),
-        ("review.undo", [{"uri": "<a.py>", "sessionId": "ses_9"}], "known of a session ses_9"),
-        ("review.undo", [{"uri": "http://x/a.py"}], "is no file of the open folders"),
-        ("review.undo", [{"uri": "file:///elsewhere/a.py"}], "is no file of the open folders"),
-        ("review.undo", [{"uri": "<a.py>", "line": "0"}], "line: must be a whole number"),
-        ("review.undo", [{"uri": "<a.py>", "line": True}], "line: must be a whole number"),
-        ("review.diff", [{"uri": "file:///elsewhere/a.py"}], "is no file of the open folders"),
-        ("review.diff", [{"sessionId": "ses_9"}], "known of a session ses_9"),
-        ("review.diff", [{"turnId": "trn_9"}], "known of a turn trn_9"),
-        ("review.diff", [{"turnId": "<turn>", "sessionId": "<older>"}], "known of a turn"),
-        ("review.diff", [{"hunkIds": ["<hunk>"]}], "hunkIds is not understood here"),
-        ("review.diff", [{"uri": "<a.py>", "line": 0}], "line is not understood here"),
-        ("review.next", [{"hunkIds": ["<hunk>"]}], "hunkIds is not understood here"),
-        ("review.previous", [{"turnId": "<turn>"}], "turnId is not understood here"),
-        ("approval.resolve", ["", "allow_once"], "approvalId: must not be empty"),
-        ("approval.resolve", ["apr_9", "allow_once"], "no permission request apr_9 in the open"),
-        ("approval.resolve", ["<approval>", "nope"], "choice: must be 'allow_once', "),
-        ("approval.resolve", ["<approval>", "amend"], "give its changed arguments"),
-        ("approval.resolve", ["<approval>", "cancelled"], "not offered here, only allow_once, "),
-        (
-            "approval.resolve",
-            [{"choice": "allow_once", "argumentsJson": "{}"}],
-            "Only amend changes",
-        ),
-        ("approval.resolve", [{"choice": "allow_once", "sessionId": "ses_9"}], "not open here"),
-        (
-            "approval.resolve",
-            [{"approvalId": "<approval>", "choice": "allow_once", "sessionId": "<older>"}],
-            "no permission request",
-        ),
-        ("approval.show", ["apr_9"], "no permission request apr_9"),
-        ("question.resolve", ["qst_9", "red"], "no question qst_9"),
-        ("question.resolve", ["", "red"], "questionId: must not be empty"),
-        ("question.resolve", [], "text: is missing"),
-        ("edit.discard", ["edit-1"], "No edit edit-1 was offered"),
-        ("edit.discard", [], "needs the id of an edit"),
-        ("nudge.continue", ["ses_9"], "not open here"),
-        ("nudge.leave", [{"sessionId": "ses_9"}], "must be text"),
-        ("stop", ["ses_9"], "not open here"),
-        ("finish", ["ses_9"], "not open here"),
-        ("session.fork", [{"sessionId": "<older>"}], "must be text"),
-        ("session.fork", ["<older>", 0], "greater than or equal to 1"),
-        ("session.fork", ["<older>", True], "must be"),
-        ("session.fork", ["<older>", "trn_9"], "trn_9"),
-        ("session.resume", ["ses_9"], "ses_9"),
-        ("trust", ["/nowhere/at/all"], "needs a folder that is there"),
-        ("trust", ["relative"], "needs a folder that is there"),
-        ("trust", [{"uri": "file:///tmp"}], "must be text"),
-        ("mode", ["careless"], "needs one of: plan, ask-all, ask, accept-edits, auto"),
-        ("mode", [], "needs one of"),
-        ("model", ["  "], "needs the model's name, such as .*must not be empty"),
-        ("prompt", [{"text": "Do it.", "session": "<older>"}], "session: is not known"),
-        ("prompt", [{"text": "Do it.", "line": 3}], "mean nothing without uri"),
-        ("prompt", [{"text": "Do it.", "uri": "<a.py>", "line": -1}], "greater than or equal"),
-        ("prompt", [{"text": "Do it.", "uri": "<a.py>", "line": 2, "lastLine": 1}], "before line"),
-        ("prompt", [], "needs the prompt's text"),
-        ("steer", ["  "], "needs the text.*must not be empty"),
-        ("question.resolve", ["  "], "text: must not be empty"),
-    ],
-)
+_COMMANDS: list[tuple[str, list[Any], str]] = [
+    ("review.undo", [{"hunkIds": ["<hunk>"]}], "More than one session has a change"),
+    ("review.keep", [{"hunkIds": ["<hunk>"]}], "say with sessionId which is meant"),
+    ("restore", [{"hunkIds": ["<hunk>"]}], "More than one session has a change"),
+    ("review.undo", [{"hunkIds": ["<hunk>", "9"], "sessionId": "<session>"}], "no such change"),
+    ("review.undo", [{"turnId": "<turn>", "sessionId": "<older>"}], "known of a turn"),
+    ("review.undo", [{"turnId": "<turn>", "hunkIds": ["9"]}], "no such change any more: 9"),
+    ("review.undo", [{"uri": "<a.py>", "sessionId": "ses_9"}], "known of a session ses_9"),
+    ("review.undo", [{"uri": "http://x/a.py"}], "is no file of the open folders"),
+    ("review.undo", [{"uri": "file:///elsewhere/a.py"}], "is no file of the open folders"),
+    ("review.undo", [{"uri": "<a.py>", "line": "0"}], "line: must be a whole number"),
+    ("review.undo", [{"uri": "<a.py>", "line": True}], "line: must be a whole number"),
+    ("review.diff", [{"uri": "file:///elsewhere/a.py"}], "is no file of the open folders"),
+    ("review.diff", [{"sessionId": "ses_9"}], "known of a session ses_9"),
+    ("review.diff", [{"turnId": "trn_9"}], "known of a turn trn_9"),
+    ("review.diff", [{"turnId": "<turn>", "sessionId": "<older>"}], "known of a turn"),
+    ("review.diff", [{"hunkIds": ["<hunk>"]}], "hunkIds is not understood here"),
+    ("review.diff", [{"uri": "<a.py>", "line": 0}], "line is not understood here"),
+    ("review.next", [{"hunkIds": ["<hunk>"]}], "hunkIds is not understood here"),
+    ("review.previous", [{"turnId": "<turn>"}], "turnId is not understood here"),
+    ("approval.resolve", ["", "allow_once"], "approvalId: must not be empty"),
+    ("approval.resolve", ["apr_9", "allow_once"], "no permission request apr_9 in the open"),
+    ("approval.resolve", ["<approval>", "nope"], "choice: must be 'allow_once', "),
+    ("approval.resolve", ["<approval>", "amend"], "give its changed arguments"),
+    ("approval.resolve", ["<approval>", "cancelled"], "not offered here, only allow_once, "),
+    (
+        "approval.resolve",
+        [{"choice": "allow_once", "argumentsJson": "{}"}],
+        "Only amend changes",
+    ),
+    ("approval.resolve", [{"choice": "allow_once", "sessionId": "ses_9"}], "not open here"),
+    (
+        "approval.resolve",
+        [{"approvalId": "<approval>", "choice": "allow_once", "sessionId": "<older>"}],
+        "no permission request",
+    ),
+    ("approval.show", ["apr_9"], "no permission request apr_9"),
+    ("question.resolve", ["qst_9", "red"], "no question qst_9"),
+    ("question.resolve", ["", "red"], "questionId: must not be empty"),
+    ("question.resolve", [], "text: is missing"),
+    ("edit.discard", ["edit-1"], "No edit edit-1 was offered"),
+    ("edit.discard", [], "needs the id of an edit"),
+    ("nudge.continue", ["ses_9"], "not open here"),
+    ("nudge.leave", [{"sessionId": "ses_9"}], "must be text"),
+    ("stop", ["ses_9"], "not open here"),
+    ("finish", ["ses_9"], "not open here"),
+    ("session.fork", [{"sessionId": "<older>"}], "must be text"),
+    ("session.fork", ["<older>", 0], "greater than or equal to 1"),
+    ("session.fork", ["<older>", True], "must be"),
+    ("session.fork", ["<older>", "trn_9"], "trn_9"),
+    ("session.resume", ["ses_9"], "ses_9"),
+    ("trust", ["/nowhere/at/all"], "needs a folder that is there"),
+    ("trust", ["relative"], "needs a folder that is there"),
+    ("trust", [{"uri": "file:///tmp"}], "must be text"),
+    ("mode", ["careless"], "needs one of: plan, ask-all, ask, accept-edits, auto"),
+    ("mode", [], "needs one of"),
+    ("model", ["  "], "needs the model's name, such as .*must not be empty"),
+    ("prompt", [{"text": "Do it.", "session": "<older>"}], "session: is not known"),
+    ("prompt", [{"text": "Do it.", "line": 3}], "mean nothing without uri"),
+    ("prompt", [{"text": "Do it.", "uri": "<a.py>", "line": -1}], "greater than or equal"),
+    ("prompt", [{"text": "Do it.", "uri": "<a.py>", "line": 2, "lastLine": 1}], "before line"),
+    ("prompt", [], "needs the prompt's text"),
+    ("steer", ["  "], "needs the text.*must not be empty"),
+    ("question.resolve", ["  "], "text: must not be empty"),
+]
+
+
+@pytest.mark.parametrize(("command", "arguments", "words"), _COMMANDS)
 async def test_a_command_says_what_it_does_not_understand(
     stage: Stage, command: str, arguments: list[Any], words: str
 ) -> None:
@@ -298,56 +299,86 @@ async def test_no_request_that_decides_leaves_a_key_unheard(stage: Stage, method
     assert "bogus: is not known" in said
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "words"),
-    [
-        ("prompt", {"text": " "}, "the prompt is empty"),
-        ("prompt", {"text": "\ud800"}, "text"),
-        ("prompt", {"text": "Do it.", "anchor": {"uri": "<a.py>", "line": True}}, "anchor.line"),
-        ("prompt", {"text": "Do it.", "outputSchema": {"type": "nope"}}, "outputSchema"),
-        ("prompt", {"text": "", "goal": {"nope": 1}}, "goal"),
-        ("steer", {"text": " "}, "text: must not be empty"),
-        ("sessions/new", {"model": " "}, "model"),
-        ("sessions/new", {"mode": "careless"}, "mode"),
-        ("sessions/resume", {"sessionId": "<older>", "continueTurn": "no"}, "continueTurn"),
-        ("approval/resolve", {"choice": "allow_once", "approvalId": ""}, "approvalId"),
-        ("approval/resolve", {"choice": "allow_once", "approvalId": "apr_9"}, "no permission"),
-        ("approval/resolve", {"choice": "amend"}, "give its changed arguments"),
-        ("approval/resolve", {"choice": "reject_once", "note": "\ud800"}, "note"),
-        ("question/resolve", {"text": "red", "questionId": "qst_9"}, "no question qst_9"),
-        ("question/resolve", {"text": "red", "questionId": ""}, "questionId"),
-        ("question/resolve", {"text": "\ud800"}, "text: .*half a character"),
-        ("config", {"model": ""}, "model: must not be empty"),
-        ("config", {"model": "\ud800"}, "model"),
-        ("config", {"silence": ""}, "silence"),
-        ("config", {"silence": "nope"}, "no policy nope, only .*incomplete_action"),
-        ("config", {"mode": "careless"}, "mode"),
-        ("config", {"mode": "auto", "silence": "nope"}, "no policy nope"),
-        ("review/list", {"withText": "yes"}, "withText"),
-        ("review/diff", {"turnId": "trn_9", "path": "a.py"}, "turn trn_9"),
-        ("review/diff", {"turnId": "<turn>", "path": "b.py"}, "changed no b.py"),
-        ("review/decide", {"decision": "undo", "turnId": "trn_9"}, "known of a turn trn_9"),
-        ("review/decide", {"decision": "undo", "path": "nope.py"}, "changed no nope.py there"),
-        ("review/decide", {"decision": "undo", "path": ""}, "path"),
-        ("review/decide", {"decision": "undo", "hunkIds": []}, "hunkIds: must not be empty"),
-        ("review/decide", {"decision": "undo", "hunkIds": ["9"]}, "no such change any more: 9"),
-        ("review/decide", {"decision": "undo", "hunkIds": ["<hunk>"]}, "More than one session"),
-        ("review/decide", {"decision": "undo", "toolCallId": "call_9"}, "Only a restore"),
-        ("review/decide", {"decision": "undo", "dryRun": True}, "Only a restore"),
-        ("review/decide", {"decision": "restore", "turnId": "<turn>", "dryRun": "no"}, "dryRun"),
-        ("review/decide", {"decision": "restore", "turnId": "<turn>", "path": "a.py"}, "all files"),
-        (
-            "review/decide",
-            {"decision": "restore", "turnId": "<turn>", "hunkIds": ["<hunk>"]},
-            "all files",
-        ),
-    ],
-)
+_REQUESTS: list[tuple[str, dict[str, Any], str]] = [
+    ("prompt", {"text": " "}, "the prompt is empty"),
+    ("prompt", {"text": "\ud800"}, "text"),
+    ("prompt", {"text": "Do it.", "anchor": {"uri": "<a.py>", "line": True}}, "anchor.line"),
+    ("prompt", {"text": "Do it.", "outputSchema": {"type": "nope"}}, "outputSchema"),
+    ("prompt", {"text": "", "goal": {"nope": 1}}, "goal"),
+    ("steer", {"text": " "}, "text: must not be empty"),
+    ("sessions/new", {"model": " "}, "model"),
+    ("sessions/new", {"mode": "careless"}, "mode"),
+    ("sessions/resume", {"sessionId": "<older>", "continueTurn": "no"}, "continueTurn"),
+    ("approval/resolve", {"choice": "allow_once", "approvalId": ""}, "approvalId"),
+    ("approval/resolve", {"choice": "allow_once", "approvalId": "apr_9"}, "no permission"),
+    ("approval/resolve", {"choice": "amend"}, "give its changed arguments"),
+    ("approval/resolve", {"choice": "reject_once", "note": "\ud800"}, "note"),
+    ("question/resolve", {"text": "red", "questionId": "qst_9"}, "no question qst_9"),
+    ("question/resolve", {"text": "red", "questionId": ""}, "questionId"),
+    ("question/resolve", {"text": "\ud800"}, "text: .*half a character"),
+    ("config", {"model": ""}, "model: must not be empty"),
+    ("config", {"model": "\ud800"}, "model"),
+    ("config", {"silence": ""}, "silence"),
+    ("config", {"silence": "nope"}, "no policy nope, only .*incomplete_action"),
+    ("config", {"mode": "careless"}, "mode"),
+    ("config", {"mode": "auto", "silence": "nope"}, "no policy nope"),
+    ("review/list", {"withText": "yes"}, "withText"),
+    ("review/diff", {"turnId": "trn_9", "path": "a.py"}, "turn trn_9"),
+    ("review/diff", {"turnId": "<turn>", "path": "b.py"}, "changed no b.py"),
+    ("review/decide", {"decision": "undo", "turnId": "trn_9"}, "known of a turn trn_9"),
+    ("review/decide", {"decision": "undo", "path": "nope.py"}, "changed no nope.py there"),
+    ("review/decide", {"decision": "undo", "path": ""}, "path"),
+    ("review/decide", {"decision": "undo", "hunkIds": []}, "hunkIds: must not be empty"),
+    ("review/decide", {"decision": "undo", "hunkIds": ["9"]}, "no such change any more: 9"),
+    ("review/decide", {"decision": "undo", "hunkIds": ["<hunk>"]}, "More than one session"),
+    ("review/decide", {"decision": "undo", "toolCallId": "call_9"}, "Only a restore"),
+    ("review/decide", {"decision": "undo", "dryRun": True}, "Only a restore"),
+    ("review/decide", {"decision": "restore", "turnId": "<turn>", "dryRun": "no"}, "dryRun"),
+    ("review/decide", {"decision": "restore", "turnId": "<turn>", "path": "a.py"}, "all files"),
+    (
+        "review/decide",
+        {"decision": "restore", "turnId": "<turn>", "hunkIds": ["<hunk>"]},
+        "all files",
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "words"), _REQUESTS)
 async def test_a_request_says_what_it_does_not_understand(
     stage: Stage, method: str, params: dict[str, Any], words: str
 ) -> None:
     said = await stage.refuses(f"agent/{method}", params)
     assert re.search(words, said), said
+
+
+async def test_what_is_refused_begins_no_session(tmp_path: Path) -> None:
+    """In a server to which nothing was said yet, where the current session is made on first use."""
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("workspace/executeCommand", {"command": command, "arguments": [value]})
+        for command, value in (row.values for row in _TAKEN_BY_NONE)
+    ]
+    asked += [
+        ("workspace/executeCommand", {"command": f"agent-ls.{command}", "arguments": arguments})
+        for command, arguments, _ in _COMMANDS
+    ]
+    asked += [(f"agent/{method}", params) for method, params, _ in _REQUESTS]
+    asked += [
+        ("workspace/executeCommand", {"command": "agent-ls.session.fork", "arguments": arguments})
+        for arguments in ([], [None, 1], [None, "trn_9"])
+    ]
+    story = Story("nothing", Archive("", {"steps": "", "file a.py": "a = 1"}), (), {})
+    async with ScriptedModel("") as model:
+        teller = Storyteller(story, "panel", tmp_path, model)
+        teller.prepare()
+        await teller.start()
+        store = open_store(str(tmp_path / "data/agent-ls/store.db"))
+        for method, params in asked:
+            # Some of it is no error here: where nothing waits, nothing is answered.
+            with contextlib.suppress(ServerError):
+                await teller.editor.request(method, params)
+            assert await store.sessions() == [], (method, params)
+        await store.close()
+        assert await teller.editor.stop() == 0
 
 
 async def test_what_is_said_wholly_is_done(stage: Stage) -> None:

@@ -20,10 +20,11 @@ _MODES = {
 
 async def handle(edge: Edge, params: wire.ConfigParams) -> wire.ConfigResult:
     """Change what is given, and return how everything is now."""
-    session = await edge.session(params.session_id)
     policies = [one.name for one in catalogue.POLICIES]
     if params.silence is not None and params.silence not in policies:
         raise AgentLsError(f"There is no policy {params.silence}, only {', '.join(policies)}.")
+    # After the refusals: the first request for the current session makes it.
+    session = await edge.session(params.session_id)
     if params.mode is not None:
         await session.set_mode(params.mode)
     if params.model is not None:

@@ -63,7 +63,10 @@ async def fork(edge: Edge, session_id: Source = None, turn: OneTurn = None) -> s
     number from 1.
     """
     if session_id is None:
-        session_id = (await edge.session()).id
+        current = await edge.current()
+        if current is None:
+            raise AgentLsError("There is no session yet to branch off from.")
+        session_id = current.id
     named = None if turn is None else str(turn)
     return (await edge.fork(session_id, named)).id
 
