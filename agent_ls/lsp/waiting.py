@@ -34,19 +34,24 @@ async def session_asking(
             and subject_id in (None, subject.id)
         ):
             return faces.sessions.get(found_id)
-    if subject_id is not None and not await _was_asked(faces, subject_id, session_id):
+    if subject_id is not None and not await _was_asked(faces, kind, subject_id, session_id):
         where = "the open sessions" if session_id is None else f"session {session_id}"
         raise AgentLsError(f"There is no {_NAMES[kind]} {subject_id} in {where}.")
     return None
 
 
-async def _was_asked(faces: Faces, subject_id: str, session_id: str | None) -> bool:
+async def _was_asked(
+    faces: Faces,
+    kind: type[ApprovalRequest] | type[Question],
+    subject_id: str,
+    session_id: str | None,
+) -> bool:
     for session in list(faces.sessions.values()):
         if session_id in (None, session.id):
             for stored in await session.journal():
                 match stored.event:
                     case e.ApprovalRequested(request=asked) | e.QuestionAsked(question=asked):
-                        if asked.id == subject_id:
+                        if isinstance(asked, kind) and asked.id == subject_id:
                             return True
                     case _:
                         pass
