@@ -40,6 +40,12 @@ when = { first = "Change b." }
 text = "Done."
 
 [[answer]]
+when = { first = "Ask too." }
+[[answer.call]]
+tool = "run_command"
+arguments = { command = "touch later" }
+
+[[answer]]
 when = { first = "Change a." }
 [[answer.call]]
 tool = "write_file"
@@ -136,9 +142,9 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
         assert "Traceback" not in teller.log.read_text()
 
 
-def _asked(editor: ClientEditor) -> str | None:
+def _asked(editor: ClientEditor, number: int = 0) -> str | None:
     asked = [one for one in editor.shown.updates if one["sessionUpdate"] == "permission_request"]
-    return asked[0]["approvalId"] if asked else None
+    return asked[number]["approvalId"] if len(asked) > number else None
 
 
 # What no command takes, but for those that take words or a place.
@@ -381,6 +387,17 @@ async def test_what_is_refused_begins_no_session(tmp_path: Path) -> None:
             assert await store.sessions() == [], (method, params)
         await store.close()
         assert await teller.editor.stop() == 0
+
+
+async def test_the_permission_that_is_named_is_shown(stage: Stage) -> None:
+    editor = stage.editor
+    other = await editor.execute("agent-ls.session.new")
+    await editor.execute("agent-ls.prompt", "Ask too.")
+    later = await editor.until(lambda: _asked(editor, 1), 20, "another permission request")
+    for named, command in ((later, "later"), (stage.ids["<approval>"], "made"), (None, "made")):
+        assert await editor.execute("agent-ls.approval.show", named) is True
+        assert f"touch {command}" in str(editor.shown.messages[-1]), named
+    assert await editor.execute("agent-ls.stop", other) is True
 
 
 async def test_what_is_said_wholly_is_done(stage: Stage) -> None:
