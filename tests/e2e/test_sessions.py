@@ -175,6 +175,13 @@ async def test_changes_that_a_server_shows_unasked_keep_nobody_from_their_sessio
             uses = await stack.enter_async_context(server(tmp_path, model))
             session_id = await uses.execute("agent-ls.session.resume", begun["sessionId"])
             assert session_id == begun["sessionId"]
+            # What it shows is no longer its to decide about, and so it goes.
+            await looks.execute("agent-ls.review.keep", "all")
+            said = [one["message"] for one in looks.shown.messages if one["type"] == 1]
+            assert ["another agent-ls went on with" in one for one in said] == [True], said
+            await looks.until(
+                lambda: looks.shown.diagnostics.get(uri) == [] or None, 30, "no hint any more"
+            )
             with pytest.raises(ServerError, match="another agent-ls writes session"):
                 await looks.execute("agent-ls.session.resume", session_id)
             assert (await uses.execute("agent-ls.prompt", "Again"))["sessionId"] == session_id
