@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pydantic import ValidationError
@@ -23,16 +24,23 @@ _WORDS = {
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
 }
+_ALTERNATIVE = re.compile(r"(constrained-)?(str|int|float|bool)|[a-z-]+\[.*\]")
+"""What pydantic puts into a place for one of the types that a value may have."""
 
 
 def mistakes(error: ValidationError) -> list[tuple[str, str]]:
     """Return each place that is wrong, with why: ``hooks.after_tool[1].command``, ``is missing``.
 
-    Entries of lists are counted from 1, as people count tables in a file.
+    Entries of lists are counted from 1, as people count tables in a file. What may be of several
+    types is one place, with all that it could have been.
     """
-    return [
-        (_place(one["loc"]), _WORDS.get(one["type"]) or _plain(one["msg"])) for one in causes(error)
-    ]
+    found = causes(error)
+    places = [one["loc"] for one in found]
+    whys: dict[str, list[str]] = {}
+    for one in found:
+        where = _place(_keys(one["loc"], places))
+        whys.setdefault(where, []).append(_WORDS.get(one["type"]) or _plain(one["msg"]))
+    return [(where, ", or ".join(said)) for where, said in whys.items()]
 
 
 def causes(error: ValidationError) -> list[ErrorDetails]:
@@ -53,6 +61,16 @@ def mistakes_said(error: ValidationError) -> str:
 def _plain(message: str) -> str:
     words = message.removeprefix("Value error, ").replace("Input should", "must", 1)
     return words[:1].lower() + words[1:]
+
+
+def _keys(place: tuple[int | str, ...], places: Sequence[tuple[int | str, ...]]) -> list[int | str]:
+    """Return a place without the types between its keys: a value of no type is wrong as each."""
+
+    def is_type(at: int) -> bool:
+        beside = {str(one[at]) for one in places if one[:at] == place[:at] and len(one) > at}
+        return len(beside) > 1 and all(_ALTERNATIVE.fullmatch(one) for one in beside)
+
+    return [key for at, key in enumerate(place) if not is_type(at)]
 
 
 def _place(keys: Sequence[int | str]) -> str:

@@ -240,6 +240,7 @@ _COMMANDS: list[tuple[str, list[Any], str]] = [
     ("session.fork", [{"sessionId": "<older>"}], "must be text"),
     ("session.fork", ["<older>", 0], "greater than or equal to 1"),
     ("session.fork", ["<older>", True], "must be"),
+    ("session.fork", ["<older>", []], "not understood: must be a whole number, or must be text"),
     ("session.fork", ["<older>", "trn_9"], "trn_9"),
     ("session.resume", ["ses_9"], "ses_9"),
     ("trust", ["/nowhere/at/all"], "needs a folder that is there"),
