@@ -29,6 +29,8 @@ class Symbol:
     """Code points of what encloses its members or statements."""
     signature: str
     """Its declaration on one line, without the body."""
+    runs_into: int | None = None
+    """1-based; a line inside of it at which something else seems to begin, as it is broken."""
 
 
 @dataclass(frozen=True, slots=True)

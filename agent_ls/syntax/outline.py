@@ -11,6 +11,7 @@ from agent_ls.domain.symbols import Symbol
 from agent_ls.syntax.definitions import Found, definitions, signature
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.offsets import Offsets
+from agent_ls.syntax.overruns import broken_nodes, runs_into
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
 
 _WRAPPERS = frozenset(
@@ -53,10 +54,13 @@ def outline_of(
         return None
     found = definitions(tree, data, language)
     offsets = Offsets(data)
-    return [_symbol(one, tree.root_node, data, offsets) for one in found]
+    broken = broken_nodes(tree.root_node)
+    return [_symbol(one, tree.root_node, data, offsets, broken) for one in found]
 
 
-def _symbol(one: Found, root: Node, data: bytes, offsets: Offsets) -> Symbol:
+def _symbol(
+    one: Found, root: Node, data: bytes, offsets: Offsets, broken: frozenset[int]
+) -> Symbol:
     outer = _wrapped(one.node)
     start, own_start = _leading(outer, root, data)
     end = outer.end_byte if one.kind == "member" else _end(outer, data)
@@ -75,6 +79,7 @@ def _symbol(one: Found, root: Node, data: bytes, offsets: Offsets) -> Symbol:
         own_start=offsets.point(own_start),
         body=(offsets.point(body.start_byte), offsets.point(body.end_byte)) if body else None,
         signature=signature(one, data),
+        runs_into=runs_into(outer, one.name_row, data, broken),
     )
 
 

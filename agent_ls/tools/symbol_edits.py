@@ -20,6 +20,7 @@ from agent_ls.edits.marks import leaves_out
 from agent_ls.edits.readings import unwrapped
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.strings import rows_in_strings
+from agent_ls.tools.symbol_bounds import whole
 
 Position = Literal["before", "after", "inside_end"]
 
@@ -34,6 +35,7 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     block, notes = _bare(new_text), list[str]()
     if not block:
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
+    whole(symbol, text)
     start, end = symbol.start, symbol.end
     if symbol.own_start > start and not _opens_with_comment(block, language):
         start = symbol.own_start
@@ -68,6 +70,8 @@ def inserted(
     block = _bare(new_text)
     if not block:
         raise ToolError("There is no text to insert.")
+    if position != "before":
+        whole(anchor, text)
     if position == "inside_end":
         return _inside(text, symbols, anchor, block, language)
     if anchor.kind in _LISTED:

@@ -1,0 +1,81 @@
+"""Symbols of which it is not plain what belongs to them: nothing else is taken or broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_ls.domain.errors import ToolError
+from agent_ls.domain.symbols import Symbol
+from agent_ls.syntax.languages import language_of
+from agent_ls.syntax.naming import resolve
+from agent_ls.syntax.outline import outline_of
+from agent_ls.tools.symbol_edits import inserted, replaced
+
+
+def check(
+    name: str, text: str, wanted: str, position: str, new_text: str, after: str | None, said: str
+) -> None:
+    """Replace a symbol, or put text somewhere about it; assert the text and what is said."""
+    language = language_of("", name)
+    assert language is not None
+    symbols = outline_of(text, language)
+    assert symbols is not None
+    symbol = resolve(symbols, wanted)
+    assert isinstance(symbol, Symbol)
+
+    def act() -> tuple[str, list[str]]:
+        if position == "replace":
+            return replaced(text, symbol, new_text, language)
+        return inserted(text, symbols, symbol, position, new_text, language), []  # type: ignore[arg-type]
+
+    if after is None:
+        with pytest.raises(ToolError) as refused:
+            act()
+        assert said in refused.value.text
+    else:
+        found, notes = act()
+        assert found == after
+        assert " ".join(notes) == said
+
+
+_GO = "package p\n\nfunc A() {\n\tif x {\n\t\treturn\n\n}\n\nfunc B() int {\n\treturn 2\n}\n"
+_JAVA = "class A {\n    void a() {\n        if (x) {\n    }\n\n    void b() {\n    }\n}\n"
+_C = "int a(void)\n{\n    if (x) {\n        return 1;\n}\n\nint b(void)\n{\n    return 2;\n}\n"
+_PY = (
+    "class C:\n    def m(self):\n        x = (1,\n    def n(self):\n        return 3\n"
+    "\ndef z(): ...\n"
+)
+_TS = "class A {\n  m() {\n    if (x) {\n  }\n\n  n() {\n  }\n}\n"
+_BROKEN = "int a(void)\n{\n#if X\n    f(;\n#endif\nout:\n    return 1;\n}\n"
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, position, new_text, after, said",
+    [
+        ("a.go", _GO, "A", "replace", "func A() {\n}", None, "line 9 (func B() int {)"),
+        ("a.go", _GO, "A", "after", "func D() {\n}", None, "line 9 (func B() int {)"),
+        ("a.go", _GO, "A", "inside_end", "f()", None, "Use edit_file"),
+        ("a.go", _GO, "A", "before", "func D() {\n}",
+         _GO.replace("func A", "func D() {\n}\n\nfunc A"), ""),
+        ("A.java", _JAVA, "a", "replace", "void a() {\n}", None, "line 6 (void b() {)"),
+        ("A.java", _JAVA, "A", "replace", "class A {\n}", "class A {\n}\n", ""),
+        ("a.c", _C, "a", "replace", "int a(void);", None, "line 7 (int b(void))"),
+        ("a.py", _PY, "C.m", "replace", "def m(self):\n    pass", None, "line 4 (def n(self):)"),
+        ("a.py", _PY, "C", "replace", "class C:\n    pass", None, "line 7 (def z(): ...)"),
+        ("a.ts", _TS, "m", "replace", "m() {\n}", None, "line 6 (n() {)"),
+        ("a.json", '{\n  "a": {\n    "x": 1,\n  "b": 2\n}\n', "a", "replace", '"a": 1', None,
+         'line 4 ("b": 2)'),
+        ("a.c", _BROKEN, "a", "replace", "int a(void)\n{\n}", "int a(void)\n{\n}\n", ""),
+        ("a.py", "def f():\n    x = (1\n\n\ny = 2\n", "f", "replace", "def f():\n    x = 1", None,
+         "line 5 (y = 2)"),
+        ("a.py", "def f(\n    a,\n):\n    x = = 1\n", "f", "replace", "def f(): ...",
+         "def f(): ...\n", ""),
+    ],
+)  # fmt: skip
+def test_a_broken_definition_takes_nothing_with_it(
+    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+) -> None:
+    check(name, text, symbol, position, new_text, after, said)
+    crlf = [one and one.replace("\n", "\r\n") for one in (text, after)]
+    if after is None:
+        check(name, crlf[0] or "", symbol, position, new_text, None, said)
