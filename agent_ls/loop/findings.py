@@ -23,6 +23,8 @@ from agent_ls.loop.state import TouchedFile
 from agent_ls.loop.view import TurnView
 
 _BOM = "\ufeff"
+_RUNS = (Effect.EXECUTE, Effect.DELEGATE)
+"""What runs commands; those of a sub-agent are in its own journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ async def check_changes(
         by_others={name: one.by_others for name, one in known.items() if one.by_others},
         asker=view.turn.turn_id,
         anew=anew,
-        commands=sum(one.effect is Effect.EXECUTE for one in view.turn.events.of(ToolCallFinished)),
+        commands=sum(one.effect in _RUNS for one in view.turn.events.of(ToolCallFinished)),
         within_s=within_s,
     )
     if problems:

@@ -132,7 +132,13 @@ class Edge:
             self.faces.use_settings(self.settings)
             for session_id in open_ids if self._sessions is not None else ():
                 is_reviewed = session_id in self._reviewed
-                session = await self.sessions.open(session_id, to_look=is_reviewed)
+                try:
+                    session = await self.sessions.open(session_id, to_look=is_reviewed)
+                except AgentLsError as error:
+                    # Another agent-ls was faster, or it cannot be read; the others are shown.
+                    _log.warning("session %s is not shown any more: %s", session_id, error)
+                    self._reviewed.discard(session_id)
+                    continue
                 self.faces.attach(session, is_reviewed=is_reviewed)
 
     def _load_settings(self) -> LoadedSettings:

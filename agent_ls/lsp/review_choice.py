@@ -104,17 +104,21 @@ class Chooser:
             raise AgentLsError(f"No changes are known of a session {session_id}.")
         sessions = [one for one in await self._sessions() if session_id in (None, one.id)]
         files: list[tuple[Session, FileLedger]] = []
+        meant: dict[str, Session] = {}
         is_known = turn_id is None
         async for session, turn in self._reviews.turns(reversed(sessions)):
             if turn_id in (None, turn.turn_id):
                 is_known = True
-                files += [(session, one) for one in turn.files.values() if path in (None, one.path)]
+                those = [(session, one) for one in turn.files.values() if path in (None, one.path)]
+                files += those
+                if those or path is None:
+                    meant[session.id] = session
         if not is_known:
             raise AgentLsError(f"No changes are known of a turn {turn_id}.")
         if path is not None and not files:
             raise AgentLsError(f"The agent changed no {path} there.")
         if hunk_ids is None:
-            return [(one, Selection(turn_id, path)) for one in sessions]
+            return [(one, Selection(turn_id, path)) for one in meant.values()]
         chosen: dict[str, tuple[Session, set[str]]] = {}
         for hunk_id in hunk_ids:
             session = _only(hunk_id, files)

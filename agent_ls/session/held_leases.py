@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Awaitable, Callable
 
 import psutil
 
@@ -17,6 +18,10 @@ from agent_ls.loop.ports.store import Leases
 _LEASE_S = 60.0
 _LOOSE = ":looks"
 """How the owner of a lease ends who gives it to whoever asks."""
+
+
+Unwritten = Callable[[], Awaitable[bool]]
+"""Says whether a session has in the store what it has here, and no more."""
 
 
 class HeldLeases:
@@ -44,22 +49,25 @@ class HeldLeases:
                 f"{_LEASE_S:.0f} s if it has died"
             )
 
-    async def renew(self, session_id: str) -> bool:
+    async def renew(self, session_id: str, is_unwritten: Unwritten) -> bool:
         """Hold a session for longer; False when somebody else took it."""
         async with self._changing:
-            if session_id in self._loose and not await self._is_untouched(session_id):
-                return False
-            return await self._store.lease(session_id, self._name(session_id), _LEASE_S)
+            if session_id in self._loose:
+                return await self._is_still_held(session_id, is_unwritten)
+            return await self._store.lease(session_id, self._owner, _LEASE_S)
 
-    async def tighten(self, session_id: str) -> bool:
+    async def tighten(self, session_id: str, is_unwritten: Unwritten) -> bool:
         """Hold a session against everybody; False when somebody took it that was held loosely."""
         async with self._changing:
             if session_id not in self._loose:
                 return True
-            if not await self._is_untouched(session_id):
+            if not await self._is_still_held(session_id, is_unwritten):
                 return False
-            await self.release(session_id)
-            return await self._store.lease(session_id, self._owner, _LEASE_S)
+            await self._store.release(session_id, self._looker)
+            is_firm = await self._store.lease(session_id, self._owner, _LEASE_S)
+            if is_firm:
+                self._loose.discard(session_id)
+            return is_firm
 
     async def release(self, session_id: str) -> None:
         """Give a session back."""
@@ -77,11 +85,17 @@ class HeldLeases:
             return True
         return is_loose_lease(holder) and not to_look
 
-    async def _is_untouched(self, session_id: str) -> bool:
-        """Say whether nobody can have written a session since it was taken loosely: not even one
-        that has given it back. What is held against everybody tells that in its journal.
+    async def _is_still_held(self, session_id: str, is_unwritten: Unwritten) -> bool:
+        """Hold a session loosely for longer, and say whether nobody can have written it since it
+        was taken. What is held against everybody tells that in its journal.
+
+        A lease that is over, as on a machine that slept, may have been somebody's meanwhile.
         """
-        return await self._store.lease_owner(session_id) == self._looker
+        holder = await self._store.lease_owner(session_id)
+        if holder not in (None, self._looker):
+            return False
+        is_held = await self._store.lease(session_id, self._looker, _LEASE_S)
+        return is_held and (holder is not None or await is_unwritten())
 
     def _name(self, session_id: str) -> str:
         return self._looker if session_id in self._loose else self._owner

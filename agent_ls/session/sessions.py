@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import SessionCreated
@@ -129,7 +130,7 @@ class Sessions:
         async with self._opening:
             known = self._open.get(session_id)
             if known is not None:
-                is_current = to_look or await self._leases.tighten(session_id)
+                is_current = to_look or await self._tighten(known)
                 self._open.pop(session_id, None)
                 if is_current and not known.is_closed:
                     self._open[session_id] = known
@@ -287,14 +288,27 @@ class Sessions:
     async def _claim(self, session: Session) -> None:
         """Hold a session for certain before something is decided in it.
 
-        Errors: ``StoreError`` when another process went on with it while it was looked at.
+        Errors: ``StoreError`` when another process went on with it while it was looked at, or it
+        was closed here.
         """
-        if self._open.get(session.id) is session and not await self._leases.tighten(session.id):
-            await self._taken(session)
+        if self._open.get(session.id) is not session:
+            raise StoreError(
+                f"session {session.id} was closed here; open it again (agent-ls.session.resume)"
+            )
+        if not await self._tighten(session):
+            if self._open.get(session.id) is session:
+                await self._taken(session)
             raise StoreError(
                 f"another agent-ls went on with session {session.id}; look at its changes there, "
                 "or again here when it is closed"
             )
+
+    async def _tighten(self, session: Session) -> bool:
+        return await self._leases.tighten(session.id, partial(self._is_unwritten, session))
+
+    async def _is_unwritten(self, session: Session) -> bool:
+        journal = await self._store.load(session.id)
+        return not journal or journal[-1].seq <= session.state.seq
 
     async def _taken(self, session: Session) -> None:
         await self._leave(session, "another agent-ls")
@@ -305,7 +319,8 @@ class Sessions:
             await self._clock.sleep(_RENEW_S)
             for session_id, session in list(self._open.items()):
                 try:
-                    if not await self._leases.renew(session_id):
+                    is_unwritten = partial(self._is_unwritten, session)
+                    if not await self._leases.renew(session_id, is_unwritten):
                         _log.warning("another agent-ls took over session %s", session_id)
                         await self._taken(session)
                 except StoreError as error:

@@ -190,6 +190,38 @@ async def test_changes_that_a_server_shows_unasked_keep_nobody_from_their_sessio
     await check(tmp_path, sessions=1)
 
 
+async def test_who_looks_at_one_session_and_works_in_another_keeps_only_its_own(
+    tmp_path: Path,
+) -> None:
+    writes = (
+        f'[[answer]]\n[[answer.call]]\ntool = "write_file"\n'
+        f'arguments = {{ path = "{name}.py", content = "x = 2\\n" }}\n'
+        '[[answer]]\ntext = "Done."\n'
+        for name in ("a", "b")
+    )
+    scenario = "".join(writes) + '[[answer]]\ntext = "More."\n'
+    uri = (tmp_path / "work/a.py").as_uri()
+    async with ScriptedModel(scenario) as model:
+        async with server(tmp_path, model) as first:
+            await first.execute("agent-ls.mode", "auto")
+            older = await first.execute("agent-ls.prompt", "Set x to 2")
+            await first.until(lambda: _ends(first) or None, 30, "the turn's end")
+        async with server(tmp_path, model) as looks, server(tmp_path, model) as uses:
+            await looks.until(lambda: looks.shown.diagnostics.get(uri) or None, 30, "the hint")
+            await looks.execute("agent-ls.mode", "auto")
+            mine = await looks.execute("agent-ls.prompt", "Make b")
+            await looks.until(lambda: _ends(looks) or None, 30, "the turn's end")
+            # What is decided here is about one session, and leaves the other to whoever wants it.
+            kept = await looks.execute("agent-ls.review.keep", {"turnId": mine["turnId"]})
+            assert kept["changes"] == 1
+            await uses.execute("agent-ls.session.resume", older["sessionId"])
+            settings = {"agent-ls": {"marker": "ROBOT"}}
+            await looks.notify("workspace/didChangeConfiguration", {"settings": settings})
+            again = await looks.execute("agent-ls.prompt", "More")
+            assert again["sessionId"] == mine["sessionId"]
+    await check(tmp_path, sessions=2)
+
+
 def _ends(editor: ClientEditor) -> list[dict[str, Any]]:
     values = (value for values in editor.shown.progress.values() for value in values)
     return [one for one in values if one["kind"] == "end"]

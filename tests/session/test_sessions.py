@@ -15,6 +15,8 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.ports.store import Leases
+from agent_ls.session.held_leases import HeldLeases
 from agent_ls.session.review_ledger import Selection
 from agent_ls.session.review_steps import FileResult
 from agent_ls.session.session import Session
@@ -272,12 +274,90 @@ async def test_who_looks_is_told_that_another_process_went_on(
         clock = first._clock = StillClock(first._clock)
         first._renewing = asyncio.ensure_future(first._renew_leases())
         theirs = await second.open(made.id)
+        await theirs.set_mode(Mode.PLAN)
         await second._leave(theirs, "test")
         clock.goes_on.set()
         async with asyncio.timeout(TURN_LIMIT_S):
             await is_told.wait()
         assert taken == [made.id]
         assert await first.find(mine.id) is mine
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+async def test_a_lease_that_ran_out_while_one_looked_is_lost_only_if_somebody_wrote(
+    tmp_path: Path, model_host: Provider, is_written: bool
+) -> None:
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        made = await first.create()
+        await first._leave(made, "test")
+        looked = await first.open(made.id, to_look=True)
+        # As on a machine that slept.
+        await first._leases.release(made.id)
+        first._leases._loose.add(made.id)
+        if is_written:
+            theirs = await second.open(made.id)
+            await theirs.set_mode(Mode.PLAN)
+            await second._leave(theirs, "test")
+            with pytest.raises(StoreError, match="another agent-ls went on with"):
+                await looked.review.decide("keep", Selection())
+            assert (await first.open(made.id)).state.mode is Mode.PLAN
+        else:
+            assert await looked.review.decide("keep", Selection()) == []
+            assert await first.find(made.id) is looked
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id)
+
+
+async def test_nothing_is_decided_in_a_session_that_was_closed_here(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        made = await first.create()
+        await first._leave(made, "making room")
+        theirs = await second.open(made.id)
+        with pytest.raises(StoreError, match="was closed here"):
+            await made.review.decide("keep", Selection())
+        await theirs.set_mode(Mode.PLAN)
+        assert not theirs.is_closed
+
+
+async def test_whoever_loses_the_race_for_a_session_is_told_so_each_time(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        made = await sessions.create()
+        await sessions._leave(made, "test")
+        leases = HeldLeases(_Overtaken(sessions._store), "here:1:x")
+        await leases.take(made.id, is_loose=True)
+
+        async def unwritten() -> bool:
+            return True
+
+        assert [await leases.tighten(made.id, unwritten) for _ in range(2)] == [False, False]
+        assert not await leases.renew(made.id, unwritten)
+
+
+@dataclass
+class _Overtaken:
+    """Leases of which another process takes each that is given back."""
+
+    inner: Leases
+
+    async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
+        return await self.inner.lease(session_id, owner, ttl_s)
+
+    async def lease_owner(self, session_id: str) -> str | None:
+        return await self.inner.lease_owner(session_id)
+
+    async def release(self, session_id: str, owner: str) -> None:
+        await self.inner.release(session_id, owner)
+        assert await self.inner.lease(session_id, "elsewhere:1:x", 60)
 
 
 async def test_a_cut_off_session_that_others_look_at_is_found_and_resumed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.sentences import sentence
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.review_carrying import tell_left
@@ -20,11 +21,18 @@ async def handle(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDeci
         raise AgentLsError("Only a restore goes back to a call, or can be tried without doing it.")
     ids = params.session_id, params.turn_id
     chosen = await edge.chooser.named(*ids, params.path, params.hunk_ids)
-    results = [
-        result
-        for session, selection in chosen
-        for result in await session.review.decide(params.decision, selection)
-    ]
+    results: list[FileResult] = []
+    failures: list[AgentLsError] = []
+    for session, selection in chosen:
+        try:
+            results += await session.review.decide(params.decision, selection)
+        except AgentLsError as error:
+            failures.append(error)
+    if failures and not results:
+        raise failures[0]
+    for one in failures:
+        # What was decided in the other sessions is the answer.
+        edge.editor.say("error", sentence(f"{params.decision} was not possible: {one}"))
     if params.decision == "undo":
         await tell_left(chosen, edge.editor)
     return _answer(edge, results)
