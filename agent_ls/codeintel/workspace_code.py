@@ -144,4 +144,5 @@ class WorkspaceCode:
 def _symbol(row: Sequence[Any]) -> Symbol:
     symbol = Symbol(*row)
     # JSON has no tuples.
-    return replace(symbol, body=None if symbol.body is None else (*symbol.body,))
+    body = None if symbol.body is None else (*symbol.body,)
+    return replace(symbol, body=body, shared=(*symbol.shared,))

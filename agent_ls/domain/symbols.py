@@ -31,6 +31,8 @@ class Symbol:
     """Its declaration on one line, without the body."""
     runs_into: int | None = None
     """1-based; a line inside of it at which something else seems to begin, as it is broken."""
+    shared: tuple[str, ...] = ()
+    """The qualified names of what the same declaration defines, as ``y`` in ``int x, y;``."""
 
 
 @dataclass(frozen=True, slots=True)

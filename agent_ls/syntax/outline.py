@@ -5,6 +5,9 @@ Decorators, attributes and the comment right above a definition belong to it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from tree_sitter import Node
 
 from agent_ls.domain.symbols import Symbol
@@ -33,7 +36,7 @@ _GROUPS = frozenset(
         "variable_declaration",
     }
 )
-"""Nodes around one or several definitions."""
+"""Nodes around one or several definitions, which in Go may stand in parentheses."""
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _LEADING = _COMMENTS | {"attribute_item", "attribute_declaration", "decorator"}
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
@@ -54,17 +57,31 @@ def outline_of(
         return None
     found = definitions(tree, data, language)
     offsets = Offsets(data)
-    broken = broken_nodes(tree.root_node)
-    return [_symbol(one, tree.root_node, data, offsets, broken) for one in found]
+    outer = [_wrapped(one.node) for one in found]
+    beside: dict[int, list[Found]] = {}
+    for one, node in zip(found, outer, strict=True):
+        beside.setdefault(node.id, []).append(one)
+    whole = _Text(tree.root_node, data, offsets, broken_nodes(tree.root_node))
+    return [
+        _symbol(one, node, [other for other in beside[node.id] if other is not one], whole)
+        for one, node in zip(found, outer, strict=True)
+    ]
 
 
-def _symbol(
-    one: Found, root: Node, data: bytes, offsets: Offsets, broken: frozenset[int]
-) -> Symbol:
-    outer = _wrapped(one.node)
-    start, own_start = _leading(outer, root, data)
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What all symbols of a text are made of."""
+
+    root: Node
+    data: bytes
+    offsets: Offsets
+    broken: frozenset[int]
+
+
+def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Symbol:
+    data, offsets = text.data, text.offsets
+    start, own_start = _leading(outer, text.root, data)
     end = outer.end_byte if one.kind == "member" else _end(outer, data)
-    body = one.body
     last = data[:end].rstrip() if outer.end_point.column == 0 else b""
     return Symbol(
         name=one.name,
@@ -77,20 +94,32 @@ def _symbol(
         start=offsets.point(start),
         end=offsets.point(len(last) if last else end),
         own_start=offsets.point(own_start),
-        body=(offsets.point(body.start_byte), offsets.point(body.end_byte)) if body else None,
+        body=_body(one.body, offsets),
         signature=signature(one, data),
-        runs_into=runs_into(outer, one.name_row, data, broken),
+        runs_into=runs_into(outer, one.name_row, data, text.broken),
+        shared=tuple(other.qualified for other in beside),
     )
 
 
+def _body(node: Node | None, offsets: Offsets) -> tuple[int, int] | None:
+    """Return where a body is, from its brace on."""
+    if node is None:
+        return None
+    # Go's interfaces have no node for what is in their braces.
+    brace = next((one for one in node.children if one.type == "{"), None)
+    is_braced = brace is not None and node.children[-1].type == "}"
+    start = brace.start_byte if brace is not None and is_braced else node.start_byte
+    return offsets.point(start), offsets.point(node.end_byte)
+
+
 def _wrapped(node: Node) -> Node:
-    """Return the definition with what is written around it alone."""
+    """Return the definition with what is written around it, and around what is beside it there."""
     while (parent := node.parent) is not None:
-        is_alone = parent.type in _WRAPPERS or (
-            parent.type in _GROUPS
-            and sum(one.type not in _COMMENTS for one in parent.named_children) == 1
+        is_around = parent.type in _WRAPPERS or (
+            # In parentheses each has lines of its own, be it the only one.
+            parent.type in _GROUPS and all(one.type != "(" for one in parent.children)
         )
-        if not is_alone:
+        if not is_around:
             break
         node = parent
     return node

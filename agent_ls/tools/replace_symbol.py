@@ -17,6 +17,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, preview_of
+from agent_ls.tools.symbol_bounds import keeps_shared
 from agent_ls.tools.symbol_edits import replaced
 from agent_ls.tools.symbol_places import (
     change_of,
@@ -82,6 +83,8 @@ class ReplaceSymbol:
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
         symbol = the_symbol(symbols, arguments.symbol, path)
         after, notes = replaced(file.text, symbol, arguments.new_text, language)
+        if symbol.shared:
+            keeps_shared(symbol, symbols, await self.code.symbols(path, after) or ())
         read = None if self.seen is None else await self.seen.text(path)
         if read is None or read == file.text:
             return file, symbol, change_of(file, after), notes

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Sequence
+
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
+from agent_ls.syntax.languages import Language
 
 _MAX_LINE_CHARS = 80
+_GO_WORDS = {
+    "constant": "const",
+    "variable": "var",
+    "type": "type",
+    "struct": "type",
+    "interface": "type",
+}
+"""What stands before each definition in Go, or once before several in parentheses."""
+_GO_OPENS = re.compile(r"(?:const|var|type|func|import)\b")
 
 
 def whole(symbol: Symbol, text: str) -> None:
@@ -18,3 +32,35 @@ def whole(symbol: Symbol, text: str) -> None:
         f"with a missing bracket: line {symbol.runs_into} ({line}) is no deeper than its first one "
         "and would be a part of it. Nothing was done. Use edit_file, or mend the error first."
     )
+
+
+def keeps_shared(symbol: Symbol, before: Sequence[Symbol], after: Sequence[Symbol]) -> None:
+    """Do nothing when all is there still that the symbol's declaration defines besides it.
+
+    Errors: ``ToolError`` with their names, when one would be gone.
+    """
+    was, now = (Counter(one.qualified for one in each) for each in (before, after))
+    gone = [name for name in dict.fromkeys(symbol.shared) if now[name] < was[name]]
+    if gone:
+        raise ToolError(
+            f"Line {symbol.line} declares {', '.join(gone)} too, which would be gone: "
+            f"{symbol.signature}\nNothing was done. Give the declaration with all of them, or use "
+            "edit_file."
+        )
+
+
+def as_entry(block: str, text: str, symbol: Symbol, language: Language) -> str:
+    """Return the text without what Go has once before a group, where the symbol stands in one.
+
+    Errors: ``ToolError`` when the text is something else than an entry of that group.
+    """
+    word = _GO_WORDS.get(symbol.kind) if language.id == "go" else None
+    if word is None or _GO_OPENS.match(text, symbol.own_start):
+        return block
+    bare = re.sub(rf"(?m)^{word}[ \t]+(?=\w)", "", block)
+    if any(_GO_OPENS.match(line) for line in bare.split("\n")):
+        raise ToolError(
+            f"{symbol.qualified} stands in {word} ( … ), where the new text cannot stand. Nothing "
+            "was done. Name something outside of the parentheses, or use edit_file."
+        )
+    return bare

@@ -20,7 +20,7 @@ from agent_ls.edits.marks import leaves_out
 from agent_ls.edits.readings import unwrapped
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.strings import rows_in_strings
-from agent_ls.tools.symbol_bounds import whole
+from agent_ls.tools.symbol_bounds import as_entry, whole
 
 Position = Literal["before", "after", "inside_end"]
 
@@ -36,6 +36,7 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     if not block:
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
     whole(symbol, text)
+    block = as_entry(block, text, symbol, language)
     start, end = symbol.start, symbol.end
     if symbol.own_start > start and not _opens_with_comment(block, language):
         start = symbol.own_start
@@ -76,6 +77,7 @@ def inserted(
         return _inside(text, symbols, anchor, block, language)
     if anchor.kind in _LISTED:
         return _in_list(text, anchor, position, block, language)
+    block = as_entry(block, text, anchor, language)
     gap = _gap(text, symbols, anchor, block, language)
     placed = _placed(block, _place(text, anchor.start), text, language)
     if position == "before":
@@ -112,7 +114,7 @@ def _inside(
         gap = int("\n" in block)
     outer = _place(text, anchor.own_start)
     if text[start : start + 1] == "{" and text[end - 1 : end] == "}":
-        deeper = _indent_inside(text, start + 1, end - 1) or outer + _unit(text)
+        deeper = _indent_inside(text, start + 1, end - 1) or outer + _unit(text, language)
         kept = text[: end - 1].rstrip()
         placed = _placed(block, deeper, text, language)
         if len(kept) == start + 1:
@@ -125,7 +127,7 @@ def _inside(
         at = _line_end(text, end, language) or end
         return text[:at] + "\n" * (1 + gap) + placed + text[at:]
     # `class A: pass` on one line: the body gets lines of its own.
-    deeper = outer + _unit(text)
+    deeper = outer + _unit(text, language)
     old = text[start:end]
     lines = [] if old.strip() in ("pass", "...") else [deeper + old]
     lines.append(_placed(block, deeper, text, language))
@@ -238,8 +240,9 @@ def _line_end(text: str, at: int, language: Language) -> int | None:
     return end - 1 if text[end - 1 : end] == "\r" else end
 
 
-def _unit(text: str) -> str:
-    return style_of(flattened(text).split("\n")).unit or "    "
+def _unit(text: str, language: Language) -> str:
+    usual = "\t" if language.id == "go" else "    "
+    return style_of(flattened(text).split("\n")).unit or usual
 
 
 def _indent_inside(text: str, start: int, end: int) -> str:
@@ -282,7 +285,9 @@ def _gap(
     gaps = Counter(
         text.count("\n", one.end, other.start) - 1
         for one, other in pairwise(level)
-        if not text[one.end : other.start].strip() and not {one.kind, other.kind} & _SMALL
+        if one.end <= other.start
+        and not text[one.end : other.start].strip()
+        and not {one.kind, other.kind} & _SMALL
     )
     if gaps:
         return max(0, max(gaps, key=lambda one: (gaps[one], one)))

@@ -79,3 +79,37 @@ def test_a_broken_definition_takes_nothing_with_it(
     crlf = [one and one.replace("\n", "\r\n") for one in (text, after)]
     if after is None:
         check(name, crlf[0] or "", symbol, position, new_text, None, said)
+
+
+_CONST = "package p\n\nconst (\n\t// X doc\n\tX = 1\n)\n\nfunc f() {}\n"
+_TYPES = "package p\n\ntype (\n\tZ struct {\n\t\ta int\n\t}\n)\n"
+_API = "package p\n\ntype E interface {\n\tQ()\n}\n"
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, position, new_text, after, said",
+    [
+        ("a.go", _CONST, "X", "replace", "X = 5", _CONST.replace("= 1", "= 5"),
+         "The comment above it was kept."),
+        ("a.go", _CONST, "X", "replace", "// Five.\nconst X = 5",
+         _CONST.replace("// X doc\n\tX = 1", "// Five.\n\tX = 5"), ""),
+        ("a.go", _CONST, "X", "after", "Y = 2", _CONST.replace("= 1\n", "= 1\n\n\tY = 2\n"), ""),
+        ("a.go", _CONST, "X", "before", "const Y = 2",
+         _CONST.replace("\t// X", "\tY = 2\n\n\t// X"), ""),
+        ("a.go", _CONST, "X", "after", "func g() {}", None, "stands in const ( … )"),
+        ("a.go", _CONST, "X", "replace", "var X = 1", None, "use edit_file"),
+        ("a.go", _TYPES, "Z", "replace", "type Z struct {\n\tb int\n}",
+         _TYPES.replace("a int", "b int"), ""),
+        ("a.go", "package p\n\nvar (\n\ty = 1\n)\n", "y", "replace", "var y = 2",
+         "package p\n\nvar (\n\ty = 2\n)\n", ""),
+        ("a.go", "package p\n\ntype Z int\n", "Z", "replace", "type Z string",
+         "package p\n\ntype Z string\n", ""),
+        ("a.go", _API, "E", "inside_end", "T()", _API.replace("Q()\n", "Q()\n\tT()\n"), ""),
+        ("a.go", "package p\n\ntype E interface{}\n", "E", "inside_end", "T()",
+         "package p\n\ntype E interface{\n\tT()\n}\n", ""),
+    ],
+)  # fmt: skip
+def test_a_group_in_parentheses_stays_around_its_only_entry(
+    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+) -> None:
+    check(name, text, symbol, position, new_text, after, said)

@@ -86,6 +86,14 @@ _JS = dedent("""\
             id="indented-for-its-place",
         ),
         pytest.param(
+            "A.java", "class A {\n    int x = 1, y = 2;\n}\n", "A.y", "int x = 1, y = 3;",
+            "y = 2", "y = 3", "Replaced A.y in A.java: now lines 2-2.", id="all-of-a-declaration",
+        ),
+        pytest.param(
+            "a.ts", "export const a = 1,\n  b = 2;\n", "b", "export const a = 1,\n  b = 3;",
+            "b = 2", "b = 3", "Replaced b in a.ts: now lines 1-2.", id="all-that-is-exported",
+        ),
+        pytest.param(
             "a.py", _PY, "A.run", "    def run(self):\n        return 2\n",
             "        return 1\n", "        return 2\n", "now lines 12-13.", id="indented-already",
         ),
@@ -362,6 +370,21 @@ _TWICE = "class A:\n    def run(self): ...\nclass B:\n    def run(self): ...\n"
                      "has no body", id="no-body"),
         pytest.param("a.py", _TWICE, {"anchor": "run", "position": "after", "text": "x"},
                      "2 symbols", id="anchor"),
+        pytest.param("A.java", "class A {\n    private int x = 1, y = 2;\n}\n",
+                     {"symbol": "x", "new_text": "private int x = y;"},
+                     "Line 2 declares A.y too, which would be gone: private int x = 1, y = 2",
+                     id="java-fields-in-one"),
+        pytest.param("a.go", "package p\n\nvar a, b = 1, 2\n",
+                     {"symbol": "b", "new_text": "var b = 3"}, "declares a too",
+                     id="go-variables-in-one"),
+        pytest.param("a.go", "package p\n\ntype S struct {\n\tA, B int\n}\n",
+                     {"symbol": "S.A", "new_text": "A string"}, "declares S.B too",
+                     id="go-fields-in-one"),
+        pytest.param("a.c", "int g = 1, h = 2;\n", {"symbol": "g", "new_text": "int g = h;"},
+                     "declares h too", id="c-variables-in-one"),
+        pytest.param("a.ts", "export const a = 1, b = 2;\n",
+                     {"symbol": "a", "new_text": "export const a = 2;"}, "declares b too",
+                     id="ts-constants-in-one"),
     ],
 )  # fmt: skip
 async def test_what_is_not_certain_is_refused(
