@@ -1,13 +1,9 @@
-"""Reads what commands that check print: lines as compilers print them, and three kinds of JSON."""
+"""Reads what commands that check print: lines as compilers print them."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from agent_ls.domain.findings import Severity
 
@@ -20,7 +16,7 @@ _LINE = re.compile(
     r"(?:\[(?P<code>[^\]]+)\])?:\s*)?(?P<message>\S.*)$"
 )
 _CODE_AT_END = re.compile(r"(?<!\s)\s+[\[(](?P<code>[A-Za-z][\w./-]*)[\])]$")
-_SEVERITIES = {
+SEVERITIES = {
     "error": Severity.ERROR,
     "fatal error": Severity.ERROR,
     "fatal": Severity.ERROR,
@@ -35,7 +31,7 @@ _SEVERITIES = {
 }
 _MAX_LINE = 4_096
 """Of longer ones, such as minified code that is quoted, the beginning is read."""
-_UNPARSABLE = "invalid-syntax"
+UNPARSABLE = "invalid-syntax"
 """The code that tells that the rest of the file was not looked at."""
 
 
@@ -64,15 +60,6 @@ def read_lines(output: str, pattern: str) -> list[Said]:
         if match is not None:
             found.append(_of_groups(match.groupdict()))
     return found
-
-
-def read_json(kind: str, output: str) -> list[Said]:
-    """Return what JSON of this kind says. Errors: ``ValueError`` when it is no such JSON."""
-    readers = {"eslint": _of_eslint, "pyright": _of_pyright, "sarif": _of_sarif}
-    try:
-        return list(readers[kind](json.loads(output)))
-    except (LookupError, TypeError, AttributeError) as error:
-        raise ValueError(f"it is no output of that kind: {error}") from None
 
 
 def column_of(line: str, column: int, unit: str) -> int:
@@ -107,55 +94,5 @@ def _of_groups(groups: dict[str, str | None]) -> Said:
         end_line=number("end_line"),
         end_column=end_column + 1 if end_column else 0,
         code=code,
-        severity=_SEVERITIES.get((groups.get("severity") or "").lower()),
+        severity=SEVERITIES.get((groups.get("severity") or "").lower()),
     )
-
-
-def _of_eslint(files: list[dict[str, Any]]) -> Iterable[Said]:
-    for file in files:
-        for one in file["messages"]:
-            code = _UNPARSABLE if one.get("fatal") else one.get("ruleId")
-            yield Said(
-                path=file["filePath"],
-                message=one["message"],
-                line=one.get("line") or 0,
-                column=one.get("column") or 0,
-                end_line=one.get("endLine") or 0,
-                end_column=one.get("endColumn") or 0,
-                code=code or "",
-                severity=Severity.ERROR if one["severity"] == 2 else Severity.WARNING,
-            )
-
-
-def _of_pyright(told: dict[str, Any]) -> Iterable[Said]:
-    for one in told["generalDiagnostics"]:
-        if (place := one.get("range")) is None:
-            continue
-        yield Said(
-            path=one["file"],
-            message=one["message"],
-            line=place["start"]["line"] + 1,
-            column=place["start"]["character"] + 1,
-            end_line=place["end"]["line"] + 1,
-            end_column=place["end"]["character"] + 1,
-            code=one.get("rule", ""),
-            severity=_SEVERITIES.get(one["severity"]),
-        )
-
-
-def _of_sarif(told: dict[str, Any]) -> Iterable[Said]:
-    for run in told["runs"]:
-        for one in run.get("results") or ():
-            for place in one.get("locations", ())[:1]:
-                physical = place["physicalLocation"]
-                region = physical.get("region", {})
-                yield Said(
-                    path=unquote(urlsplit(str(physical["artifactLocation"]["uri"])).path),
-                    message=one["message"].get("text", ""),
-                    line=region.get("startLine", 0),
-                    column=region.get("startColumn", 0),
-                    end_line=region.get("endLine", region.get("startLine", 0)),
-                    end_column=region.get("endColumn", 0),
-                    code=one.get("ruleId", ""),
-                    severity=_SEVERITIES.get(one.get("level", "warning")),
-                )

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_ls.checkers.command_json import read_json
 from agent_ls.checkers.command_options import CheckCommand
-from agent_ls.checkers.command_output import Said, column_of, read_json, read_lines, word_end
+from agent_ls.checkers.command_output import Said, column_of, read_lines, word_end
 from agent_ls.checkers.lines import line_text, lines_of
 from agent_ls.checkers.process import ProgramOutcome
 from agent_ls.domain.findings import CheckReport, Finding

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from agent_ls.checkers.asking import asked
 from agent_ls.checkers.baselines import Baselines
 from agent_ls.checkers.lines import lines_of
 from agent_ls.checkers.newest import Check, Compared, NewestCheck
@@ -65,10 +66,10 @@ class IntroducedChecks:
         answer, until the ``asker`` asks about newer texts or is let go.
         Never raises: what cannot run is a problem in the report.
         """
-        asked = [checker for checker in self.checkers if any(map(checker.handles, now))]
+        concerned = [checker for checker in self.checkers if any(map(checker.handles, now))]
         own = OwnTexts(before, now, by_others)
         before = await with_others_changes(before, by_others)
-        others = await self._unsaved_elsewhere(now) if asked else ""
+        others = await self._unsaved_elsewhere(now) if concerned else ""
         looks = [
             asyncio.ensure_future(
                 self._of_one(
@@ -83,7 +84,7 @@ class IntroducedChecks:
                     within_s=within_s,
                 )
             )
-            for checker in asked
+            for checker in concerned
         ]
         try:
             return _joined([await look for look in looks])
@@ -102,7 +103,7 @@ class IntroducedChecks:
         mine = ({path: texts[path] for path in texts if one.handles(path)} for one in self.checkers)
         report = _joined(
             await asyncio.gather(
-                *(one.check(some) for one, some in zip(self.checkers, mine, strict=True) if some)
+                *(asked(one, some) for one, some in zip(self.checkers, mine, strict=True) if some)
             )
         )
         here = tuple(finding for finding in report.findings if finding.path in texts)
@@ -166,13 +167,13 @@ class IntroducedChecks:
         key = (checker.name, _digest(before) + check.about.others)
         was_known = self._baselines.knows(key)
         baseline, report = await asyncio.gather(
-            self._baselines.get(key, asker, lambda: checker.check(before)), checker.check(now)
+            self._baselines.get(key, asker, lambda: asked(checker, before)), asked(checker, now)
         )
         said = _difference(baseline, report, before, now)
         if check.is_anew and was_known and said.findings:
             # Files beside these may have changed since somebody looked at what was there before.
             baseline = await self._baselines.get(
-                key, asker, lambda: checker.check(before), anew=True
+                key, asker, lambda: asked(checker, before), anew=True
             )
             said = _difference(baseline, report, before, now)
         return said
@@ -182,7 +183,7 @@ class IntroducedChecks:
         keys = {path: (checker.name, _digest({path: text})) for path, text in texts.items()}
         known = {} if anew else {p: self._said[key] for p, key in keys.items() if key in self._said}
         unknown = {path: text for path, text in texts.items() if path not in known}
-        report = await checker.check(unknown) if unknown else CheckReport()
+        report = await asked(checker, unknown) if unknown else CheckReport()
         said = known | dict.fromkeys(unknown, ())
         for finding in report.findings:
             said[finding.path] = (*said.get(finding.path, ()), finding)

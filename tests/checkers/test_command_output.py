@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from agent_ls.checkers.command_output import column_of, read_json, read_lines, word_end
+from agent_ls.checkers.command_json import read_json
+from agent_ls.checkers.command_output import column_of, read_lines, word_end
 from agent_ls.domain.findings import Severity
 
 Row = tuple[str, int, int, str, Severity | None, str]
@@ -171,7 +172,56 @@ def test_three_kinds_of_json_are_read(kind: str, output: object, expected: list[
     check(json.dumps(output), expected, kind=kind)
 
 
-@pytest.mark.parametrize("output", ["", "Oops", '{"x": 1}', '[{"x": 1}]', "[1]", "null"])
+def one(**values: object) -> list[dict[str, object]]:
+    """Return what eslint prints of one problem, with these values."""
+    known = {"ruleId": "r", "severity": 2, "line": 2, "column": 3, "message": "bad"}
+    return [{"filePath": "a.js", "messages": [known | values]}]
+
+
+def sarif(**values: object) -> dict[str, object]:
+    """Return what SARIF says of one result at these places."""
+    return {"runs": [{"results": [{"message": {"text": "m"}} | values]}]}
+
+
+FOUND: Row = ("a.js", 2, 3, "r", E, "bad")
+
+
+@pytest.mark.parametrize(
+    ("kind", "output", "expected"),
+    [
+        pytest.param("eslint", one(line=2.0, column=3.0), FOUND, id="with a point"),
+        pytest.param("eslint", one(line="2", severity="2"), FOUND, id="as strings"),
+        pytest.param("eslint", one(ruleId=5), ("a.js", 2, 3, "5", E, "bad"), id="a number's code"),
+        pytest.param(
+            "eslint", one(line=None, column=None, ruleId=None, fatal=None),
+            ("a.js", 0, 0, "", E, "bad"), id="null",
+        ),
+        pytest.param(
+            "sarif", sarif(level=None, ruleId=None, locations=[{"physicalLocation": {
+                "artifactLocation": {"uri": "file://[odd/a.txt"}, "region": None}}]),
+            ("file://[odd/a.txt", 0, 0, "", W, "m"), id="no address",
+        ),
+        pytest.param(
+            "sarif", sarif(locations=[{"logicalLocations": []}]), ("", 0, 0, "", W, "m"),
+            id="a place that is no file",
+        ),
+    ],
+)  # fmt: skip
+def test_json_may_be_odd_where_it_can_be_understood(
+    kind: str, output: object, expected: Row
+) -> None:
+    check(json.dumps(output), [expected], kind=kind)
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["", "Oops", '{"x": 1}', '[{"x": 1}]', "[1]", "null",
+     pytest.param("[" * 200_000, id="nested without end"),
+     pytest.param(json.dumps(one(message=None)), id="no message"),
+     pytest.param(json.dumps(one(line=2.5)), id="half a line"),
+     pytest.param(json.dumps(one(line=[2])), id="a list for a line"),
+     pytest.param(json.dumps(sarif(locations=3)), id="a number for a list")],
+)  # fmt: skip
 @pytest.mark.parametrize("kind", ["eslint", "pyright", "sarif"])
 def test_what_is_no_such_json_is_refused(kind: str, output: str) -> None:
     with pytest.raises(ValueError, match=r".+"):

@@ -176,6 +176,10 @@ async def test_of_two_folders_only_the_trusted_one_is_checked(folder: Path) -> N
             "todo gave no answer: it is no output of that kind", id="it-talks-nonsense",
         ),
         pytest.param(
+            {"command": f"{sys.executable} -c \"print('[' * 200_000)\"", "output": "eslint"},
+            "todo gave no answer: it is no output of that kind", id="its-words-have-no-end",
+        ),
+        pytest.param(
             {"command": f"{sys.executable} -c \"print('a.txt:1: x\\n' * 20_000)\""},
             "todo gave no answer: it found 20,000 problems, too many", id="it-finds-too-much",
         ),

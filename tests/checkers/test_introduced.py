@@ -32,6 +32,10 @@ class TodoChecker:
     ended: dict[str | None, str] = field(default_factory=dict)
     """How checks ended, by the text of ``a.txt``."""
     caution: str = ""
+    message: str = ""
+    """What it says of each line, instead of the word that it looks for."""
+    fault: Exception | None = None
+    """What breaks it."""
     go_on: asyncio.Event | None = None
     """Checks wait for this."""
     is_gone: asyncio.Event | None = None
@@ -42,6 +46,8 @@ class TodoChecker:
 
     async def check(self, texts: Texts) -> CheckReport:
         self.asked.append(texts)
+        if self.fault is not None:
+            raise self.fault
         try:
             if self.go_on is not None:
                 await self.go_on.wait()
@@ -68,8 +74,8 @@ class TodoChecker:
         code = "invalid-syntax" if "BROKEN" in text else "T1"
         word = "BROKEN" if "BROKEN" in text else "TODO"
         return [
-            Finding(path=path, checker=self.name, code=code, message=word, start_line=number,
-                    line_text=line.strip())
+            Finding(path=path, checker=self.name, code=code, message=self.message or word,
+                    start_line=number, line_text=line.strip())
             for number, line in lines if word in line
         ]  # fmt: skip
 
@@ -439,6 +445,27 @@ async def test_what_makes_an_answer_doubtful_is_told_and_hides_nothing(tmp_path:
         await checks.found({"a.txt": "TODO"}),
     ):
         assert (len(report.findings), report.problems) == (1, ("a broken file",))
+
+
+@pytest.mark.parametrize("is_per_file", [True, False])
+async def test_a_checker_that_breaks_is_told_by_its_name_and_takes_nothing_from_the_others(
+    tmp_path: Path, is_per_file: bool
+) -> None:
+    broken = TodoChecker(
+        name="odd", is_per_file=is_per_file, fault=RecursionError("too \x1b[2J deep")
+    )
+    checks = IntroducedChecks((broken, TodoChecker()), workspace(tmp_path))
+    for report in (
+        await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t"),
+        await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t", anew=True),
+        await checks.found({"a.txt": "TODO"}),
+    ):
+        assert [one.checker for one in report.findings] == ["todo"]
+        assert report.checkers == ("todo",)
+        assert report.problems == (r"odd gave no answer: RecursionError: too \x1b[2J deep",)
+    broken.fault = None
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
+    assert [one.checker for one in report.findings] == ["odd", "todo"]
 
 
 async def test_nothing_counts_as_new_where_different_things_went_wrong(tmp_path: Path) -> None:
