@@ -114,7 +114,7 @@ class CheckCommand(Record):
     def _has_groups(cls, pattern: str) -> str:
         try:
             groups = re.compile(pattern).groupindex
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"it is no regular expression: {error}") from None
         if missing := [name for name in _GROUPS if pattern and name not in groups]:
             raise ValueError(f"it has no group named {' or '.join(missing)}")

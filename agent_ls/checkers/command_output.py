@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_ls.domain.findings import Severity
@@ -51,15 +52,15 @@ class Said:
     severity: Severity | None = None
 
 
-def read_lines(output: str, pattern: str) -> list[Said]:
-    """Return what lines say that look as the pattern says, or as those of most compilers."""
-    form = re.compile(pattern) if pattern else _LINE
-    found: list[Said] = []
-    for raw in output.splitlines():
-        match = form.search(_ESCAPE.sub("", raw[:_MAX_LINE]))
-        if match is not None:
-            found.append(_of_groups(match.groupdict()))
-    return found
+def plain_lines(output: str) -> list[str]:
+    """Return the lines without colours; of long ones the beginning."""
+    return [_ESCAPE.sub("", line[:_MAX_LINE]) for line in output.splitlines()]
+
+
+def read_lines(output: str) -> list[Said]:
+    """Return what lines say that look as those of most compilers."""
+    matches = map(_LINE.search, plain_lines(output))
+    return [of_groups(match.groupdict()) for match in matches if match is not None]
 
 
 def column_of(line: str, column: int, unit: str) -> int:
@@ -77,7 +78,9 @@ def word_end(line: str, column: int) -> int:
     return word.end() if word else column + 1
 
 
-def _of_groups(groups: dict[str, str | None]) -> Said:
+def of_groups(groups: Mapping[str, str | None]) -> Said:
+    """Return what a line says, from the groups of what it looks like."""
+
     def number(name: str) -> int:
         return int(groups.get(name) or 0)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from agent_ls.checkers.command_json import read_json
 from agent_ls.checkers.command_options import CheckCommand
 from agent_ls.checkers.command_output import Said, column_of, read_lines, word_end
 from agent_ls.checkers.lines import line_text, lines_of
+from agent_ls.checkers.own_pattern import read_by_pattern
 from agent_ls.checkers.process import ProgramOutcome
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.safety.text import visible
@@ -31,11 +33,11 @@ class CommandRun:
     outcome: ProgramOutcome
 
 
-def report_of(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckReport:
-    """Return the findings, or the problem; ``shown`` is how a file is named. Blocking."""
+async def report_of(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckReport:
+    """Return the findings, or the problem; ``shown`` is how a file is named."""
     options, outcome = run.options, run.outcome
     try:
-        findings = _findings(run, shown)
+        findings = await asyncio.to_thread(_findings, run, await _said(run), shown)
     except ValueError as error:
         return _problem(run, str(error))
     if outcome.exit_code and not findings:
@@ -48,8 +50,8 @@ def _problem(run: CommandRun, reason: str) -> CheckReport:
     return CheckReport(problems=(f"{run.options.name} gave no answer: {reason}",))
 
 
-def _findings(run: CommandRun, shown: Callable[[Path], str | None]) -> tuple[Finding, ...]:
-    """Return what was said of files that are there. Errors: ``ValueError`` with the reason."""
+async def _said(run: CommandRun) -> list[Said]:
+    """Return what was said of any file. Errors: ``ValueError`` with the reason."""
     options, outcome = run.options, run.outcome
     match outcome.end:
         case "timed_out":
@@ -62,10 +64,21 @@ def _findings(run: CommandRun, shown: Callable[[Path], str | None]) -> tuple[Fin
             raise ValueError(f"it could not be started: {outcome.stderr}")
         case "exited":
             pass
-    if options.output == "lines":
-        said = read_lines(f"{outcome.stdout}\n{outcome.stderr}", options.pattern)
-    else:
-        said = read_json(options.output, outcome.stdout) if outcome.stdout.strip() else []
+    printed = outcome.stdout
+    if options.output != "lines":
+        return (
+            await asyncio.to_thread(read_json, options.output, printed) if printed.strip() else []
+        )
+    printed = f"{printed}\n{outcome.stderr}"
+    if options.pattern:
+        return await read_by_pattern(printed, options.pattern, options.timeout_s)
+    return await asyncio.to_thread(read_lines, printed)
+
+
+def _findings(
+    run: CommandRun, said: Sequence[Said], shown: Callable[[Path], str | None]
+) -> tuple[Finding, ...]:
+    """Return what was said of files that are there. Errors: ``ValueError`` with the reason."""
     if len(said) > _MAX_SAID:
         # With a part of them, what comes to stand beyond it or before would seem mended or new.
         raise ValueError(f"it found {len(said):,} problems, too many to tell which are new.")

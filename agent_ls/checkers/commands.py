@@ -124,7 +124,7 @@ class CommandChecker:
                 copy = await asyncio.to_thread(mirror.refresh, names, texts)
                 run = await self._run(root, copy, folders, present)
                 # While the copy holds what the command has seen.
-                return await asyncio.to_thread(report_of, run, self.workspace.shown)
+                return await report_of(run, self.workspace.shown)
         except (OSError, WorkspaceError) as error:
             reason = f"there is no copy of {root.path} for it: {error}"
             return CheckReport(problems=(f"{self.name} did not run: {reason}",))

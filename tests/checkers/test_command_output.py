@@ -7,17 +7,20 @@ import json
 import pytest
 
 from agent_ls.checkers.command_json import read_json
-from agent_ls.checkers.command_output import column_of, read_lines, word_end
+from agent_ls.checkers.command_output import Said, column_of, read_lines, word_end
+from agent_ls.checkers.own_pattern import read_by_pattern
 from agent_ls.domain.findings import Severity
 
 Row = tuple[str, int, int, str, Severity | None, str]
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.INFORMATION
 
 
-def check(output: str, expected: list[Row], *, kind: str = "lines", pattern: str = "") -> None:
-    said = read_lines(output, pattern) if kind == "lines" else read_json(kind, output)
-    found = [(one.path, one.line, one.column, one.code, one.severity, one.message) for one in said]
-    assert found == expected
+def check(output: str, expected: list[Row], *, kind: str = "lines") -> None:
+    assert rows(read_lines(output) if kind == "lines" else read_json(kind, output)) == expected
+
+
+def rows(said: list[Said]) -> list[Row]:
+    return [(one.path, one.line, one.column, one.code, one.severity, one.message) for one in said]
 
 
 @pytest.mark.parametrize(
@@ -83,12 +86,13 @@ def test_lines_of_most_compilers_are_read(output: str, expected: list[Row]) -> N
     check(output, expected)
 
 
-def test_lines_are_read_by_a_pattern_of_the_persons_own() -> None:
-    check(
-        "WARN 17 in deep/a.txt -- too long\nnothing\n",
-        [("deep/a.txt", 17, 0, "", None, "too long")],
-        pattern=r"^\w+ (?P<line>\d+) in (?P<path>\S+) -- (?P<message>.*)$",
+async def test_lines_are_read_by_a_pattern_of_the_persons_own() -> None:
+    said = await read_by_pattern(
+        "\x1b[1mWARN\x1b[0m 17 in deep/ä\U0001f600.txt -- too\u2028long\nnothing\n",
+        r"^\w+ (?P<line>\d+) in (?P<path>\S+) -- (?P<message>.*)$",
+        60.0,
     )
+    assert rows(said) == [("deep/ä\U0001f600.txt", 17, 0, "", None, "too")]
 
 
 def test_of_long_lines_the_beginning_is_read() -> None:

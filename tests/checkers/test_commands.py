@@ -36,6 +36,9 @@ sys.exit(found)
 """
 """A program that finds TODO in the files it is given, or in all."""
 
+NEVER_ENDING = r"^(?P<path>(\w+\s?)+):(?P<line>\d+): (?P<message>.*)$"
+"""A pattern that tries all ways to part a line of letters, which hold no colon."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -178,6 +181,11 @@ async def test_of_two_folders_only_the_trusted_one_is_checked(folder: Path) -> N
         pytest.param(
             {"command": f"{sys.executable} -c \"print('[' * 200_000)\"", "output": "eslint"},
             "todo gave no answer: it is no output of that kind", id="its-words-have-no-end",
+        ),
+        pytest.param(
+            {"command": f"echo {'a' * 53}!", "pattern": NEVER_ENDING, "timeout_s": 2},
+            f"todo gave no answer: its pattern {NEVER_ENDING} took longer than 2 s",
+            id="its-pattern-never-ends",
         ),
         pytest.param(
             {"command": f"{sys.executable} -c \"print('a.txt:1: x\\n' * 20_000)\""},
