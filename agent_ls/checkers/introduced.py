@@ -153,12 +153,15 @@ class IntroducedChecks:
             # Its configuration may have changed since somebody looked at what was there before.
             baseline = await self._one_by_one(checker, before, anew=True)
             said = _difference(baseline, report, before, now)
-        if blind := own.known(_unparsable(baseline.findings) & _unparsable(report.findings)):
+        if blind := own.shared(_unparsable(baseline.findings)):
             # What others have half typed hides the rest of the file; without that it can be seen.
-            texts = await own.without_newest(blind)
-            mine = await self._each_compared(checker, *texts, OwnTexts(), anew=anew)
-            hidden = [one for one in mine.findings if one.code != _UNPARSABLE]
-            said = said.model_copy(update={"findings": (*said.findings, *own.placed(hidden))})
+            without = await own.without_newest(blind)
+            earlier = await with_others_changes(without.before, without.by_others)
+            seen = await self._each_compared(checker, earlier, without.now, without, anew=anew)
+            hidden = [one for one in seen.findings if one.code != _UNPARSABLE]
+            found = (*said.findings, *own.placed(hidden, without))
+            problems = (*said.problems, *seen.problems)
+            said = said.model_copy(update={"findings": found, "problems": problems})
         return said
 
     async def _compared(self, checker: Checker, asker: str, check: Check) -> CheckReport:

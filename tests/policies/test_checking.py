@@ -275,6 +275,64 @@ async def test_what_a_person_half_types_hides_nothing_of_the_agents(happened, ch
     assert await followed(happened, checks) == "Edited."
 
 
+HALF = "def mine(:\n    return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "blamed"),
+    [
+        pytest.param(
+            [("person", "e = 5\n", "e = 5\n" + HALF), ("agent", "2", "lost")], "a.py:2:5",
+            id="before its next edit",
+        ),
+        pytest.param(
+            [("person", "a = 1\n", HALF + "a = 1\n"), ("agent", "= 2", "= lost"),
+             ("person", "d = 4", "d = 44"), ("agent", "e = 5", "e = 55")], "a.py:4:5",
+            id="and another line later",
+        ),
+        pytest.param(
+            [("person", "a = 1\n", "import os\n"), ("agent", "2", "os.sep + lost"),
+             ("person", "e = 5\n", HALF), ("agent", "c = 3", "c = 33")], "a.py:2:14",
+            id="and finished another line before",
+        ),
+        pytest.param(
+            [("person", "e = 5\n", "e = 5\n" + HALF), ("agent", "2", "lost"),
+             ("agent", "mine(:", "mine():")], "a.py:2:5",
+            id="which the agent finished",
+        ),
+        pytest.param(
+            [("person", "e = 5\n", "e = 5\n" + HALF), ("agent", "2", "lost"),
+             ("person", "mine(:", "mine():")], "a.py:2:5",
+            id="which the person finished",
+        ),
+        pytest.param(
+            [("person", "e = 5\n", "e = 5\n" + HALF), ("agent", "2", "mine()")], "",
+            id="a name that it uses",
+        ),
+        pytest.param(
+            [("person", "e = 5\n", "e = 5\n" + HALF), ("agent", "2", "22")], "", id="harmlessly"
+        ),
+    ],
+)  # fmt: skip
+async def test_what_a_person_half_typed_before_an_edit_hides_nothing_of_the_agents(
+    happened, checkers, steps, blamed
+) -> None:
+    file = happened.root / "a.py"
+    file.write_text(LINES)
+    await happened.write("a.py", LINES.replace("c = 3", "c = 3 + 0"))
+    for who, old, new in steps:
+        text = file.read_text().replace(old, new, 1)
+        if who == "agent":
+            await happened.write("a.py", text)
+        else:
+            file.write_text(text)
+    verdict = await judged(happened, checkers())
+    if blamed:
+        Expected(Nudge, says=("introduced 1 problem", blamed, "`lost`")).hold(verdict)
+    else:
+        assert isinstance(verdict, Pass)
+
+
 @pytest.mark.parametrize("half", ["foo(", "x = [", "def", "if x ==", "v = {"])
 @pytest.mark.parametrize("place", ["v6 =", "v9 =", "v10 ="])
 @pytest.mark.parametrize(("mine", "blamed"), [("90", False), ("90 1", True)])
