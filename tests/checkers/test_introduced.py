@@ -468,6 +468,28 @@ async def test_a_checker_that_breaks_is_told_by_its_name_and_takes_nothing_from_
     assert [one.checker for one in report.findings] == ["odd", "todo"]
 
 
+@pytest.mark.parametrize("is_per_file", [True, False])
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        pytest.param("x" * 1_000, "x" * 1_000, id="not too long"),
+        pytest.param(
+            "x" * 5_000_000, "x" * 1_000 + "… (the first 1,000 of 5,000,000 characters)", id="long"
+        ),
+    ],
+)
+async def test_of_a_long_message_the_beginning_counts(
+    tmp_path: Path, message: str, expected: str, is_per_file: bool
+) -> None:
+    checker = TodoChecker(message=message, is_per_file=is_per_file)
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    for report in (
+        await checks.introduced({"a.txt": "TODO 1"}, {"a.txt": "TODO 1\nTODO 2"}, asker="t"),
+        await checks.found({"a.txt": "\nTODO 2"}),
+    ):
+        assert [(one.message, one.line_text) for one in report.findings] == [(expected, "TODO 2")]
+
+
 async def test_nothing_counts_as_new_where_different_things_went_wrong(tmp_path: Path) -> None:
     checker = TodoChecker(failures={"": ["timed out"], "TODO": ["not trusted"]})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
