@@ -82,7 +82,9 @@ def of_groups(groups: Mapping[str, str | None]) -> Said:
     """Return what a line says, from the groups of what it looks like."""
 
     def number(name: str) -> int:
-        return int(groups.get(name) or 0)
+        # A pattern may take words for a number: what else the line says counts all the same.
+        text = (groups.get(name) or "").strip()
+        return int(text) if text.isdecimal() else 0
 
     message, code = (groups["message"] or "").strip(), groups.get("code") or ""
     if not code and (at_end := _CODE_AT_END.search(message)):

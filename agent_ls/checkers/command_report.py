@@ -107,7 +107,8 @@ def _inside(run: CommandRun, printed: str) -> Path:
 def _lines(file: Path) -> list[str] | None:
     try:
         text = file.read_bytes().decode(errors="replace")
-    except OSError:
+    except (OSError, ValueError):
+        # There is none such, or there can be none, such as one with a NUL in its name.
         return None
     return lines_of(text.removeprefix("\ufeff"))
 
@@ -116,14 +117,16 @@ def _finding(run: CommandRun, said: Said, name: str, lines: list[str]) -> Findin
     unit = run.options.columns
     line = min(max(said.line - 1, 0), len(lines) - 1)
     end_line = min(max(said.end_line - 1, line), len(lines) - 1)
-    if said.column:
+    if said.column > 0:
         column = column_of(lines[line], said.column, unit)
         end_column = word_end(lines[line], column)
     else:
         column = len(lines[line]) - len(lines[line].lstrip())
         end_column = len(lines[line])
-    if said.end_column:
+    if said.end_column > 0:
         end_column = column_of(lines[end_line], said.end_column, unit)
+    if end_line == line:
+        end_column = max(end_column, column)
     return Finding(
         path=name,
         checker=run.options.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -206,6 +207,53 @@ async def test_why_it_cannot_run_is_said_once(
     assert (report.findings, report.checkers) == ((), ())
     assert len(report.problems) == 1
     assert report.problems[0].startswith(words)
+
+
+def printed(*, columns: tuple[int, int], lines: tuple[int, int]) -> str:
+    """Return what eslint prints of one problem at these places, as a shell word."""
+    place = dict(zip(("line", "endLine", "column", "endColumn"), (*lines, *columns), strict=True))
+    told = {"severity": 2, "message": "odd", "ruleId": "", **place}
+    return shlex.quote(json.dumps([{"filePath": "a.txt", "messages": [told]}]))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param(
+            {"command": r"printf 'a\0b.txt:1:1: error: odd\na.txt:2:2: error: real\n'"},
+            [(1, 1, 1, 4)], id="a NUL in a name beside it",
+        ),
+        pytest.param(
+            {"command": f"echo {'x' * 2_000}.txt:1:1: odd", "per_file": True}, [],
+            id="a name that is too long",
+        ),
+        pytest.param(
+            {"command": "echo a.txt:abc:-3: odd",
+             "pattern": r"(?P<path>[^:]+):(?P<line>\w+):(?P<column>[^:]+): (?P<message>.*)"},
+            [(0, 0, 0, 3)], id="words for numbers",
+        ),
+        pytest.param(
+            {"command": "echo " + printed(lines=(-5, -1), columns=(-3, -7)), "output": "eslint"},
+            [(0, 0, 0, 3)], id="places before the first",
+        ),
+        pytest.param(
+            {"command": "echo " + printed(lines=(2, 1), columns=(3, 1)), "output": "eslint"},
+            [(1, 2, 1, 2)], id="an end before the start",
+        ),
+        pytest.param(
+            {"command": "echo " + printed(lines=(99, 10**30), columns=(99, 10**30)),
+             "output": "eslint"}, [(1, 4, 1, 4)], id="places behind the last",
+        ),
+    ],
+)  # fmt: skip
+async def test_odd_places_lose_nothing_that_was_said(
+    folder: Path, values: dict[str, Any], expected: list[tuple[int, int, int, int]]
+) -> None:
+    report = await check(folder, {"a.txt": "one\ntwos"}, todo(folder, **values))
+    assert report.problems == ()
+    assert [
+        (one.start_line, one.start_column, one.end_line, one.end_column) for one in report.findings
+    ] == expected
 
 
 async def test_a_program_of_a_trusted_folders_own_comes_first(folder: Path) -> None:
