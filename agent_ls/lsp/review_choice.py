@@ -15,7 +15,7 @@ from agent_ls.lsp.arguments import read
 from agent_ls.lsp.reviews import Change, Reviews
 from agent_ls.lsp.uris import uri_to_path
 from agent_ls.lsp.wire import Deciding, Line, Name
-from agent_ls.session.review_ledger import Selection
+from agent_ls.session.review_ledger import Selection, TurnLedger
 from agent_ls.session.session import Session
 
 
@@ -98,26 +98,17 @@ class Chooser:
         Errors: ``AgentLsError`` for an id or a path that is not known there, and for the id of a
         change that more than one session has.
         """
-        if session_id is not None and session_id not in [
-            one.id for one in self._reviews.sessions()
-        ]:
-            raise AgentLsError(f"No changes are known of a session {session_id}.")
-        sessions = [one for one in await self._sessions() if session_id in (None, one.id)]
-        files: list[tuple[Session, FileLedger]] = []
-        meant: dict[str, Session] = {}
-        is_known = turn_id is None
-        async for session, turn in self._reviews.turns(reversed(sessions)):
-            if turn_id in (None, turn.turn_id):
-                is_known = True
-                those = [(session, one) for one in turn.files.values() if path in (None, one.path)]
-                files += those
-                if those or path is None:
-                    meant[session.id] = session
-        if not is_known:
-            raise AgentLsError(f"No changes are known of a turn {turn_id}.")
+        turns = await self.turns(session_id, turn_id)
+        files = [
+            (session, one)
+            for session, turn in turns
+            for one in turn.files.values()
+            if path in (None, one.path)
+        ]
         if path is not None and not files:
             raise AgentLsError(f"The agent changed no {path} there.")
         if hunk_ids is None:
+            meant = {session.id: session for session, _ in (turns if path is None else files)}
             return [(one, Selection(turn_id, path)) for one in meant.values()]
         chosen: dict[str, tuple[Session, set[str]]] = {}
         for hunk_id in hunk_ids:
@@ -126,6 +117,37 @@ class Chooser:
         return [
             (session, Selection(turn_id, path, frozenset(ids))) for session, ids in chosen.values()
         ]
+
+    async def turns(
+        self, session_id: str | None, turn_id: str | None
+    ) -> list[tuple[Session, TurnLedger]]:
+        """Return the turns that ids mean, newest first, from every session that has them.
+
+        Errors: ``AgentLsError`` for an id that is not known there.
+        """
+        if session_id is not None and session_id not in [
+            one.id for one in self._reviews.sessions()
+        ]:
+            raise AgentLsError(f"No changes are known of a session {session_id}.")
+        found = [
+            (session, turn)
+            async for session, turn in self._reviews.turns()
+            if session_id in (None, session.id) and turn_id in (None, turn.turn_id)
+        ]
+        if turn_id is not None and not found:
+            raise AgentLsError(f"No changes are known of a turn {turn_id}.")
+        return found
+
+    async def turn(self, session_id: str | None, turn_id: str) -> tuple[Session, TurnLedger]:
+        """Return the one turn that ids mean.
+
+        Errors: ``AgentLsError`` for an id that is not known there, and for the id of a turn that
+        more than one session has, as a branch has those of its source.
+        """
+        found = await self.turns(session_id, turn_id)
+        if len(found) > 1:
+            raise _ambiguous(f"a turn {turn_id}", [session.id for session, _ in found])
+        return found[0]
 
     async def path(self, uri: str) -> str:
         """Return a file as the agent names it.
@@ -197,8 +219,12 @@ def _only(hunk_id: str, files: Iterable[tuple[Session, FileLedger]]) -> Session:
             "are."
         )
     if len(found) > 1:
-        raise AgentLsError(
-            f"More than one session has a change {hunk_id}: say with sessionId which is meant, of "
-            f"{', '.join(found)}."
-        )
+        raise _ambiguous(f"a change {hunk_id}", found)
     return next(iter(found.values()))
+
+
+def _ambiguous(what: str, session_ids: Iterable[str]) -> AgentLsError:
+    return AgentLsError(
+        f"More than one session has {what}: say with sessionId which is meant, of "
+        f"{', '.join(session_ids)}."
+    )

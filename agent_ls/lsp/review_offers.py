@@ -26,7 +26,8 @@ def review_offers(
     for offer in _decisions(uri, changes):
         offer.diagnostics = list(hints) or None
         yield offer
-    turn = {"turnId": changes[-1].turn.turn_id}
+    # A branch has the same turns.
+    turn = {"sessionId": changes[-1].session.id, "turnId": changes[-1].turn.turn_id}
     yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
     if len(changes) == 1:
         asked = _meaning(changes)

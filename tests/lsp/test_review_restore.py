@@ -25,6 +25,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.e2e]
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 _REFUSING = "refusing"
+_BRANCHED = "branched"
 _AFTER = "one\n2\nthree\nfour\nfive\nsix\nseven\n8\nnine\n"
 
 
@@ -42,7 +43,7 @@ def _answer(name: str, path: str = "", text: str = "", old: str = "") -> str:
 
 def _scenario() -> str:
     answers: list[str] = []
-    for name in (*ROWS, _REFUSING):
+    for name in (*ROWS, _REFUSING, _BRANCHED):
         path = f"{name}/a.py"
         answers += [
             _answer(name, path, "2", "two"),
@@ -160,7 +161,9 @@ ROWS = {
         _AFTER,
         has_new=True,
     ),
-    "unknown_turn": Row(lambda _: {"turnId": "trn_9"}, "no turn trn_9", _AFTER, has_new=True),
+    "unknown_turn": Row(
+        lambda _: {"turnId": "trn_9"}, "known of a turn trn_9", _AFTER, has_new=True
+    ),
     "no_turn": Row(lambda _: {}, "needs the turn", _AFTER, has_new=True),
     "call_of_a_later_turn": Row(
         lambda one: {**one.call(1, 0), **_of_turn(one)},
@@ -350,3 +353,43 @@ async def test_the_command_restores_nothing_where_it_would_leave_something_unhea
     with pytest.raises(ServerError, match=words):
         await refusing.editor.execute("agent-ls.restore", argument(refusing))
     assert refusing.texts() == {"a.py": _AFTER, "new.py": "n = 1\n"}
+
+
+async def test_a_turn_of_two_sessions_is_not_restored_before_one_is_named(
+    editor: ClientEditor,
+) -> None:
+    """A branch has the turns of its source, under the same ids and with the same calls."""
+    panel = Panel(editor, _BRANCHED)
+    await panel.begin()
+    await panel.prompt("First")
+    branch = await editor.execute("agent-ls.session.fork", panel.session)
+    turn, call = _of_turn(panel), panel.call(0, 1)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        *(("agent/review/decide", {"decision": "restore", **one}) for one in (turn, call)),
+        ("agent/review/diff", {**turn, "path": f"{_BRANCHED}/a.py"}),
+    ]
+    commands = [
+        ("agent-ls.restore", turn),
+        ("agent-ls.restore", {**turn, "callId": call["toolCallId"]}),
+        ("agent-ls.review.diff", turn),
+    ]
+    asked += [
+        ("workspace/executeCommand", {"command": name, "arguments": [argument]})
+        for name, argument in commands
+    ]
+    for method, params in asked:
+        with pytest.raises(ServerError) as caught:
+            await editor.request(method, params)
+        for words in ("More than one session has a turn", "sessionId", panel.session, branch):
+            assert words in str(caught.value), (method, params)
+    assert panel.texts() == {"a.py": _AFTER, "new.py": "n = 1\n"}
+    for session in (panel.session, branch):
+        named = {"sessionId": session, **turn, "path": f"{_BRANCHED}/a.py"}
+        sides = await editor.request("agent/review/diff", named)
+        assert (sides["before"], sides["after"]) == (_TEXT, _AFTER)
+    argument = {"sessionId": branch, **turn}
+    assert "+8" in await editor.execute("agent-ls.review.diff", argument)
+    files = await editor.request("agent/review/decide", {"decision": "restore", **argument})
+    assert [one["status"] for one in files["files"]] == ["done", "done"]
+    assert panel.texts() == {"a.py": _TEXT}
+    assert await editor.execute("agent-ls.restore", {"sessionId": panel.session, **turn}) is True

@@ -43,12 +43,9 @@ async def _restored(edge: Edge, params: wire.ReviewDecideParams) -> list[FileRes
         raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
     if params.path is not None or params.hunk_ids is not None:
         raise AgentLsError("A restore is about all files: path and hunkIds are not understood.")
-    for one in list(edge.faces.sessions.values()):
-        is_meant = params.session_id in (None, one.id)
-        if is_meant and params.turn_id in (await one.review.ledger()).turns:
-            call_id = params.tool_call_id or ""
-            return await one.review.restore(params.turn_id, call_id, dry_run=params.dry_run)
-    raise AgentLsError(f"There is no turn {params.turn_id} in the open sessions.")
+    session, turn = await edge.chooser.turn(params.session_id, params.turn_id)
+    call_id = params.tool_call_id or ""
+    return await session.review.restore(turn.turn_id, call_id, dry_run=params.dry_run)
 
 
 def _answer(edge: Edge, results: Iterable[FileResult]) -> wire.ReviewDecideResult:

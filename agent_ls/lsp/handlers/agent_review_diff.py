@@ -12,16 +12,12 @@ async def handle(edge: Edge, params: wire.ReviewDiffParams) -> wire.ReviewDiffRe
 
     Shape: of a file that is no text, its kind and size.
     """
-    async for session, turn in edge.reviews.turns():
-        file = turn.files.get(params.path)
-        if (
-            file is not None
-            and turn.turn_id == params.turn_id
-            and params.session_id in (None, session.id)
-        ):
-            if file.images is not None:
-                before, after = (one and f"{one.words}\n" for one in file.images)
-                return wire.ReviewDiffResult(before=before, after=after, uri=None)
-            uri = edge.attention.uri(file.path)
-            return wire.ReviewDiffResult(before=file.base, after=file.text, uri=uri)
-    raise AgentLsError(f"The agent changed no {params.path} in turn {params.turn_id}.")
+    _, turn = await edge.chooser.turn(params.session_id, params.turn_id)
+    file = turn.files.get(params.path)
+    if file is None:
+        raise AgentLsError(f"The agent changed no {params.path} in turn {params.turn_id}.")
+    if file.images is not None:
+        before, after = (one and f"{one.words}\n" for one in file.images)
+        return wire.ReviewDiffResult(before=before, after=after, uri=None)
+    uri = edge.attention.uri(file.path)
+    return wire.ReviewDiffResult(before=file.base, after=file.text, uri=uri)

@@ -15,11 +15,9 @@ _TITLE_CHARACTERS = 120
 async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListResult:
     """Return the turns with changes, oldest first; no files whose changes are all taken back."""
     await edge.review_session()
-    # An id that is not known is an error, not an empty list.
-    await edge.chooser.named(params.session_id, None, None, None)
     found: list[wire.ReviewTurn] = []
-    async for session, turn in edge.reviews.turns():
-        if params.session_id not in (None, session.id) or not turn.files:
+    for session, turn in await edge.chooser.turns(params.session_id, None):
+        if not turn.files:
             continue
         files = [
             await _file(edge, turn.turn_id, one, with_text=params.with_text)

@@ -89,14 +89,11 @@ async def diff(edge: Edge, argument: Any = None) -> str:
     unheard = "line", "last_line", "call_id", "hunk_ids"
     asked.refuse(*unheard, because="a diff is of whole files")
     path = None if asked.uri is None else await edge.chooser.path(asked.uri)
-    await edge.chooser.named(asked.session_id, asked.turn_id, None, None)
-    turns = [
-        (turn, files)
-        async for session, turn in edge.reviews.turns()
-        if asked.session_id in (None, session.id)
-        and asked.turn_id in (None, turn.turn_id)
-        and (files := _changed(turn, path))
-    ]
+    if asked.turn_id is None:
+        among = await edge.chooser.turns(asked.session_id, None)
+    else:
+        among = [await edge.chooser.turn(asked.session_id, asked.turn_id)]
+    turns = [(turn, files) for _, turn in among if (files := _changed(turn, path))]
     meant = [one for one in turns if any(file.open() for file in one[1])]
     if path is not None or asked.turn_id is not None:
         meant += [one for one in turns if one not in meant]
