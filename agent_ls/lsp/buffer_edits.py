@@ -7,7 +7,7 @@ some editors apply and never answer, some say yes and skip, some refuse what com
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -16,9 +16,16 @@ from lsprotocol import types
 from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
 from agent_ls.lsp.convert import sayable, text_edits
 from agent_ls.lsp.documents import DocumentStore, Snapshot
+from agent_ls.lsp.edit_proof import Verdict, proven
 
 SHOW_S = 2.0
 """How long after its answer the editor may take to show the new text."""
+
+_SAID = {
+    "yes": "said it applied the edit",
+    "no": "refused the edit",
+    "nothing": "never answered",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +126,8 @@ class BufferEdits:
         finally:
             shown.cancel()
             closed.cancel()
-        outcome = self._judge(snapshot, expected, replacements, reply)
+        was_shown = shown.done() and not shown.cancelled() and shown.result()
+        outcome = self._judge(snapshot, expected, replacements, reply, was_shown=was_shown)
         if not reply.done():
             self._waiting.add(reply)
             reply.add_done_callback(self._waiting.discard)
@@ -133,6 +141,8 @@ class BufferEdits:
         expected: str,
         replacements: tuple[Replacement, ...],
         reply: asyncio.Future[Reply],
+        *,
+        was_shown: bool,
     ) -> EditOutcome:
         """Return what the document's text proves, and only then what the editor said."""
         now = self._documents.get(before.uri)
@@ -140,75 +150,46 @@ class BufferEdits:
             return EditOutcome(
                 status="unconfirmed", reason="the document was closed while it was edited."
             )
-        spans = list(_cores(before.text, replacements))
-        if now.in_sync and (
-            _same(now.text, expected)
-            or _changed_elsewhere(expected, now.text, [(new, end) for _, _, new, end in spans])
-        ):
-            return EditOutcome(status="applied", version=self._version_of(now.text), text=now.text)
         answer = reply.result() if reply.done() and not reply.cancelled() else Reply("nothing")
         is_moved = now.text != before.text
-        if is_moved and (
-            answer.said == "no"
-            or _changed_elsewhere(before.text, now.text, [(old, end) for old, end, _, _ in spans])
-        ):
+        verdict: Verdict = "nothing"
+        if is_moved and now.in_sync:
+            verdict = proven(before.text, expected, replacements, now.text)
+        # What looks applied beside typing can be a copy that the person made of the new text, so
+        # an editor that says no is believed then; not when it has shown the very text.
+        was_shown = was_shown or _shows(now, expected, before.text)
+        if was_shown or (verdict == "applied" and answer.said != "no"):
+            return EditOutcome(status="applied", version=self._version_of(now.text), text=now.text)
+        if verdict == "untouched" or (verdict == "nothing" and is_moved and answer.said == "no"):
             return EditOutcome(status="stale", reason="the text changed meanwhile")
-        if answer.said == "no":
+        if answer.said == "no" and not is_moved:
             why = f": {answer.reason}" if answer.reason else ""
             return EditOutcome(status="refused", reason=f"the editor refused the edit{why}")
-        said = "said it applied the edit" if answer.said == "yes" else "never answered"
         shows = "shows another text" if is_moved else "still shows the old text"
-        return EditOutcome(status="unconfirmed", reason=f"the editor {said} but {shows}.")
+        return EditOutcome(
+            status="unconfirmed", reason=f"the editor {_SAID[answer.said]} but {shows}."
+        )
 
-    async def _wait_until_shown(self, before: Snapshot, expected: str) -> None:
-        """Return once the document has the expected text, never if it is closed instead."""
+    async def _wait_until_shown(self, before: Snapshot, expected: str) -> bool:
+        """Return True once the document has the expected text, False if it is closed instead."""
 
         def is_there(now: Snapshot) -> bool:
-            return now.in_sync and _same(now.text, expected)
+            return _shows(now, expected, before.text)
 
         # The caller ends this by cancelling; the limit is only for a caller that is gone.
-        await self._documents.wait_for(before.uri, is_there, timeout_s=3600)
-
-
-def _cores(text: str, replacements: tuple[Replacement, ...]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield what each replacement really changes: its span in the old text and in the new one."""
-    shift = 0
-    for one in replacements:
-        old = text[one.start : one.end]
-        head, tail = _shared_ends(old, one.text)
-        start = one.start + head
-        yield start, one.end - tail, start + shift, one.start + shift + len(one.text) - tail
-        shift += len(one.text) - len(old)
-
-
-def _changed_elsewhere(text: str, now: str, spans: Sequence[tuple[int, int]]) -> bool:
-    """Say whether all that differs between two texts lies apart from these spans of the first.
-
-    Then the spans prove themselves: the person typed beside them, and they are as they were.
-    """
-    head, tail = _shared_ends(text, now)
-    return all(end < head or len(text) - tail < start for start, end in spans)
-
-
-def _shared_ends(one: str, other: str) -> tuple[int, int]:
-    """Return how many characters two texts share at the start and, beyond those, at the end."""
-    limit = min(len(one), len(other))
-    head = _longest(limit, lambda size: one[:size] == other[:size])
-    tail = _longest(limit - head, lambda size: one[len(one) - size :] == other[len(other) - size :])
-    return head, tail
-
-
-def _longest(limit: int, is_shared: Callable[[int], bool]) -> int:
-    """Return the greatest size up to ``limit`` that is shared; every smaller one is, too."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if is_shared(middle) else (low, middle - 1)
-    return low
+        return await self._documents.wait_for(before.uri, is_there, timeout_s=3600) is not None
 
 
 async def _first(futures: Sequence[asyncio.Future[Any]], timeout_s: float | None = None) -> None:
     await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+
+
+def _shows(now: Snapshot, expected: str, before: str) -> bool:
+    """Say whether a document has the expected text, with line ends as the editor makes them."""
+    if not now.in_sync:
+        return False
+    # Where the line ends are all that was to change, they count.
+    return now.text == expected if _same(before, expected) else _same(now.text, expected)
 
 
 def _same(text: str, expected: str) -> bool:

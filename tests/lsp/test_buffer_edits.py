@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pytest
 from lsprotocol import types
@@ -26,8 +27,12 @@ class ScriptedEditor:
     answers: Reply | None = field(default_factory=lambda: Reply("yes"))
     before: Callable[[], None] | None = None
     """What the person does before the editor gets to the edit."""
+    after: Callable[[str], str] | None = None
+    """What else the text goes through before the editor tells of it, edit and all, at once."""
+    then: Callable[[], None] | None = None
+    """What the person does once the editor has told of it."""
     line_end: str = "\n"
-    sent: list[list[types.TextEdit]] = field(default_factory=list)
+    sent: list[list[types.TextEdit]] = field(default_factory=list[list[types.TextEdit]])
 
     async def apply_text(
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
@@ -45,16 +50,26 @@ class ScriptedEditor:
                 )
                 for one in reversed(edits)
             ]
+            if self.after is not None:
+                changes = [Change(self.after(_carried_out(snapshot.text, changes)))]
             self.documents.change(URI, (snapshot.version or 0) + 1, changes)
+        if self.then is not None:
+            self.then()
         if self.answers is None:
             await asyncio.Event().wait()
         return self.answers or Reply("nothing")
 
 
+def _carried_out(text: str, changes: list[Change]) -> str:
+    buffer = opened(text)
+    buffer.change(URI, 1, changes)
+    return text_of(buffer)
+
+
 async def check(
     editor: ScriptedEditor, *, base: str, start: int, end: int, text: str
 ) -> EditOutcome:
-    edits = BufferEdits(editor.documents, editor, version_of, show_s=0.05)
+    edits = BufferEdits(editor.documents, editor, version_of, show_s=0.01)
     change = (Replacement(start=start, end=end, text=text),)
     async with asyncio.timeout(10):
         return await edits.change(URI, version_of(base), change, "test")
@@ -138,6 +153,109 @@ async def test_typing_apart_from_the_edit_hides_nothing(
     assert outcome.status == status
     if applies:
         assert outcome.text == "a = 7\nb = 2\n# typed\n"
+
+
+BASE = "def f():\n    a = 1\n    b = 2\n    return a\n\n\ndef g():\n    return 2\n"
+EDITS = {
+    "line-taken-out": ("    a = 1\n", ""),
+    "two-lines-taken-out": ("    b = 2\n    return a\n", ""),
+    "blank-line-taken-out": ("\n\n\n", "\n\n"),
+    "words-taken-out": ("return a", "a"),
+    "line-repeated": ("    b = 2\n", "    b = 2\n    b = 2\n"),
+    "line-put-in": ("    b = 2\n", "    b = 2\n    print(b)\n"),
+    "blank-line-put-in": ("\n\n\n", "\n\n\n\n"),
+    "words-put-in": ("b = 2", "b = 2 + 2"),
+    "words-replaced": ("b = 2", "b = 3"),
+    "lines-replaced": ("    b = 2\n    return a\n", "    return b\n"),
+}
+TYPED: dict[str, Callable[[str], str]] = {
+    "above": lambda text: "# typed\n" + text,
+    "below": lambda text: text + "# typed\n",
+    "in-a-line-above": lambda text: text.replace("def f()", "def f(x)"),
+    "a-line-less-below": lambda text: text.removesuffix("    return 2\n"),
+    "a-copy-of-a-line": lambda text: text + "    a = 1\n    b = 2\n",
+}
+EDITORS = {
+    "refuses": (False, Reply("no", "the text changed"), "stale"),
+    "skips-and-says-yes": (False, Reply("yes"), "stale"),
+    "skips-without-a-word": (False, Reply("nothing"), "stale"),
+    "applies": (True, Reply("yes"), "applied"),
+    "applies-without-a-word": (True, Reply("nothing"), "applied"),
+    "applies-and-says-no": (True, Reply("no"), "unconfirmed"),
+}
+
+
+@pytest.mark.parametrize("applies, answers, status", EDITORS.values(), ids=EDITORS)
+@pytest.mark.parametrize("typed", TYPED.values(), ids=TYPED)
+@pytest.mark.parametrize("old, new", EDITS.values(), ids=EDITS)
+async def test_typing_beside_any_edit_is_told_from_the_edit(
+    old: str, new: str, typed: Callable[[str], str], applies: bool, answers: Reply, status: str
+) -> None:
+    documents = opened(BASE)
+    editor = ScriptedEditor(documents, applies, answers, after=typed)
+    if not applies:
+        editor.before = lambda: documents.change(URI, 1, [Change(typed(BASE))])
+    at = BASE.index(old)
+    outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
+    assert outcome.status == status
+    assert text_of(documents) == typed(BASE.replace(old, new, 1) if applies else BASE)
+
+
+@pytest.mark.parametrize(
+    "old, new, changed",
+    [
+        pytest.param("a = 1\n", "a = 1\n    print(a)\n", ("(a)", "(a, b)"), id="in-a-new-line"),
+        pytest.param("a = 1\n", "a = 1\n    p('x')\n", ("'x'", '"x"'), id="quotes-of-a-new-line"),
+        pytest.param("b = 2", "b = 2 + 2", ("+ 2", "+ two"), id="in-new-words"),
+        pytest.param("    a = 1\n", "", ("f():\n", "f():\n    # gone\n"), id="where-a-line-was"),
+        pytest.param("    b = 2\n", "    c = 3\n", ("c = 3", "c = 3.0"), id="in-a-replaced-line"),
+    ],
+)
+@pytest.mark.parametrize("said", ["yes", "nothing"])
+async def test_an_edit_that_is_changed_as_it_arrives_is_not_made_again(
+    old: str, new: str, changed: tuple[str, str], said: Literal["yes", "nothing"]
+) -> None:
+    editor = ScriptedEditor(
+        opened(BASE), answers=Reply(said), after=lambda text: text.replace(*changed)
+    )
+    at = BASE.index(old)
+    outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
+    assert (outcome.status, "another text" in outcome.reason) == ("unconfirmed", True)
+
+
+async def test_a_copy_that_looks_like_the_edit_proves_nothing() -> None:
+    """The person wrote what the agent was to write; nobody can tell what the editor did."""
+    base, now = "a\nb\n", "a\nx\nb\na\nb\n"
+    for answers, status in ((Reply("yes"), "unconfirmed"), (Reply("no"), "stale")):
+        documents = opened(base)
+        editor = ScriptedEditor(documents, applies=False, answers=answers)
+        editor.before = lambda of=documents: of.change(URI, 1, [Change(now)])
+        outcome = await check(editor, base=base, start=2, end=2, text="x\n")
+        assert outcome.status == status
+
+
+@pytest.mark.parametrize(
+    "applies, answers, status",
+    [
+        pytest.param(True, Reply("yes"), "applied", id="applied"),
+        pytest.param(False, Reply("no"), "refused", id="refused"),
+        pytest.param(False, Reply("yes"), "unconfirmed", id="skipped"),
+    ],
+)
+async def test_an_edit_of_line_ends_alone_is_judged_by_them(
+    applies: bool, answers: Reply, status: str
+) -> None:
+    editor = ScriptedEditor(opened("a\r\nb\r\n"), applies, answers)
+    outcome = await check(editor, base="a\r\nb\r\n", start=1, end=3, text="\n")
+    assert outcome.status == status
+
+
+async def test_an_edit_that_was_shown_is_applied_whatever_is_typed_next() -> None:
+    documents = opened("a = 1\n")
+    editor = ScriptedEditor(documents)
+    editor.then = lambda: documents.change(URI, 2, [Change("a = 23\n")])
+    outcome = await check(editor, base="a = 1\n", start=4, end=5, text="2")
+    assert (outcome.status, outcome.text) == ("applied", "a = 23\n")
 
 
 async def test_an_editor_that_makes_line_ends_uniform_has_applied_the_edit() -> None:
