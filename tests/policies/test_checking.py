@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from agent_ls.checkers.introduced import IntroducedChecks
 from agent_ls.checkers.ruff import Ruff, RuffOptions
 from agent_ls.checkers.tsc import Tsc, TscOptions
 from agent_ls.domain.calls import ErrorKind, ToolResult
+from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.events import (
     AdvisoryRaised,
     EditApplied,
@@ -38,7 +40,7 @@ from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
 from tests.policies.happened import Happened
-from tests.policies.views import Expected, call_of, view_of
+from tests.policies.views import Expected, call_of, prepared, result_of, said, view_of
 
 pytestmark = pytest.mark.heavy
 
@@ -378,6 +380,43 @@ async def test_what_an_edit_broke_is_told_once_and_shown_until_it_is_mended(
     await happened.write("a.py", CLEAN)
     assert await followed(happened, checks) == "Edited."
     assert "a.py" not in shown(happened)
+
+
+@pytest.mark.parametrize(
+    ("asked", "done", "told_of"),
+    [
+        pytest.param("cal_1", [], ["a.py"], id="its-own-file"),
+        pytest.param("cal_2", [], ["d.py"], id="where-it-moved-one"),
+        pytest.param("cal_3", [], [], id="one-that-it-deleted"),
+        pytest.param("cal_1", ["cal_2"], ["a.py", "d.py"], id="and-what-nobody-else-will-tell"),
+    ],
+)
+async def test_of_calls_beside_each_other_each_tells_of_its_own_files(
+    happened, checkers, asked, done, told_of
+) -> None:
+    for name in ("b.py", "c.py"):
+        (happened.root / name).write_text(CLEAN)
+    calls = [call_of("edit_file", id=f"cal_{number}") for number in (1, 2, 3)]
+    happened.events += [prepared(), said("", *calls)]
+    await happened.write("a.py", BROKEN)
+    for call, path in zip(calls[1:], ("b.py", "c.py"), strict=True):
+        begun = len(happened.events)
+        await happened.write(path, BROKEN)
+        if path == "c.py":
+            await happened.delete(path)
+        else:
+            version = await happened.version(path)
+            await happened.edit(MoveFile(path=path, base_version=version, new_path="d.py"))
+        theirs = [one.model_copy(update={"call_id": call.id}) for one in happened.events[begun:]]
+        happened.events[begun:] = theirs
+    happened.events += [result_of(id=one) for one in done]
+    policy = PostEdit(checkers(), happened.workspace, happened.store)
+    planned = replace(edited(policy), call=call_of("delete_file", id=asked))
+    result = ToolResult(call_id=asked, text="Edited.")
+    outcome = await policy.follow(planned, result, view_of(*happened.events))
+    assert re.findall(r"^(.*?):1:8: ", outcome.result.text, re.MULTILINE) == told_of
+    found = (one.findings for one in outcome.events if isinstance(one, FindingsReported))
+    assert [one.path for findings in found for one in findings] == told_of
 
 
 async def test_many_new_findings_are_listed_in_part(happened, checkers) -> None:

@@ -8,13 +8,14 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.calls import Effect, ToolResult
-from agent_ls.domain.events import CommandChanged
+from agent_ls.domain.events import CommandChanged, EditIntended, RequestPrepared
 from agent_ls.domain.record import Record
 from agent_ls.loop.findings import check_changes, reported, told, untold
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
+from agent_ls.loop.spelling import canonical
 from agent_ls.loop.view import TurnView
 
 
@@ -32,7 +33,8 @@ class PostEditOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class PostEdit:
-    """Appends to the result of what changed files what it newly broke, in any file.
+    """Appends to the result of what changed files what it newly broke, in any file but those that
+    calls beside it change.
 
     Source: seed 002 post-edit hooks, seed 000 post-edit check.
     """
@@ -54,11 +56,29 @@ class PostEdit:
         )
         if looked is None:
             return FollowUpOutcome(result)
-        if new := untold(looked.report.findings, view):
+        theirs = _files_of_others(planned, view, self.workspace)
+        mine = [one for one in looked.report.findings if one.path not in theirs]
+        if new := untold(mine, view):
             what = "edit" if planned.effect is Effect.WRITE else "command"
             more = told(new, f"after this {what}", self.options.max_listed)
             result = result.model_copy(update={"text": f"{result.text}\n\n{more}"})
-        return FollowUpOutcome(result, reported(looked.shown, looked.paths, view))
+        shown = tuple(one for one in looked.shown.findings if one.path not in theirs)
+        report = looked.shown.model_copy(update={"findings": shown})
+        paths = [path for path in looked.paths if path not in theirs]
+        return FollowUpOutcome(result, reported(report, paths, view))
+
+
+def _files_of_others(planned: PlannedCall, view: TurnView, workspace: Workspace) -> set[str]:
+    """Return the files that only calls change which go on beside this one: these tell of them."""
+    beside = {one.call.id for one in view.turn.open_calls} - {planned.call.id}
+    mine: set[str] = set()
+    theirs: set[str] = set()
+    for event in view.each_since(EditIntended, RequestPrepared):
+        edit = event.edit
+        names = (edit.path, edit.new_path) if edit.kind == "move" else (edit.path,)
+        files = theirs if event.call_id in beside else mine
+        files.update(canonical(name, workspace) for name in names)
+    return theirs - mine
 
 
 def _has_changed_files(planned: PlannedCall, result: ToolResult, view: TurnView) -> bool:
