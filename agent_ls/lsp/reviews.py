@@ -23,7 +23,8 @@ from agent_ls.edits.review_places import HunkPlace, placed
 from agent_ls.lsp.documents import DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.uris import uri_to_path
-from agent_ls.session.review_ledger import Ledger, TurnLedger
+from agent_ls.session.review_ledger import Ledger
+from agent_ls.session.review_turns import TurnLedger
 from agent_ls.session.session import Session
 
 _log = logging.getLogger(__name__)

@@ -30,7 +30,7 @@ from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.followed_ledger import FollowedLedger
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
 from agent_ls.session.review_moments import lineages
-from agent_ls.session.review_order import goals, in_order, in_the_way
+from agent_ls.session.review_order import goals, in_order, in_the_way, restored_in_order
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_renames import renames
 from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
@@ -139,7 +139,7 @@ class Review:
             # What later turns did is theirs, and goes first.
             for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:
                 found = {one.path: one for one in await self.restore(later)}
-        for lineage in lineages(await self.ledger(), point):
+        for lineage in restored_in_order(lineages(await self.ledger(), point)):
             result = await self._restore_file(point, lineage)
             if result.status != "nothing":
                 found[result.path] = result

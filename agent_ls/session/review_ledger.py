@@ -7,8 +7,8 @@ is ``edits/review.py``'s. What is not an event did not happen: a restarted serve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from agent_ls.domain import events as e
@@ -30,6 +30,7 @@ from agent_ls.session.review_touches import (
     texts_of,
     unless_damaged,
 )
+from agent_ls.session.review_turns import TurnLedger
 
 Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
 Name = Callable[[str], str]
@@ -53,28 +54,6 @@ class Selection:
     turn_id: str | None = None
     path: str | None = None
     hunks: frozenset[str] | None = None
-
-
-@dataclass(slots=True)
-class TurnLedger:
-    """What one turn changed."""
-
-    turn_id: str
-    prompt: str
-    began: int = 0
-    """The number of its first event."""
-    files: dict[str, FileLedger] = field(default_factory=dict[str, FileLedger])
-    """By the path the agent left the file under; another dict after each change, so that who goes
-    through one and waits in between has it whole.
-    """
-    left_files: int = 0
-    """Files that commands changed as well and that are not under review."""
-
-    def put(self, files: Iterable[FileLedger], gone: Iterable[str]) -> None:
-        """Let these files stand last, and those of these paths be gone."""
-        gone = set(gone)
-        kept = {path: file for path, file in self.files.items() if path not in gone}
-        self.files = kept | {file.path: file for file in files}
 
 
 class Ledger:
@@ -289,14 +268,17 @@ class Ledger:
 
     def _restored(self, event: e.ReviewDecided) -> None:
         """Let everything that this turn and later ones changed in the file be undone."""
-        is_meant = False
-        for turn in self.turns.values():
-            is_meant = is_meant or turn.turn_id == event.turn_id
-            for path, file in turn.files.items() if is_meant else ():
-                if event.path in (path, file.moved_from):
-                    ids = [one.id for one in file.hunks]
-                    undone = file.decided(ids, "undone", event.before_mode)
-                    turn.put([undone], gone=[path])
+        path = event.path
+        for turn in reversed(list(self.turns.values())):
+            file = turn.files.get(path)
+            if file is not None:
+                ids = [one.id for one in file.hunks]
+                undone = file.decided(ids, "undone", event.before_mode)
+                turn.put([undone], gone=[path])
+                # Older turns know it by the name that it had then.
+                path = file.moved_from or path
+            if turn.turn_id == event.turn_id:
+                break
 
 
 def lost_of(journal: Sequence[e.StoredEvent]) -> int:

@@ -7,23 +7,35 @@ from collections.abc import Iterable, Mapping, Sequence
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
 from agent_ls.session.review_steps import Clash
+from agent_ls.session.review_touches import Touch
 
 
 def in_order(files: Mapping[str, FileLedger]) -> list[str]:
     """Return the files' paths, those that changed last first, but each behind the one that stands
     where it goes back to. Of those that changed places with each other one has to come first.
     """
+    newest = reversed(list(files.items()))
+    return _behind_their_goals({path: goals(file.hunks) for path, file in newest})
+
+
+def restored_in_order(lineages: Iterable[Sequence[Touch]]) -> list[Sequence[Touch]]:
+    """Return what happened to each file such that none comes before the one in its old place."""
+    of = {one[-1].new_path: one for one in lineages}
+    return [of[path] for path in _behind_their_goals({path: {of[path][0].path} for path in of})]
+
+
+def _behind_their_goals(goals_of: Mapping[str, set[str]]) -> list[str]:
     found: dict[str, None] = {}
     begun = set[str]()
 
     def visit(path: str) -> None:
-        if path in files and path not in begun:
+        if path in goals_of and path not in begun:
             begun.add(path)
-            for goal in sorted(goals(files[path].hunks) - {path}):
+            for goal in sorted(goals_of[path] - {path}):
                 visit(goal)
             found[path] = None
 
-    for path in reversed(list(files)):
+    for path in goals_of:
         visit(path)
     return list(found)
 

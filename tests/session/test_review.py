@@ -481,6 +481,65 @@ async def test_a_move_waits_for_what_is_open_under_the_name_that_it_goes_back_to
     await check(tmp_path, story, files, after=files)
 
 
+@pytest.mark.parametrize("by", ["one by one", "undo", "restore"])
+async def test_what_was_undone_under_the_name_of_a_moved_file_is_done_again_after_its_move(
+    tmp_path: Path, by: str
+) -> None:
+    files = {"a.py": _TEXT}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent_moves("a.py", "b.py")
+        await session.agent_writes("a.py", "new = 1\n")
+        await session.end()
+        if by == "one by one":
+            await session.undo("new")
+            await session.restart()
+        await (session.review.restore("trn_1") if by == "restore" else session.undo())
+        assert session.texts() == files
+        await session.restart()
+        await session.review.decide("redo", Selection())
+        assert session.texts() == {"a.py": "new = 1\n", "b.py": _TEXT}
+        assert sorted(await session.open_hunks()) == [("a.py", "created"), ("b.py", "moved")]
+        await session.undo()
+
+    await check(tmp_path, story, files, after=files)
+
+
+async def test_a_restored_file_has_no_open_changes_under_any_name_that_it_had(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        await session.turn()
+        await session.agent_moves("a.py", "b.py")
+        await session.agent_writes("a.py", "new = 1\n")
+        await session.turn()
+        await session.agent_moves("b.py", "c.py")
+        session.user("a.py", "new", "mine")
+        await session.end()
+        results = await session.review.restore("trn_1")
+        assert sorted(statuses(results)) == [("a.py", "conflict"), ("c.py", "conflict")]
+        assert len(await session.open_hunks()) == 4
+        (session.folder / "a.py").unlink()
+        assert statuses(await session.review.restore("trn_1")) == [("a.py", "done")]
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
+
+
+async def test_a_file_that_was_restored_is_not_taken_for_the_one_that_was_made_in_its_place(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_moves("a.py", "b.py")
+        await session.agent_writes("a.py", _TEXT)
+        await session.agent("b.py", "two", "2")
+        (session.folder / "a.py").unlink()
+        await session.end()
+        assert statuses(await session.review.restore("trn_1")) == [("a.py", "done")]
+
+    await check(tmp_path, story, after={"a.py": _TEXT})
+
+
 @pytest.mark.parametrize("begins", ["undo", "restore"])
 async def test_what_was_taken_back_twice_is_done_again(tmp_path: Path, begins: str) -> None:
     async def story(session: Reviewed) -> None:

@@ -12,7 +12,7 @@ from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.review_choice import read_argument
 from agent_ls.lsp.review_documents import file_diff
 from agent_ls.lsp.reviews import place_beside
-from agent_ls.session.review_ledger import TurnLedger
+from agent_ls.session.review_turns import TurnLedger
 
 
 async def next_change(edge: Edge, argument: Any = None) -> dict[str, Any] | None:
