@@ -278,6 +278,8 @@ class FileLedger:
             case "deleted":
                 return replace(after, text=self.lost if is_undone else None)
             case "moved":
+                if is_undone == (hunk.state == "undone"):
+                    return after
                 return replace(after, path=hunk.old[0] if is_undone else hunk.new[0])
             case "text" | "opaque":
                 return after

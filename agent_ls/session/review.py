@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +34,7 @@ from agent_ls.session.review_order import goals, in_order, in_the_way, restored_
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_renames import renames
 from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
+from agent_ls.session.review_rings import Ring, ring_of, room_step
 from agent_ls.session.review_steps import Clash, FileResult, places
 from agent_ls.session.review_touches import Touch
 
@@ -43,6 +44,10 @@ T = TypeVar("T")
 
 _OF_ONE_FILE = (WorkspaceError, StoreError, OSError)
 """What keeps one file from its decision, while each of the others is tried all the same."""
+
+_FROM: Mapping[ReviewDecision, HunkState] = {"keep": "open", "undo": "open", "redo": "undone"}
+_GOAL: Mapping[ReviewDecision, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
+"""How changes stand before and after a decision about them."""
 
 _TRIES = 4
 """How often an undo is planned anew when the file changes under it."""
@@ -105,10 +110,19 @@ class Review:
         for turn_id in reversed(list(ledger.turns)):
             if chosen.turn_id not in (None, turn_id):
                 continue
-            for path in in_order(ledger.turns[turn_id].files):
-                if chosen.path in (None, path):
-                    result = await self._in_turn(decision, turn_id, path, chosen.hunks)
-                    found += [] if result.status == "nothing" else [result]
+            stuck = {} if chosen.path else await self._parted(decision, turn_id, chosen.hunks)
+            seen = set[str]()
+            for _ in range(_TRIES):
+                files = (await self.ledger()).turns[turn_id].files
+                # A file that got its name back only now is another one than had it before.
+                left = [one for one in in_order(files) if seen.isdisjoint(_ids(files[one]))]
+                seen.update(*(_ids(files[one]) for one in left))
+                for path in left:
+                    if chosen.path in (None, path):
+                        result = stuck.get(path) or await self._in_turn(
+                            decision, turn_id, path, chosen.hunks
+                        )
+                        found += [] if result.status == "nothing" else [result]
         return found
 
     async def restore(
@@ -161,6 +175,41 @@ class Review:
             if renames(await self.ledger(), path, new_path):
                 await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
 
+    async def _parted(
+        self, decision: ReviewDecision, turn_id: str, wanted: frozenset[str] | None
+    ) -> dict[str, FileResult]:
+        """Let one of the files that changed places make room; return what keeps them there."""
+        stuck: dict[str, FileResult] = {}
+        if decision == "keep":
+            return stuck
+        for path in list((await self.ledger()).turns[turn_id].files):
+            ring = ring_of((await self.ledger()).turns[turn_id].files, path, _FROM[decision])
+            if not ring or stuck.keys() & set(ring):
+                continue
+            try:
+                async with self._queue.of([Path(name) for name in ring]):
+                    result = await self._settled(self._make_room(decision, turn_id, ring, wanted))
+            except _OF_ONE_FILE as error:
+                result = FileResult(turn_id, path, "refused", reason=str(error))
+            if result is not None:
+                stuck[result.path] = result
+        return stuck
+
+    async def _make_room(
+        self, decision: ReviewDecision, turn_id: str, ring: Ring, wanted: frozenset[str] | None
+    ) -> FileResult | None:
+        async with self._order.of(places(self._workspace, ring)):
+            files = (await self.ledger()).turns[turn_id].files
+            states = _FROM[decision], _GOAL[decision]
+            if ring_of(files, ring[0], states[0]) != ring:
+                return None
+            step = await room_step(self._workspace, files, ring, wanted, states)
+            if isinstance(step, Clash):
+                return FileResult(turn_id, step.path, "conflict", 0, step.reason, step)
+            if step is not None:
+                await self._applied(self._decided(decision, turn_id, ring[0], ()), step)
+        return None
+
     async def _in_turn(
         self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
     ) -> FileResult:
@@ -178,8 +227,7 @@ class Review:
     async def _decide_file(
         self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
     ) -> FileResult:
-        from_state: HunkState = "undone" if decision == "redo" else "open"
-        goal: HunkState = "undone" if decision == "undo" else "open"
+        from_state, goal = _FROM[decision], _GOAL[decision]
         settled_hunks = 0
         try:
             for _ in range(_TRIES + 2):
@@ -196,9 +244,9 @@ class Review:
                 if isinstance(done, FileResult):
                     return replace(done, hunks=settled_hunks)
                 settled_hunks += done
-                after = [name for name in (path, file.moved_from, *goals(hunks)) if name]
-                ledger = await self.ledger()
-                path = next((one for one in after if ledger.file(turn_id, one)), path)
+                files, ids = (await self.ledger()).turns[turn_id].files, _ids(file)
+                after = (name for name in (path, *goals(hunks)) if name in files)
+                path = next((one for one in after if ids & _ids(files[one])), path)
             reason = "it changes all the time"
         except _OF_ONE_FILE as error:
             reason = str(error)
@@ -297,3 +345,7 @@ class Review:
         if isinstance(edit, PutImage):
             return await self._edits.put(edit, event)
         return (await self._edits.apply(edit, event)).outcome
+
+
+def _ids(file: FileLedger) -> set[str]:
+    return {one.id for one in file.hunks}

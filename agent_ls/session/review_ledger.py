@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from agent_ls.domain import events as e
-from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.edits import FileEdit, MoveFile
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
@@ -176,6 +176,8 @@ class Ledger:
         if event.status != "applied":
             return
         self._decided(decision)
+        if decision.decision != "restore" and not decision.hunks and edit.kind == "move":
+            self._made_room(decision.turn_id, edit)
         if isinstance(edit, PutImage):
             blobs, images = (None, event.after_blob), (edit.base, edit.goal)
             places = edit.path, edit.path
@@ -265,6 +267,13 @@ class Ledger:
             state: dict[str, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
             after = file.decided(event.hunks, state[event.decision], event.before_mode)
             turn.put([after], gone=[event.path])
+
+    def _made_room(self, turn_id: str, edit: MoveFile) -> None:
+        """Let a file be reviewed under another name, none of its changes being decided about."""
+        turn = self.turns.get(turn_id)
+        file = turn.files.get(edit.path) if turn else None
+        if turn is not None and file is not None:
+            turn.put([replace(file, path=self._name(edit.new_path))], gone=[edit.path])
 
     def _restored(self, event: e.ReviewDecided) -> None:
         """Let everything that this turn and later ones changed in the file be undone."""

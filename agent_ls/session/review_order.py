@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
+from agent_ls.session.review_rings import ring_of
 from agent_ls.session.review_steps import Clash
 from agent_ls.session.review_touches import Touch
 
@@ -46,11 +47,16 @@ def in_the_way(
     """Return why these hunks cannot be decided about yet: another file has open changes under the
     name that this one would get, and one of both would be forgotten.
     """
-    for name in sorted(goals(hunks) - {file.path}):
+    moves = (one for one in hunks if one.kind == "moved")
+    names = {name for one in moves for name in (one.new if one.state == "undone" else one.old)}
+    for name in sorted(names - {file.path}):
         other = files.get(name)
         if other is not None and other.open():
             reason = (
-                f"it was moved, and {name} has open changes of its own; decide about those first"
+                f"it and {name} changed places; undo both of them at once, as with their turn"
+                if name in ring_of(files, file.path, "open")
+                else f"it was moved, and {name} has open changes of its own; "
+                "decide about those first"
             )
             return Clash(file.path, 0, None, None, reason)
     return None

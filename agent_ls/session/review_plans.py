@@ -7,7 +7,7 @@ and carries out. Nothing planned here overwrites what somebody else changed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agent_ls.domain.edits import (
     ChangeText,
@@ -32,9 +32,16 @@ _INLINE_CHARACTERS = 200_000
 
 
 async def next_step(
-    workspace: Workspace, file: FileLedger, hunks: Sequence[Hunk], state: HunkState
+    workspace: Workspace,
+    file: FileLedger,
+    hunks: Sequence[Hunk],
+    state: HunkState,
+    *,
+    freed: Collection[str] = (),
 ) -> Step | Clash:
     """Return what brings these hunks nearer to ``state``: the whole file first, then lines.
+
+    What stands under ``freed`` names is going to make room.
 
     Invariant: nothing is moved whose lines cannot be brought back.
 
@@ -48,7 +55,7 @@ async def next_step(
     for one in whole:
         if one.kind == "moved":
             goal = one.old[0] if state == "undone" else one.new[0]
-            if now is not None and await workspace.exists(goal):
+            if now is not None and goal not in freed and await workspace.exists(goal):
                 reason = f"it was moved, and {goal} exists again"
                 return Clash(file.path, 0, now.text, file.text, reason)
     if lines and file.text is not None:

@@ -540,6 +540,112 @@ async def test_a_file_that_was_restored_is_not_taken_for_the_one_that_was_made_i
     await check(tmp_path, story, after={"a.py": _TEXT})
 
 
+async def changed_places(session: Reviewed) -> None:
+    """Have the agent let a.py and b.py change places, and edit one of them."""
+    await session.agent_moves("a.py", "t.py")
+    await session.agent_moves("b.py", "a.py")
+    await session.agent_moves("t.py", "b.py")
+    await session.agent("b.py", "two", "2")
+
+
+_PLACES = {"a.py": _TEXT, "b.py": "b\n"}
+_CHANGED_PLACES = {"a.py": "b\n", "b.py": _TEXT.replace("two", "2")}
+
+
+async def test_files_that_changed_places_go_back_and_forth(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await changed_places(session)
+        for _ in range(2):
+            assert {one.status for one in await session.undo()} == {"done"}
+            assert session.texts() == _PLACES
+            await session.restart()
+            redone = await session.review.decide("redo", Selection())
+            assert {one.status for one in redone} == {"done"}
+            assert session.texts() == _CHANGED_PLACES
+            assert len(await session.open_hunks()) == 3
+        await session.undo()
+        await session.end()
+        assert await session.review.restore("trn_1") == []
+
+    await check(tmp_path, story, _PLACES, after=_PLACES)
+
+
+async def test_three_files_that_changed_places_go_back_beside_two_others(tmp_path: Path) -> None:
+    files = {f"sub/{name}": f"{name}\n" for name in "abcde"}
+
+    async def story(session: Reviewed) -> None:
+        for old, new in ("at", "ba", "cb", "tc", "dt", "ed", "te"):
+            await session.agent_moves(f"sub/{old}", f"sub/{new}")
+        assert session.texts() != files
+        assert {one.status for one in await session.undo()} == {"done"}
+
+    await check(tmp_path, story, files, after=files)
+
+
+async def test_one_alone_of_files_that_changed_places_says_that_both_go_back_at_once(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await changed_places(session)
+        [result] = await session.undo(path="a.py")
+        assert (result.status, "undo both of them at once" in result.reason) == ("conflict", True)
+        [result] = await session.undo("b.py", path="b.py")
+        assert (result.status, "undo both of them at once" in result.reason) == ("conflict", True)
+        assert session.texts() == _CHANGED_PLACES
+        assert {one.status for one in await session.undo()} == {"done"}
+
+    await check(tmp_path, story, _PLACES, after=_PLACES)
+
+
+async def test_files_that_changed_places_stay_where_one_of_them_cannot_go_back(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await changed_places(session)
+        session.user("b.py", "2", "mine")
+        results = {one.path: one for one in await session.undo()}
+        assert {one.status for one in results.values()} == {"conflict"}
+        assert "these lines were changed" in results["b.py"].reason
+        assert "undo both of them at once" in results["a.py"].reason
+
+    after = {**_CHANGED_PLACES, "b.py": _TEXT.replace("two", "mine")}
+    still_open = [("a.py", "moved"), ("b.py", "moved"), ("b.py", "two")]
+    await check(tmp_path, story, _PLACES, after=after, still_open=still_open)
+
+
+@pytest.mark.parametrize("decision", ["undo", "keep"])
+async def test_files_that_changed_places_go_on_where_it_was_broken_off(
+    tmp_path: Path, decision: str
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await changed_places(session)
+        held = session.folder / "a.py"
+
+        def somebody_writes() -> None:
+            # The file that made room is gone from here, and the other one cannot come yet.
+            if not held.exists():
+                held.write_text("mine\n")
+
+        whole = session.workspace
+        session.workspace = cast("Workspace", TypedBehind(whole, somebody_writes))
+        await session.restart()
+        assert "conflict" in {one.status for one in await session.undo()}
+        [aside] = [name for name in session.texts() if name not in _PLACES]
+        assert session.texts() == {**_CHANGED_PLACES, "a.py": "mine\n", aside: "b\n"}
+        held.unlink()
+        session.workspace = whole
+        await session.restart()
+        assert {path for path, _ in await session.open_hunks()} == {"b.py", aside}
+        if decision == "keep":
+            await session.review.decide("keep", Selection(path=aside))
+            await session.undo()
+            (session.folder / aside).rename(session.folder / "b.py")
+        else:
+            assert {one.status for one in await session.undo()} == {"done"}
+
+    await check(tmp_path, story, _PLACES, after=_PLACES)
+
+
 @pytest.mark.parametrize("begins", ["undo", "restore"])
 async def test_what_was_taken_back_twice_is_done_again(tmp_path: Path, begins: str) -> None:
     async def story(session: Reviewed) -> None:
