@@ -34,7 +34,7 @@ from agent_ls.session.review_order import goals, in_order, in_the_way, restored_
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_renames import renames
 from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
-from agent_ls.session.review_rings import Ring, ring_of, room_step
+from agent_ls.session.review_rings import Ring, aside, restorable_rings, ring_of, room_step
 from agent_ls.session.review_steps import Clash, FileResult, places
 from agent_ls.session.review_touches import Touch
 
@@ -143,9 +143,12 @@ class Review:
         if call_id and not lineages(ledger, point):
             raise AgentLsError(f"The turn has no call {call_id} that changed files.")
         if dry_run:
+            those = lineages(ledger, point)
+            rings = await restorable_rings(self._workspace, self._blobs, turn_id, those)
+            freed = {name for ring in rings for name in ring}
             each = [
-                await foreseen(self._workspace, self._blobs, turn_id, one)
-                for one in lineages(ledger, point)
+                await foreseen(self._workspace, self._blobs, turn_id, one, freed=freed)
+                for one in those
             ]
             return [one for one in each if one.status != "nothing"]
         await self._claim()
@@ -153,6 +156,9 @@ class Review:
             # What later turns did is theirs, and goes first.
             for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:
                 found = {one.path: one for one in await self.restore(later)}
+        those = lineages(await self.ledger(), point)
+        for ring in await restorable_rings(self._workspace, self._blobs, turn_id, those):
+            await self._settled(self._make_room_to_restore(turn_id, ring))
         for lineage in restored_in_order(lineages(await self.ledger(), point)):
             result = await self._restore_file(point, lineage)
             if result.status != "nothing":
@@ -209,6 +215,15 @@ class Review:
             if step is not None:
                 await self._applied(self._decided(decision, turn_id, ring[0], ()), step)
         return None
+
+    async def _make_room_to_restore(self, turn_id: str, ring: Ring) -> None:
+        try:
+            async with self._order.of(places(self._workspace, ring)):
+                step = await aside(self._workspace, (), ring[0])
+                await self._applied(self._decided("undo", turn_id, ring[0], ()), step)
+        except _OF_ONE_FILE as error:
+            # Each of them is tried all the same, and says what keeps it.
+            _log.info("%s cannot make room: %s", ring[0], error)
 
     async def _in_turn(
         self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None

@@ -270,10 +270,14 @@ class Ledger:
 
     def _made_room(self, turn_id: str, edit: MoveFile) -> None:
         """Let a file be reviewed under another name, none of its changes being decided about."""
-        turn = self.turns.get(turn_id)
-        file = turn.files.get(edit.path) if turn else None
-        if turn is not None and file is not None:
-            turn.put([replace(file, path=self._name(edit.new_path))], gone=[edit.path])
+        path, new_path = self._name(edit.path), self._name(edit.new_path)
+        for turn in reversed(list(self.turns.values())):
+            file = turn.files.get(path)
+            if file is not None:
+                turn.put([replace(file, path=new_path)], gone=[path])
+            if turn.turn_id == turn_id or (file is not None and file.moved_from):
+                # Older turns know it by the name that it had then.
+                break
 
     def _restored(self, event: e.ReviewDecided) -> None:
         """Let everything that this turn and later ones changed in the file be undone."""

@@ -6,7 +6,7 @@ before, between and after the edits stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from agent_ls.domain.edits import (
@@ -34,11 +34,17 @@ from agent_ls.session.review_touches import Touch, both_images, images_of, text_
 
 
 async def restoring_step(
-    workspace: Workspace, blobs: Blobs, lineage: Sequence[Touch], path: str
+    workspace: Workspace,
+    blobs: Blobs,
+    lineage: Sequence[Touch],
+    path: str,
+    *,
+    freed: Collection[str] = (),
 ) -> FileEdit | PutImage | Clash | None:
     """Return the next edit that brings the file at ``path`` back; None when it is as it was.
 
-    Shape: after a move there may be another one, after any other edit it is done.
+    Shape: after a move there may be another one, after any other edit it is done. What stands under
+    ``freed`` names is going to make room.
 
     Errors: ``WorkspaceError`` for a file that cannot be read, ``BytesDamaged`` where the store has
     lost what it was.
@@ -68,7 +74,7 @@ async def restoring_step(
     if now is None:
         return CreateFile(path=origin, text=goal, mode=modes.lost)
     if path != origin:
-        if await workspace.exists(origin):
+        if origin not in freed and await workspace.exists(origin):
             return Clash(path, 0, now.text, goal, f"it was moved, and {origin} exists again")
         return MoveFile(path=path, base_version=now.version, new_path=origin)
     if replacements := replacements_between(now.text, goal):
@@ -79,13 +85,21 @@ async def restoring_step(
 
 
 async def foreseen(
-    workspace: Workspace, blobs: Blobs, turn_id: str, lineage: Sequence[Touch]
+    workspace: Workspace,
+    blobs: Blobs,
+    turn_id: str,
+    lineage: Sequence[Touch],
+    *,
+    freed: Collection[str] = (),
 ) -> FileResult:
-    """Return what a restore would make of a file as it is now; nothing is changed."""
+    """Return what a restore would make of a file as it is now; nothing is changed.
+
+    What stands under ``freed`` names would make room.
+    """
     path = lineage[-1].new_path
     try:
         places(workspace, {path, lineage[0].path})
-        step = await restoring_step(workspace, blobs, lineage, path)
+        step = await restoring_step(workspace, blobs, lineage, path, freed=freed)
         goal = step.goal if isinstance(step, PutImage) else None
         if goal is not None and await blobs.get_blob(goal.digest or "") is None:
             return FileResult(turn_id, path, "refused", reason=missing_words(blobs))

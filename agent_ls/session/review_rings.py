@@ -6,15 +6,18 @@ is broken off between has lost nothing, and is no ring any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import count
 
 from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
+from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_plans import next_step
+from agent_ls.session.review_restore import foreseen
 from agent_ls.session.review_steps import Clash
+from agent_ls.session.review_touches import Touch
 
 Ring = tuple[str, ...]
 """Paths: each file goes where the next one is, the last where the first is."""
@@ -22,16 +25,23 @@ Ring = tuple[str, ...]
 
 def ring_of(files: Mapping[str, FileLedger], path: str, state: HunkState) -> Ring:
     """Return the ring that begins with a file, by moves that stand so; empty: it is in none."""
-    found: list[str] = []
-    while path not in found:
+
+    def goal(path: str) -> str | None:
         file = files.get(path)
         parts = file.those(state) if file is not None and file.images is None else ()
-        move = next((one for one in parts if one.kind == "moved"), None)
-        if move is None:
-            return ()
-        found.append(path)
-        path = (move.old if state == "open" else move.new)[0]
-    return tuple(found) if path == found[0] else ()
+        moves = (one for one in parts if one.kind == "moved")
+        return next(((one.old if state == "open" else one.new)[0] for one in moves), None)
+
+    return _followed(goal, path)
+
+
+def _followed(goal: Callable[[str], str | None], path: str) -> Ring:
+    found: list[str] = []
+    now: str | None = path
+    while now is not None and now not in found:
+        found.append(now)
+        now = goal(now)
+    return tuple(found) if now == path else ()
 
 
 async def room_step(
@@ -56,15 +66,38 @@ async def room_step(
         step = await next_step(workspace, files[name], hunks, after, freed=ring)
         if isinstance(step, Clash):
             return step
-    path = ring[0]
+    return await aside(workspace, files, ring[0])
+
+
+async def aside(workspace: Workspace, known: Container[str], path: str) -> MoveFile:
+    """Return the move by which a file makes room, to a name that is free and not ``known``.
+
+    Errors: ``WorkspaceError`` for a file that cannot be read.
+    """
     version = (await workspace.read(path)).version
-    for name in _names_beside(path):
-        if name not in files and not await workspace.exists(name):
-            return MoveFile(path=path, base_version=version, new_path=name)
-    return None
+    numbers = count(1)
+    while (name := _beside(path, next(numbers))) in known or await workspace.exists(name):
+        pass
+    return MoveFile(path=path, base_version=version, new_path=name)
 
 
-def _names_beside(path: str) -> Iterator[str]:
+async def restorable_rings(
+    workspace: Workspace, blobs: Blobs, turn_id: str, lineages: Iterable[Sequence[Touch]]
+) -> list[Ring]:
+    """Return the rings of files each of which can be restored once one of them makes room."""
+    of = {one[-1].new_path: one for one in lineages}
+    goals = {path: lineage[0].path for path, lineage in of.items()}
+    found: list[Ring] = []
+    for path in of:
+        ring = _followed(goals.get, path)
+        if len(ring) < 2 or any(path in one for one in found):
+            continue
+        each = [await foreseen(workspace, blobs, turn_id, of[one], freed=ring) for one in ring]
+        if all(one.status == "done" for one in each):
+            found.append(ring)
+    return found
+
+
+def _beside(path: str, number: int) -> str:
     folder, slash, name = path.rpartition("/")
-    for number in count(1):
-        yield f"{folder}{slash}moving-{number}-{name}"
+    return f"{folder}{slash}moving-{number}-{name}"

@@ -570,6 +570,47 @@ async def test_files_that_changed_places_go_back_and_forth(tmp_path: Path) -> No
     await check(tmp_path, story, _PLACES, after=_PLACES)
 
 
+@pytest.mark.parametrize("since", ["the turn", "a call"])
+@pytest.mark.parametrize("is_edited_since", [False, True])
+async def test_files_that_changed_places_are_restored_as_it_was_foreseen(
+    tmp_path: Path, since: str, *, is_edited_since: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await changed_places(session)
+        if is_edited_since:
+            await session.turn()
+            await session.agent("a.py", "b", "B")
+        await session.end()
+        call_id = "cal_1" if since == "a call" else ""
+        told = await session.review.restore("trn_1", call_id, dry_run=True)
+        assert (
+            statuses(told) == [("b.py", "done"), ("a.py", "done")][:: -1 if is_edited_since else 1]
+        )
+        assert len(session.texts()) == 2
+        results = await session.review.restore("trn_1", call_id)
+        assert {one.status for one in results} == {"done"}
+        assert session.texts() == _PLACES
+        assert await session.review.restore("trn_1") == []
+
+    await check(tmp_path, story, _PLACES, after=_PLACES)
+
+
+async def test_files_that_changed_places_are_not_restored_where_one_of_them_cannot_be(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await changed_places(session)
+        session.user("b.py", "2", "mine")
+        await session.end()
+        for dry_run in (True, False):
+            results = await session.review.restore("trn_1", dry_run=dry_run)
+            assert {one.status for one in results} == {"conflict"}
+
+    after = {**_CHANGED_PLACES, "b.py": _TEXT.replace("two", "mine")}
+    still_open = [("a.py", "moved"), ("b.py", "moved"), ("b.py", "two")]
+    await check(tmp_path, story, _PLACES, after=after, still_open=still_open)
+
+
 async def test_three_files_that_changed_places_go_back_beside_two_others(tmp_path: Path) -> None:
     files = {f"sub/{name}": f"{name}\n" for name in "abcde"}
 
