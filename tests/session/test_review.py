@@ -679,6 +679,7 @@ async def test_files_that_changed_places_go_on_where_it_was_broken_off(
         assert {path for path, _ in await session.open_hunks()} == {"b.py", aside}
         if decision == "keep":
             await session.review.decide("keep", Selection(path=aside))
+            assert (await session.review.ledger()).file("trn_1", aside) is not None
             await session.undo()
             (session.folder / aside).rename(session.folder / "b.py")
         else:
