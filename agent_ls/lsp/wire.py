@@ -8,7 +8,8 @@ Words are the Agent Client Protocol's where it has one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from functools import cache
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -45,7 +46,8 @@ def _not_blank(text: str) -> str:
 Name = Annotated[str, Field(min_length=1)]
 """An id, a URI or a path: an empty one names nothing, and is not the same as none."""
 Text = Annotated[str, Field(min_length=0)]
-"""Words of a person's, which may be none; halves of characters cannot be stored."""
+"""Words of a person's, which may be none. Halves of characters, which cannot be stored, are refused
+only because there is a limit, if one that never strikes: pydantic looks into no text without."""
 Words = Annotated[str, Field(min_length=1), AfterValidator(_not_blank)]
 """Words that say something."""
 ModelName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -54,7 +56,7 @@ Line = Annotated[int, Field(strict=True, ge=0)]
 
 
 class Wire(BaseModel):
-    """Camel case outside; what a newer client adds is ignored."""
+    """Camel case outside; what a newer client adds is ignored, and null is left out."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -63,6 +65,23 @@ class Wire(BaseModel):
         populate_by_name=True,
         json_schema_serialization_defaults_required=True,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: object) -> object:
+        """Take a null for what is left out, wherever something may be."""
+        if not isinstance(given, dict):
+            return given
+        keys = cast("dict[object, object]", given)
+        optional = _optional(cls)
+        return {key: one for key, one in keys.items() if one is not None or key not in optional}
+
+
+@cache
+def _optional(kind: type[Wire]) -> frozenset[object]:
+    """Return the keys that may be left out, by both of their spellings."""
+    names = [name for name, field in kind.model_fields.items() if not field.is_required()]
+    return frozenset([*names, *map(to_camel, names)])
 
 
 class Deciding(Wire):

@@ -5,11 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
 
 from agent_ls.lsp import wire
+from agent_ls.lsp.prompts import PromptArgument
+from agent_ls.lsp.review_choice import ReviewArgument
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -38,6 +42,44 @@ def test_every_update_goes_out_tagged_and_in_camel_case() -> None:
 def test_fields_of_a_newer_client_are_ignored() -> None:
     params = wire.SnapshotParams.model_validate({"sessionId": "ses_1", "mood": 1})
     assert params.session_id == "ses_1"
+
+
+_LINE: dict[str, Any] = {"line": 3, "endLine": 3, "message": "x"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [
+        (wire.PromptParams, {"text": "Do it."}),
+        (wire.AnchorParams, {"uri": "file:///a.py"}),
+        (wire.SteerParams, {"text": "Do it."}),
+        (wire.CancelParams, {}),
+        (wire.SnapshotParams, {}),
+        (wire.SessionsNewParams, {}),
+        (wire.SessionsResumeParams, {"sessionId": "ses_1"}),
+        (wire.ApprovalResolveParams, {"choice": "allow_once"}),
+        (wire.QuestionResolveParams, {"text": "red"}),
+        (wire.ConfigParams, {}),
+        (wire.ReviewListParams, {}),
+        (wire.ReviewDecideParams, {"decision": "undo"}),
+        (wire.ReviewDiffParams, {"turnId": "trn_1", "path": "a.py"}),
+        (wire.EditorDiagnostic, _LINE),
+        (PromptArgument, {}),
+        (ReviewArgument, {}),
+    ],
+)
+def test_null_is_the_same_as_nothing_where_that_may_be(
+    kind: type[wire.Wire], needed: dict[str, Any]
+) -> None:
+    keys = {to_camel(name) for name in kind.model_fields} - needed.keys()
+    assert keys
+    assert kind.model_validate({**needed, **dict.fromkeys(keys)}) == kind.model_validate(needed)
+    for key in needed:
+        with pytest.raises(ValidationError):
+            kind.model_validate({**needed, key: None})
+    if issubclass(kind, wire.Deciding):
+        with pytest.raises(ValidationError):
+            kind.model_validate({**needed, "bogus": None})
 
 
 @pytest.mark.parametrize("name", [one.name for one in wire.METHODS if one.to_server])
