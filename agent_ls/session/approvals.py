@@ -107,7 +107,8 @@ class Approvals:
         return await given if self._is_attended else nobody
 
     async def resolve_approval(self, approval_id: str | None, answer: ApprovalAnswer) -> bool:
-        """Settle one approval, the oldest when no id is given; return once that is recorded.
+        """Settle one approval, the oldest when no id is given; return once the answer is recorded,
+        or cannot be any more, as its turn was stopped or the time to answer is over.
 
         False when it is unknown or already settled.
         Errors: ``AgentLsError`` for a choice that was not offered, and one whose arguments are
