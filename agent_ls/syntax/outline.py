@@ -147,27 +147,39 @@ def _right_before(start: int, outer: Node, root: Node, data: bytes) -> Node | No
         at -= 1
     if not at or data.count(b"\n", at, start) > 1:
         return None
-    node = root.descendant_for_byte_range(at - 1, at)
-    while node is not None and node.type not in _LEADING:
-        node = node.parent
+    node = _leading_at(at, root)
     if node is None or node.end_byte > start or node.id == outer.id:
         return None
     begin = node.start_byte
     if node.type in _COMMENTS and (
-        _indent(data, begin) != _indent(data, start) or _is_the_files(data, begin)
+        _margin(data, begin, root) != _margin(data, start, root) or _is_the_files(data, begin)
     ):
         # It goes on with something else, or belongs to what is before it on its line.
         return None
     return node
 
 
-def _indent(data: bytes, at: int) -> bytes:
-    """Return what stands before the place on its line, up to the first comment or code."""
+def _leading_at(end: int, root: Node) -> Node | None:
+    """Return the comment or decorator that the byte before the place is a part of."""
+    node = root.descendant_for_byte_range(end - 1, end)
+    while node is not None and node.type not in _LEADING:
+        node = node.parent
+    return node
+
+
+def _margin(data: bytes, at: int, root: Node) -> bytes:
+    """Return what stands before the place on its line, without comments and decorators."""
     line_start = data.rfind(b"\n", 0, at) + 1
     line = data[line_start:at].removeprefix(b"\xef\xbb\xbf")
     lead = line[: len(line) - len(line.lstrip(b" \t"))]
-    # A comment may stand on the definition's own line; code before either is no margin.
-    return lead if lead == line or line.lstrip().startswith((b"/*", b"@")) else line
+    while data[line_start:at].strip(_BLANKS):
+        end = line_start + len(data[line_start:at].rstrip(_BLANKS))
+        node = _leading_at(end, root)
+        if node is None or node.end_byte > end or node.start_byte < line_start:
+            # Code before it: then this is no margin.
+            return line
+        at = node.start_byte
+    return lead
 
 
 def _is_the_files(data: bytes, begin: int) -> bool:

@@ -21,6 +21,7 @@ from agent_ls.edits.readings import unwrapped
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.strings import rows_in_strings
 from agent_ls.tools.symbol_bounds import as_entry, whole
+from agent_ls.tools.symbol_heads import lost
 
 Position = Literal["before", "after", "inside_end"]
 
@@ -51,8 +52,7 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
         end -= 1
     if symbol.kind == "key" and block.endswith(",") and text[end - 1 : end] != ",":
         block = block.removesuffix(",")
-    gone = [line for line in _decorators(old) if line not in _decorators(block)]
-    if gone:
+    if gone := lost(old, block, language):
         notes.append(f"Not in the new text and so gone: {', '.join(gone)}.")
     place = _place(text, start)
     placed = _placed(block, place, text, language, place + flattened(old)).lstrip()
@@ -256,18 +256,6 @@ def _indent_inside(text: str, start: int, end: int) -> str:
 def _opens_with_comment(block: str, language: Language) -> bool:
     openers = (*language.line, *(one[0] for one in language.block))
     return bool(openers) and block.lstrip().startswith(openers)
-
-
-def _decorators(block: str) -> list[str]:
-    """Return the decorators and attributes before the definition itself, one a line."""
-    found: list[str] = []
-    for line in block.split("\n"):
-        bare = line.strip()
-        if bare.startswith(("@", "#[")) and not bare.startswith("@interface"):
-            found.append(bare)
-        elif bare and not bare.startswith(("//", "/*", "*", "#")):
-            break
-    return found
 
 
 def _next(symbols: Sequence[Symbol], anchor: Symbol) -> Symbol | None:

@@ -113,3 +113,73 @@ def test_a_group_in_parentheses_stays_around_its_only_entry(
     name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
+
+
+_INPUT = "class X {\n  @Input() a: string; // in metres\n  b: string;\n}\n"
+_INJECT = "class A {\n    @Inject Foo a; // the a\n    Foo b;\n}\n"
+_DERIVE = "#[derive(Debug)] // why\npub struct S {\n    a: i32,\n}\n"
+_TESTED = "/* A. */ #[test] // t\n#[ignore] /* i */\nfn t() {}\n"
+_METHOD = "class X {\n  @Input() // why\n  /** Doc. */ m() {}\n}\n"
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, position, new_text, after, said",
+    [
+        ("a.ts", _INPUT, "b", "replace", "/** B. */\nb: number;",
+         _INPUT.replace("  b: string", "  /** B. */\n  b: number"), ""),
+        ("a.ts", _INPUT, "b", "before", "z: number;",
+         _INPUT.replace("  b:", "  z: number;\n  b:"), ""),
+        ("a.ts", _INPUT, "a", "after", "z: number;",
+         _INPUT.replace("  b:", "  z: number;\n  b:"), ""),
+        ("A.java", _INJECT, "b", "before", "Foo z;",
+         _INJECT.replace("    Foo b", "    Foo z;\n    Foo b"), ""),
+        ("A.java", _INJECT, "b", "replace", "Foo c;", _INJECT.replace("Foo b", "Foo c"), ""),
+        ("a.rs", _DERIVE, "S", "replace", "#[derive(Debug)]\npub struct S;",
+         "#[derive(Debug)]\npub struct S;\n", ""),
+        ("a.rs", _DERIVE, "S", "before", "pub struct V;", f"pub struct V;\n\n{_DERIVE}", ""),
+        ("a.rs", _TESTED, "t", "before", "fn u() {}", f"fn u() {{}}\n\n{_TESTED}", ""),
+        ("a.ts", _METHOD, "m", "before", "n() {}",
+         _METHOD.replace("  @", "  n() {}\n\n  @"), ""),
+    ],
+)  # fmt: skip
+def test_a_comment_behind_something_belongs_to_that(
+    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+) -> None:
+    check(name, text, symbol, position, new_text, after, said)
+
+
+@pytest.mark.parametrize(
+    "name, old, new, said",
+    [
+        ("A.java", '@Override public String toString() { return ""; }',
+         '@Override public String toString() { return "b"; }', ""),
+        ("A.java", '@A(")") @B int f() { return 1; }', "@B int f() { return 2; }", '@A(")")'),
+        ("A.java", "@interface I { int a(); }", "public @interface I { int b(); }", ""),
+        ("A.java", "@A\n    // why\n    @B(1) /* b */ int f() { return 1; }",
+         "@B(2) int f() { return 2; }", "@A, @B(1)"),
+        ("a.ts", "export default class Foo {\n  a = 1;\n}", "class Foo {\n  a = 2;\n}",
+         "export default"),
+        ("a.ts", "export default class Foo {}", "export class Foo {\n  a = 2;\n}", "default"),
+        ("a.ts", "export class Foo {}", "export default class Foo {\n  a = 2;\n}", ""),
+        ("a.ts", "@Injectable() // why\nexport class Foo {}",
+         "@Injectable()\nexport class Foo {\n  a = 2;\n}", ""),
+        ("a.ts", "@Component({\n  a: 1\n})\nclass Foo {}", "class Foo {\n  a = 2;\n}",
+         "@Component({"),
+        ("a.rs", "#[test] // t\n#[ignore]\nfn t() {}", "#[test]\nfn t() {\n    u();\n}",
+         "#[ignore]"),
+        ("a.py", '@a("#") # why\n@b[0]\ndef f(): ...', '@a("#")\n@b[0]\ndef f(): pass', ""),
+        ("a.py", "@a  # why\ndef f(): ...", "def f(): pass", "@a"),
+    ],
+)  # fmt: skip
+def test_what_stood_before_a_definition_and_is_not_repeated_is_said(
+    name: str, old: str, new: str, said: str
+) -> None:
+    before, after = (
+        (old, new)
+        if name != "A.java" or "I {" in old
+        else (f"class A {{\n    {one}\n}}" for one in (old, new))
+    )
+    wanted = {"A.java": "A.f", "a.ts": "Foo", "a.rs": "t", "a.py": "f"}[name]
+    wanted = "I" if "I {" in old else "toString" if "toString" in old else wanted
+    told = f"Not in the new text and so gone: {said}." if said else ""
+    check(name, before, wanted, "replace", new, after, told)

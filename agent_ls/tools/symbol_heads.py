@@ -1,0 +1,73 @@
+"""What stands before a definition's own words, and is gone when new text does not repeat it."""
+
+from __future__ import annotations
+
+import re
+
+from agent_ls.syntax.languages import Language
+
+_DECORATOR = re.compile(r"@(?!interface\b)[\w.:$]+(?:\s*(?=\())?|#!?(?=\[)")
+_EXPORT = re.compile(r"(?:export|declare)\b(?:\s+(?:default|declare)\b)?")
+_COMMENTED = re.compile(r"/\*.*?\*/\s*")
+_PYTHONS_COMMENT = re.compile(r"\s+#.*")
+_COMMENTS = ("//", "/*", "*", "#")
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+def lost(old: str, new: str, language: Language) -> list[str]:
+    """Return the decorators, attributes and export words of the old text that the new one lacks.
+
+    Shape: as they are written, without the comments behind them; of one that goes on in further
+    lines only the first.
+    """
+    had, words = _head(old, language)
+    has, now = _head(new, language)
+    gone = [one for one in had if one not in has]
+    left_out = " ".join(one for one in words if one not in now)
+    return [*gone, left_out] if left_out else gone
+
+
+def _head(text: str, language: Language) -> tuple[list[str], list[str]]:
+    """Return the decorators and attributes before the definition itself, and its export words."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        rest = line.strip()
+        while one := _first(rest, language) or _commented(rest):
+            if not one.startswith("/*"):
+                found.append(one)
+            # Python's goes to the end of its line, comment and all.
+            rest = "" if language.id == "python" else rest[len(one) :].lstrip()
+        if rest and not rest.startswith(_COMMENTS):
+            match = _EXPORT.match(rest) if "ecmascript" in language.outline else None
+            return found, match.group().split() if match else []
+    return found, []
+
+
+def _commented(line: str) -> str:
+    match = _COMMENTED.match(line)
+    return match.group() if match else ""
+
+
+def _first(line: str, language: Language) -> str:
+    """Return the decorator or attribute that the line begins with, "" without one."""
+    match = _DECORATOR.match(line)
+    if match is None:
+        return ""
+    if language.id == "python":
+        return _PYTHONS_COMMENT.sub("", line)
+    open_ones: list[str] = []
+    quote = ""
+    for at in range(match.end(), len(line)):
+        one = line[at]
+        if quote:
+            quote = "" if one == quote else quote
+        elif one in "\"'`":
+            quote = one
+        elif one in _PAIRS:
+            open_ones.append(_PAIRS[one])
+        elif open_ones and one == open_ones[-1]:
+            open_ones.pop()
+        if not open_ones:
+            # Nothing in brackets follows it, or they are closed.
+            return line[: at + 1] if at > match.end() else match.group().rstrip()
+    return line
