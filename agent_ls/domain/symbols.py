@@ -33,6 +33,8 @@ class Symbol:
     """1-based; a line inside of it at which something else seems to begin, as it is broken."""
     shared: tuple[str, ...] = ()
     """The qualified names of what the same declaration defines, as ``y`` in ``int x, y;``."""
+    is_listed: bool = False
+    """It stands in a list with commas."""
 
 
 @dataclass(frozen=True, slots=True)

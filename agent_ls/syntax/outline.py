@@ -39,6 +39,7 @@ _GROUPS = frozenset(
 """Nodes around one or several definitions, which in Go may stand in parentheses."""
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _LEADING = _COMMENTS | {"attribute_item", "attribute_declaration", "decorator"}
+_LISTED = frozenset({"key", "member"})
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 
 
@@ -79,17 +80,18 @@ class _Text:
 
 
 def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Symbol:
-    data, offsets = text.data, text.offsets
+    data, offsets, up = text.data, text.offsets, one.node.parent
     start, own_start = _leading(outer, text.root, data)
-    end = outer.end_byte if one.kind == "member" else _end(outer, data)
-    last = data[:end].rstrip() if outer.end_point.column == 0 else b""
+    ending = _ending(outer)
+    end = ending.end_byte if one.kind == "member" else _end(ending.end_byte, data)
+    last = data[:end].rstrip() if ending.end_point.column == 0 else b""
     return Symbol(
         name=one.name,
         qualified=one.qualified,
         kind=one.kind,
         depth=one.depth,
         line=one.name_row + 1,
-        last_line=last.count(b"\n") + 1 if last else outer.end_point.row + 1,
+        last_line=last.count(b"\n") + 1 if last else ending.end_point.row + 1,
         first_line=outer.start_point.row + 1 - data.count(b"\n", start, outer.start_byte),
         start=offsets.point(start),
         end=offsets.point(len(last) if last else end),
@@ -98,6 +100,7 @@ def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Sy
         signature=signature(one, data),
         runs_into=runs_into(outer, one.name_row, data, text.broken),
         shared=tuple(other.qualified for other in beside),
+        is_listed=one.kind in _LISTED or (up is not None and up.type == "object"),
     )
 
 
@@ -106,10 +109,26 @@ def _body(node: Node | None, offsets: Offsets) -> tuple[int, int] | None:
     if node is None:
         return None
     # Go's interfaces have no node for what is in their braces.
+    ending = _ending(node)
     brace = next((one for one in node.children if one.type == "{"), None)
-    is_braced = brace is not None and node.children[-1].type == "}"
-    start = brace.start_byte if brace is not None and is_braced else node.start_byte
-    return offsets.point(start), offsets.point(node.end_byte)
+    start = brace.start_byte if brace is not None and ending.type == "}" else node.start_byte
+    return offsets.point(start), offsets.point(ending.end_byte)
+
+
+def _ending(node: Node) -> Node:
+    """Return the last node in this one, without comments behind a brace.
+
+    Shape: where a semicolon may be left out, JavaScript's grammars take those in.
+    """
+    while node.children:
+        last = node.children[-1]
+        if last.type in _COMMENTS:
+            own = next((one for one in reversed(node.children) if one.type not in _COMMENTS), last)
+            return own if own.type == "}" else node
+        if last.end_byte != node.end_byte:
+            break
+        node = last
+    return node
 
 
 def _wrapped(node: Node) -> Node:
@@ -189,9 +208,9 @@ def _is_the_files(data: bytes, begin: int) -> bool:
     )
 
 
-def _end(outer: Node, data: bytes) -> int:
+def _end(end: int, data: bytes) -> int:
     """Return the end, with a semicolon that follows on the same line."""
-    end = at = outer.end_byte
+    at = end
     while data[at : at + 1] in (b" ", b"\t"):
         at += 1
     return at + 1 if data[at : at + 1] == b";" else end

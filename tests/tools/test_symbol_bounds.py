@@ -138,6 +138,12 @@ _METHOD = "class X {\n  @Input() // why\n  /** Doc. */ m() {}\n}\n"
          "#[derive(Debug)]\npub struct S;\n", ""),
         ("a.rs", _DERIVE, "S", "before", "pub struct V;", f"pub struct V;\n\n{_DERIVE}", ""),
         ("a.rs", _TESTED, "t", "before", "fn u() {}", f"fn u() {{}}\n\n{_TESTED}", ""),
+        ("a.ts", "function f() {\n} // f\n", "f", "replace", "function f() {}",
+         "function f() {} // f\n", ""),
+        ("a.js", "function f() {\n} // f\n", "f", "inside_end", "g();",
+         "function f() {\n    g();\n} // f\n", ""),
+        ("a.ts", "class A {\n  m() {} /* m\n  */\n}\n", "m", "replace", "m() { return; }",
+         "class A {\n  m() { return; } /* m\n  */\n}\n", ""),
         ("a.ts", _METHOD, "m", "before", "n() {}",
          _METHOD.replace("  @", "  n() {}\n\n  @"), ""),
     ],
@@ -183,3 +189,59 @@ def test_what_stood_before_a_definition_and_is_not_repeated_is_said(
     wanted = "I" if "I {" in old else "toString" if "toString" in old else wanted
     told = f"Not in the new text and so gone: {said}." if said else ""
     check(name, before, wanted, "replace", new, after, told)
+
+
+_ENUM = "enum E {\n  A,\n  B // last\n}\n"
+_CENUM = "enum E {\n    A, /* a */\n    B /* last */\n};\n"
+_STRUCT = "struct S {\n    a: i32,\n    b: i32 // last\n}\n"
+_OBJECT = "const o = {\n  a() {},\n  b() {},\n  z: 1,\n};\n"
+_LAST = "const o = {\n  a() {},\n  b() {} // b\n};\n"
+_JENUM = "enum E {\n    A,\n    B; // b\n\n    int f() {\n        return 1;\n    }\n}\n"
+_FIRST = "enum E {\n    A // a\n    , B\n};\n"
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, position, new_text, after, said",
+    [
+        ("a.ts", _ENUM, "E", "inside_end", "C", _ENUM.replace("B // last", "B, // last\n  C"), ""),
+        ("a.ts", _ENUM, "E.B", "after", "C", _ENUM.replace("B // last", "B, // last\n  C"), ""),
+        ("a.ts", _ENUM, "E.B", "after", "C, // new",
+         _ENUM.replace("B // last", "B, // last\n  C // new"), ""),
+        ("a.ts", _ENUM, "E.A", "after", "C // new", _ENUM.replace("A,", "A,\n  C, // new"), ""),
+        ("a.ts", _ENUM, "E.A", "before", "C // new", _ENUM.replace("A,", "C, // new\n  A,"), ""),
+        ("a.ts", _ENUM, "E.A", "before", "// new", None, "no entry"),
+        ("a.ts", "enum E { A, B }\n", "E.A", "after", "C // new", None, "could hide"),
+        ("a.ts", "enum E { A, B }\n", "E.A", "after", "C", "enum E { A, C, B }\n", ""),
+        ("a.ts", "enum E { A, B }\n", "E", "inside_end", "C", "enum E { A, B, C }\n", ""),
+        ("a.c", _CENUM, "E", "inside_end", "C",
+         _CENUM.replace("B /* last */", "B, /* last */\n    C"), ""),
+        ("a.c", _CENUM.replace(", /* a */", " /* a */,"), "A", "after", "C",
+         _CENUM.replace(", /* a */", " /* a */,\n    C,"), ""),
+        ("a.c", _CENUM.replace("/* last */", "/* la\nst */"), "B", "after", "C",
+         _CENUM.replace(" /* last */", ",\n    C /* la\nst */"), ""),
+        ("a.c", _FIRST, "A", "after", "C", _FIRST.replace("// a\n", "// a\n    , C\n"), ""),
+        ("a.rs", _STRUCT, "S", "inside_end", "c: i32",
+         _STRUCT.replace("b: i32 // last", "b: i32, // last\n    c: i32"), ""),
+        ("a.ts", _OBJECT, "a", "after", "c() {}", _OBJECT.replace("a() {},", "a() {},\n  c() {},"),
+         ""),
+        ("a.ts", _OBJECT, "b", "before", "c() {}", _OBJECT.replace("b()", "c() {},\n  b()"), ""),
+        ("a.ts", _LAST, "b", "after", "c() {}", _LAST.replace("{} // b", "{}, // b\n  c() {}"), ""),
+        ("a.ts", _OBJECT.replace("const o =", "export default"), "default", "inside_end", "c() {}",
+         None, "What follows default.b is no symbol"),
+        ("A.java", _JENUM, "E.B", "after", "C", _JENUM.replace("B;", "B,\n    C;"), ""),
+        ("A.java", _JENUM, "E", "inside_end", "int g() {\n    return 2;\n}",
+         _JENUM[:-2] + "\n    int g() {\n        return 2;\n    }\n}\n", ""),
+    ],
+)  # fmt: skip
+def test_commas_stand_between_the_entries_of_a_list(
+    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+) -> None:
+    check(name, text, symbol, position, new_text, after, said)
+
+
+def test_text_does_not_land_behind_the_neighbour_on_a_line() -> None:
+    text = "a = 1; /* b */ b = 2;\n"
+    expected = "a = 1;\nconst c = 3;\n/* b */ b = 2;\n"
+    text, expected = f"const {text.replace('b = ', 'const b = ')}", f"const {expected}"
+    expected = expected.replace(" b = ", " const b = ")
+    check("a.ts", text, "a", "after", "const c = 3;", expected, "")

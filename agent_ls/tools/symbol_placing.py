@@ -1,0 +1,130 @@
+"""Where new text goes on the lines of an old one, and with which indentation. Pure.
+
+New text takes the indentation of its place; lines inside strings over several lines keep theirs.
+"""
+
+from __future__ import annotations
+
+from agent_ls.edits.indents import in_steps, indent_of, style_of, width
+from agent_ls.edits.lines import flattened
+from agent_ls.edits.readings import unwrapped
+from agent_ls.syntax.languages import Language
+from agent_ls.syntax.strings import rows_in_strings
+
+
+def bare(new_text: str) -> str:
+    """Return new text with LF ends, without what is wrapped around it and blank lines there."""
+    lines = unwrapped(flattened(new_text).lstrip("\ufeff").strip("\n")).split("\n")
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return "\n".join(lines).rstrip()
+
+
+def placed_at(block: str, place: str, text: str, language: Language, old: str = "") -> str:
+    """Return the block indented for its place, in the style of the old text or else the file's."""
+    lines = block.split("\n")
+    kept, docstrings = rows_in_strings(block, language)
+    if language.id in ("c", "cpp"):
+        # Directives stay at the margin.
+        kept |= {row for row, line in enumerate(lines) if row and line.startswith("#")}
+    style = style_of(flattened(text).split("\n"))
+    code = [line for row, line in enumerate(lines) if row not in kept and row not in docstrings]
+    first = indent_of(lines[0])
+    leads = [indent_of(line) for line in code[1:] if line.strip()]
+    if not first and place and leads and _is_absolute(code, place, style.unit, language):
+        return "\n".join([place + lines[0], *lines[1:]])
+    restyle = in_steps(code, old.split("\n"), style)
+    common = first
+    if not all(lead.startswith(first) for lead in leads):
+        common = min([first, *leads], key=len)
+    least = min(map(width, leads), default=0)
+    found: list[str] = []
+    for row, line in enumerate(lines):
+        lead = indent_of(line)
+        # A docstring may have been written at the margin on purpose.
+        if row in kept or (row in docstrings and width(lead) < least):
+            found.append(line)
+        elif not line.strip():
+            found.append("")
+        else:
+            deeper = lead.removeprefix(common)
+            if restyle is not None:
+                deeper = restyle(deeper) or deeper
+            found.append(place + deeper + line[len(lead) :])
+    return "\n".join(found)
+
+
+_HEADS = ("@", "#[", "[[", "#", "//", "/*", "<!--", "--")
+"""How a line begins that the next one stands level with: a decorator, an attribute, a comment."""
+
+
+_CLOSERS = ("}", ")", "]")
+
+
+def _is_absolute(code: list[str], place: str, unit: str, language: Language) -> bool:
+    """Say whether only the first line lacks the indentation that the others have already."""
+    goal = width(place)
+    rest = [line for line in code[1:] if line.strip()]
+    level = [line for line in rest if width(indent_of(line)) == goal]
+    # Python's last line belongs to a body; with braces it is the one that closes the definition.
+    ends = level if language.id == "python" else rest[-1:]
+    is_closed = bool(ends) and all(one.lstrip().startswith(_CLOSERS) for one in ends)
+    is_level = is_closed or code[0].startswith(_HEADS)
+    least = min(width(indent_of(line)) for line in rest)
+    return least >= goal + (0 if is_level else width(unit) or 1)
+
+
+def indent_at(text: str, at: int) -> str:
+    """Return the indentation of the line."""
+    line = text[text.rfind("\n", 0, at) + 1 : at].lstrip("\ufeff")
+    return indent_of(line)
+
+
+def is_first_on_line(text: str, at: int) -> bool:
+    """Say whether nothing but blanks stands before the place on its line."""
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip("\ufeff \t")
+
+
+def line_end(text: str, at: int, language: Language) -> int | None:
+    """Return where the line ends when only comments or separators follow on it; else None."""
+    while text[at : at + 1] not in ("", "\r", "\n"):
+        if text[at] in " \t,;":
+            at += 1
+        elif (past := comment_end(text, at, language)) and "\n" not in text[at:past]:
+            at = past
+        else:
+            return None
+    return at
+
+
+def comment_end(text: str, at: int, language: Language) -> int:
+    """Return where the comment ends that begins here, without its line end; 0 for no comment."""
+    for opener, closer, *_ in language.block:
+        if text.startswith(opener, at):
+            past = text.find(closer, at + len(opener))
+            return len(text) if past < 0 else past + len(closer)
+    if not language.line or not text.startswith(language.line, at):
+        return 0
+    past = text.find("\n", at)
+    past = len(text) if past < 0 else past
+    return past - 1 if text[past - 1] == "\r" else past
+
+
+def next_code(text: str, at: int, language: Language) -> int:
+    """Return where code goes on behind blanks, line ends and comments."""
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+        elif past := comment_end(text, at, language):
+            at = past
+        else:
+            break
+    return at
+
+
+def unit_of(text: str, language: Language) -> str:
+    """Return one step of indentation."""
+    usual = "\t" if language.id == "go" else "    "
+    return style_of(flattened(text).split("\n")).unit or usual
