@@ -90,7 +90,7 @@ class Marks:
         before findings were last reported of them."""
         self._looked: dict[str, dict[str, tuple[Finding, ...]]] = {}
         """What of the findings was there, and where, when somebody looked again since they were
-        reported; by session and path."""
+        reported; by session and path, of sessions that were open at the last look."""
         self._changes = changes
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -148,6 +148,8 @@ class Marks:
 
     def on_looked(self, session_id: str, findings: Mapping[str, tuple[Finding, ...]]) -> None:
         """Show of the files' findings those that are still there, where they are now."""
+        there = {one.session_id for one in self._states()}
+        self._looked = {name: self._looked[name] for name in self._looked.keys() & there}
         self._looked[session_id] = dict(findings)
         self.refresh()
 

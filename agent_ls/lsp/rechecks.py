@@ -47,7 +47,9 @@ class Rechecks:
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self._known: dict[str, tuple[Findings, Findings]] = {}
-        """What a session's turns found, and what of it was there at the last look, by session."""
+        """What a session's turns found, and what of it was there at the last look, by session; of
+        those that are gone nothing is kept.
+        """
 
     def use(self, checks: CompileChecks | None) -> None:
         """Ask these checkers from now on; None: nobody."""
@@ -99,6 +101,8 @@ class Rechecks:
     async def _look(self) -> None:
         if self._checks is None:
             return
+        there = {one.session_id for one in self._states()}
+        self._known = {name: self._known[name] for name in self._known.keys() & there}
         for state in self._concerned():
             try:
                 found = await self._still_there(state, self._checks)

@@ -241,6 +241,26 @@ async def test_what_was_looked_for_again_is_where_it_is_now_until_it_is_reported
     assert places(published) == [("u:a", 1)]
 
 
+def test_of_a_session_that_is_gone_no_look_is_remembered() -> None:
+    published = dict[str, list[Mark]]()
+    first, second = of(FINDING), replace(of(FINDING), session_id="s2")
+    states = [first]
+    marks = Marks(Editor(), lambda: states, published.__setitem__)
+    moved = {"a": (FINDING.model_copy(update={"start_line": 7}),)}
+    marks.on_looked("s", moved)
+    # As when other settings are taken over, in which all sessions are opened anew.
+    states.clear()
+    marks.refresh()
+    states.append(first)
+    marks.refresh()
+    assert places(published) == [("u:a", 7)]
+    states[:] = [second]
+    marks.on_looked("s2", moved)
+    states[:] = [first]
+    marks.refresh()
+    assert places(published) == [("u:a", 1)]
+
+
 def test_of_two_that_are_alike_one_is_shown_where_one_line_is_left() -> None:
     second = FINDING.model_copy(update={"start_line": 3, "end_line": 3})
     state = of(FINDING, second)
