@@ -11,6 +11,7 @@ from agent_ls.domain.symbols import Symbol
 from agent_ls.syntax.languages import Language
 
 _MAX_LINE_CHARS = 80
+_LONE_CR = re.compile(r"\r(?!\n)")
 _GO_WORDS = {
     "constant": "const",
     "variable": "var",
@@ -32,6 +33,15 @@ def whole(symbol: Symbol, text: str) -> None:
         f"with a missing bracket: line {symbol.runs_into} ({line}) is no deeper than its first one "
         "and would be a part of it. Nothing was done. Use edit_file, or mend the error first."
     )
+
+
+def in_lines(text: str) -> None:
+    """Do nothing for a text in lines; ``ToolError`` for one whose lines a CR alone ends."""
+    if "\r" in text and _LONE_CR.search(text):
+        raise ToolError(
+            "Lines of this file end with CR alone, so where its definitions are in lines is not "
+            "known. Nothing was done. Use edit_file."
+        )
 
 
 def keeps_shared(symbol: Symbol, before: Sequence[Symbol], after: Sequence[Symbol]) -> None:

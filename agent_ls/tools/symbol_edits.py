@@ -14,7 +14,7 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out
 from agent_ls.syntax.languages import Language
-from agent_ls.tools.symbol_bounds import as_entry, whole
+from agent_ls.tools.symbol_bounds import as_entry, in_lines, whole
 from agent_ls.tools.symbol_heads import lost
 from agent_ls.tools.symbol_lists import in_list, is_last_in_list
 from agent_ls.tools.symbol_placing import (
@@ -36,6 +36,7 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     block, notes = bare(new_text), list[str]()
     if not block:
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
+    in_lines(text)
     whole(symbol, text)
     block = as_entry(block, text, symbol, language)
     start, end = symbol.start, symbol.end
@@ -71,6 +72,7 @@ def inserted(
     block = bare(new_text)
     if not block:
         raise ToolError("There is no text to insert.")
+    in_lines(text)
     if position != "before":
         whole(anchor, text)
     if position == "inside_end":

@@ -245,3 +245,12 @@ def test_text_does_not_land_behind_the_neighbour_on_a_line() -> None:
     text, expected = f"const {text.replace('b = ', 'const b = ')}", f"const {expected}"
     expected = expected.replace(" b = ", " const b = ")
     check("a.ts", text, "a", "after", "const c = 3;", expected, "")
+
+
+_CR = "class A {\r  m() { return 1; } // c\r  n() { return 2; }\r}\rfunction z() {}\r"
+
+
+@pytest.mark.parametrize("position", ["replace", "before", "after", "inside_end"])
+@pytest.mark.parametrize("text", [_CR, _CR + "z();\n"], ids=["cr", "mixed"])
+def test_a_text_whose_lines_a_cr_alone_ends_is_left_alone(text: str, position: str) -> None:
+    check("a.js", text, "A", position, "q() {}", None, "end with CR alone")
