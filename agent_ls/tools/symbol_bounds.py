@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -9,9 +10,11 @@ from collections.abc import Sequence
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
 from agent_ls.syntax.languages import Language
+from agent_ls.tools.symbol_placing import next_code
 
 _MAX_LINE_CHARS = 80
 _LONE_CR = re.compile(r"\r(?!\n)")
+_KEY = re.compile(r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z_$][\w$]*)\s*:[ \t]*""")
 _GO_WORDS = {
     "constant": "const",
     "variable": "var",
@@ -74,3 +77,31 @@ def as_entry(block: str, text: str, symbol: Symbol, language: Language) -> str:
             "was done. Name something outside of the parentheses, or use edit_file."
         )
     return bare
+
+
+def keyed(block: str, text: str, symbol: Symbol, language: Language) -> str:
+    """Return the new text of a key, which gets the old key when it is a value alone.
+
+    Errors: ``ToolError`` when it is neither an entry nor plainly its value.
+    """
+    if symbol.kind != "key" or is_entry(block, language):
+        return block
+    key = _KEY.match(text, symbol.own_start)
+    try:
+        value = json.loads(block.removesuffix(","))
+    except ValueError:
+        key = None
+    else:
+        if isinstance(value, dict) and symbol.name in value:
+            key = None
+    if key is None:
+        raise ToolError(
+            f"It is not plain what {symbol.qualified} is to be. Nothing was done: give the entry "
+            f'with its key, as "{symbol.name}": value.'
+        )
+    return key.group() + block
+
+
+def is_entry(block: str, language: Language) -> bool:
+    """Say whether a text begins with a key, be it behind comments."""
+    return _KEY.match(block, next_code(block, 0, language)) is not None

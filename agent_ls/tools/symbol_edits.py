@@ -14,7 +14,7 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out
 from agent_ls.syntax.languages import Language
-from agent_ls.tools.symbol_bounds import as_entry, in_lines, whole
+from agent_ls.tools.symbol_bounds import as_entry, in_lines, keyed, whole
 from agent_ls.tools.symbol_heads import lost
 from agent_ls.tools.symbol_lists import in_list, is_last_in_list
 from agent_ls.tools.symbol_placing import (
@@ -39,6 +39,10 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     in_lines(text)
     whole(symbol, text)
     block = as_entry(block, text, symbol, language)
+    entry = keyed(block, text, symbol, language)
+    if entry != block:
+        block = entry
+        notes.append("Its key was kept.")
     start, end = symbol.start, symbol.end
     if symbol.own_start > start and not _opens_with_comment(block, language):
         start = symbol.own_start

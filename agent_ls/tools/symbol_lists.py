@@ -8,6 +8,7 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
 from agent_ls.syntax.comment_scanner import scan_comments
 from agent_ls.syntax.languages import Language
+from agent_ls.tools.symbol_bounds import is_entry
 from agent_ls.tools.symbol_placing import (
     indent_at,
     is_first_on_line,
@@ -26,6 +27,8 @@ def in_list(
     """
     placed = placed_at(block, indent_at(text, anchor.start), text, language)
     entry, behind = _parted(placed, language)
+    if anchor.kind == "key" and not is_entry(entry, language):
+        raise ToolError('Give the new entry with its key, as "key": value. Nothing was done.')
     if not is_first_on_line(text, anchor.start):
         return _on_its_line(text, anchor, position, entry, behind, language)
     if position == "before":

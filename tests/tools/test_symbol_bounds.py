@@ -254,3 +254,30 @@ _CR = "class A {\r  m() { return 1; } // c\r  n() { return 2; }\r}\rfunction z()
 @pytest.mark.parametrize("text", [_CR, _CR + "z();\n"], ids=["cr", "mixed"])
 def test_a_text_whose_lines_a_cr_alone_ends_is_left_alone(text: str, position: str) -> None:
     check("a.js", text, "A", position, "q() {}", None, "end with CR alone")
+
+
+_JSON = '{\n  "b": {"c": 1},\n  "z": 2\n}\n'
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, position, new_text, after, said",
+    [
+        ("a.json", _JSON, "b", "replace", '{\n  "x": 1\n}',
+         _JSON.replace('{"c": 1}', '{\n    "x": 1\n  }'), "Its key was kept."),
+        ("a.json", _JSON, "b", "replace", "null,", _JSON.replace('{"c": 1}', "null"),
+         "Its key was kept."),
+        ("a.json", _JSON, "z", "replace", '"b: c"', _JSON.replace("2", '"b: c"'),
+         "Its key was kept."),
+        ("a.json", _JSON, "b", "replace", '{"b": 2}', None, 'as "b": value'),
+        ("a.json", _JSON, "b", "replace", "nothing", None, 'as "b": value'),
+        ("a.json", _JSON, "b", "replace", '// Why.\n"d": 3',
+         _JSON.replace('"b": {"c": 1}', '// Why.\n  "d": 3'), ""),
+        ("a.json", _JSON, "b", "after", '{"x": 1}', None, 'as "key": value'),
+        ("a.json", _JSON, "b", "inside_end", "[3]", None, 'as "key": value'),
+        ("a.json", _JSON, "z", "after", '"x": 1', _JSON.replace("2", '2,\n  "x": 1'), ""),
+    ],
+)  # fmt: skip
+def test_a_value_does_not_take_the_place_of_its_key(
+    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+) -> None:
+    check(name, text, symbol, position, new_text, after, said)
