@@ -338,6 +338,8 @@ class EditIntended(_Event):
     """The permissions of a file that goes from its path; None: not known, or it stays."""
     place: str = ""
     """The file itself where the path has another name for it, such as a link; else empty."""
+    new_place: str = ""
+    """The same of where it moves to."""
     takes_back: bool = False
     """It undoes an earlier edit of the call, of which not all edits could be applied."""
 

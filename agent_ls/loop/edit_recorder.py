@@ -57,8 +57,8 @@ class EditRecorder:
         blob = await self._stored(before)
         stored: dict[str, object] = {"edit": edit, "before_blob": blob, "before_mode": mode}
         if isinstance(intent, EditIntended):
-            place = canonical(edit.path, self.workspace)
-            stored["place"] = place if place != posixpath.normpath(edit.path) else ""
+            stored["place"] = self._place(edit.path)
+            stored["new_place"] = self._place(edit.new_path) if edit.kind == "move" else ""
         await self.recorder.emit(intent.model_copy(update=stored))
         self._tell_watch(edit)
         try:
@@ -69,6 +69,11 @@ class EditRecorder:
         after = await self._after(edit, outcome, before) if outcome.status == "applied" else None
         await self._end(edit, intent, outcome, before, after)
         return Recorded(outcome, before, mode)
+
+    def _place(self, path: str) -> str:
+        """Return which file a path leads to now, if it is not the one that the path says."""
+        place = canonical(path, self.workspace)
+        return place if place != posixpath.normpath(path) else ""
 
     async def put(self, edit: PutImage, intent: ReviewDecided) -> EditOutcome:
         """Store the intent, give the file its bytes, store the outcome; the journal names what

@@ -24,21 +24,6 @@ def in_one_spelling(arguments: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-def unfollowed(path: str, workspace: Workspace) -> str:
-    """Return how the workspace names a file, or the link that it may be; else the path as it is.
-
-    The name stays what it was when somebody puts a link where the file was.
-    """
-    folder, _, name = path.rpartition("/")
-    if name in ("", ".", ".."):
-        return path
-    try:
-        _, place = workspace.locate(folder or ("/" if path.startswith("/") else "."))
-    except WorkspaceError:
-        return path
-    return workspace.shown(place / name) or path
-
-
 def canonical(path: str, workspace: Workspace) -> str:
     """Return how the workspace itself names the file; the path as it is where it names none."""
     try:

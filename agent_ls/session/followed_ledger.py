@@ -11,9 +11,8 @@ import logging
 from agent_ls.domain import events as e
 from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports.store import Blobs, Journals
-from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
-from agent_ls.session.review_ledger import Ledger, lost_of, one_spelling
+from agent_ls.session.review_ledger import Ledger, lost_of
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +36,6 @@ class FollowedLedger:
     def __init__(
         self,
         recorder: Recorder,
-        workspace: Workspace,
         journals: Journals,
         blobs: Blobs,
         edits: EditRecorder,
@@ -46,7 +44,7 @@ class FollowedLedger:
 
         ``edits`` settles those during which an earlier process died.
         """
-        self._session_id, self._workspace = recorder.session_id, workspace
+        self._session_id = recorder.session_id
         self._journals, self._blobs, self._edits = journals, blobs, edits
         self._ledger = self._empty()
         self._fed: list[e.StoredEvent] = []
@@ -100,7 +98,7 @@ class FollowedLedger:
             self._reading = None
 
     def _empty(self) -> Ledger:
-        return Ledger(self._journals.load, self._blobs.get_blob, one_spelling(self._workspace))
+        return Ledger(self._journals.load, self._blobs.get_blob)
 
     async def _read(self) -> None:
         if self._missing:

@@ -78,7 +78,7 @@ class Review:
         self._queue = EditOrder()
         """The files that are decided about right now, by the names the ledger has for them."""
         self._edits = EditRecorder(recorder, workspace, blobs, watch)
-        self._followed = FollowedLedger(recorder, workspace, journals, blobs, self._edits)
+        self._followed = FollowedLedger(recorder, journals, blobs, self._edits)
         self._steps: set[asyncio.Future[Any]] = set()
 
     @property

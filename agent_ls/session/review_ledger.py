@@ -7,6 +7,7 @@ is ``edits/review.py``'s. What is not an event did not happen: a restarted serve
 from __future__ import annotations
 
 import asyncio
+import posixpath
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,8 +19,6 @@ from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
-from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.spelling import unfollowed
 from agent_ls.session.review_renames import follow, renames
 from agent_ls.session.review_touches import (
     Fetch,
@@ -33,7 +32,6 @@ from agent_ls.session.review_touches import (
 from agent_ls.session.review_turns import TurnLedger
 
 Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
-Name = Callable[[str], str]
 
 _INLINE_CHARACTERS = 200_000
 """Edits of larger texts are compared by a thread."""
@@ -59,8 +57,8 @@ class Selection:
 class Ledger:
     """The turns of one session with their files."""
 
-    def __init__(self, load: Load, fetch: Fetch, name: Name) -> None:
-        """Take how a sub-agent's journal and stored bytes are got, and a path's one spelling."""
+    def __init__(self, load: Load, fetch: Fetch) -> None:
+        """Take how a sub-agent's journal and stored bytes are got."""
         self.turns: dict[str, TurnLedger] = {}
         """By id, oldest first."""
         self.touches: list[Touch] = []
@@ -71,7 +69,7 @@ class Ledger:
         """
         self.lost_events = 0
         """How many events the journals lack, as far as their numbers tell; each may be a change."""
-        self._load, self._name = load, name
+        self._load = load
         self._fetch = partial(unless_damaged, fetch)
         self._turn_id = ""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
@@ -118,8 +116,9 @@ class Ledger:
                     blobs = intent.before_blob, event.after_blob
                     modes = modes_of(intent.edit, intent.before_mode, event.after_mode)
                     call_id = call_id or event.call_id
+                    places = intent.place, intent.new_place
                     await self._edited(
-                        self._touched(intent.edit, blobs, modes, call_id, at, place=intent.place)
+                        self._touched(intent.edit, blobs, modes, call_id, at, places=places)
                     )
             case e.CommandChanged() | e.CommandChangesLeftOut():
                 await self._commanded(event, at, call_id or event.call_id)
@@ -244,10 +243,13 @@ class Ledger:
         call_id: str,
         at: str,
         decision: e.ReviewDecided | None = None,
-        place: str = "",
+        places: tuple[str, str] = ("", ""),
     ) -> Touch:
-        path = place or self._name(edit.path)
-        new_path = self._name(edit.new_path) if edit.kind == "move" else path
+        # No link is followed now: what a path of the journal led to then, the journal says.
+        path = places[0] or posixpath.normpath(edit.path)
+        new_path = path
+        if edit.kind == "move":
+            new_path = places[1] or posixpath.normpath(edit.new_path)
         turn_id = self._turn(call_id)
         touch = Touch(turn_id, path, new_path, *blobs, edit, call_id, at, decision, modes=modes)
         self.touches.append(touch)
@@ -297,15 +299,6 @@ class Ledger:
 def lost_of(journal: Sequence[e.StoredEvent]) -> int:
     """Return how many events are missing from a journal before its last one."""
     return journal[-1].seq - len(journal) if journal else 0
-
-
-def one_spelling(workspace: Workspace) -> Name:
-    """Return what gives each path of a workspace its one spelling, and leaves others alone.
-
-    It follows no link: what a path of the journal led to then, the journal says.
-    """
-
-    return lambda path: unfollowed(path, workspace)
 
 
 async def _edited(known: FileLedger, before: str | None, after: str | None, at: str) -> FileLedger:

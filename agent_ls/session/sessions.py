@@ -190,7 +190,7 @@ class Sessions:
                 continue
             try:
                 if await self._is_my_kind(one.session_id) and await has_open_changes(
-                    one.session_id, self._store, self._workspace
+                    one.session_id, self._store
                 ):
                     return one
             except StoreError as error:

@@ -397,6 +397,48 @@ async def test_a_file_that_was_edited_through_a_link_is_reviewed_under_its_own_n
     await check(tmp_path, story, files, after=files)
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_folder_that_became_a_link_leaves_what_was_decided_as_it_is(
+    tmp_path: Path, restarts: bool
+) -> None:
+    files = {"src/a.py": "one = 1\n", "src/b.py": "b = 1\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("src/a.py", "1", "2")
+        await session.agent("src/b.py", "1", "2")
+        await session.end()
+        await session.review.decide("keep", Selection(path="src/a.py"))
+        (session.folder / "src").rename(session.folder / "lib")
+        (session.folder / "src").symlink_to("lib")
+        if restarts:
+            await session.restart()
+        [result] = await session.undo()
+        assert (result.path, result.status) == ("src/b.py", "refused")
+        assert "a link stands" in result.reason
+        (session.folder / "src").unlink()
+        (session.folder / "lib").rename(session.folder / "src")
+
+    after = {"src/a.py": "one = 2\n", "src/b.py": "b = 1\n".replace("1", "2")}
+    await check(tmp_path, story, files, after=after, still_open=[("src/b.py", "b = 1")])
+
+
+async def test_a_file_that_was_moved_through_a_link_is_reviewed_where_it_went(
+    tmp_path: Path,
+) -> None:
+    files = {"real/a.py": "one = 1\n"}
+
+    async def story(session: Reviewed) -> None:
+        (session.folder / "via").symlink_to("real")
+        await session.agent_moves("real/a.py", "via/b.py")
+        await session.end()
+        (session.folder / "via").unlink()
+        await session.restart()
+        assert [path for path, _ in await session.open_hunks()] == ["real/b.py"]
+        assert statuses(await session.undo()) == [("real/a.py", "done")]
+
+    await check(tmp_path, story, files, after=files)
+
+
 async def test_what_was_undone_before_a_file_could_not_go_on_is_said(tmp_path: Path) -> None:
     files = {"a.py": _TEXT, "z.py": _TEXT}
 
