@@ -272,7 +272,7 @@ class Ledger:
 
     def _made_room(self, turn_id: str, edit: MoveFile) -> None:
         """Let a file be reviewed under another name, none of its changes being decided about."""
-        path, new_path = self._name(edit.path), self._name(edit.new_path)
+        path, new_path = edit.path, edit.new_path
         for turn in reversed(list(self.turns.values())):
             file = turn.files.get(path)
             if file is not None:
