@@ -89,7 +89,7 @@ COMMANDS: Final[dict[str, str]] = {
     "agent-ls.review.list": "commands_review.list_changes",
     "agent-ls.review.next": "commands_review_places.next_change",
     "agent-ls.review.previous": "commands_review_places.previous_change",
-    "agent-ls.review.diff": "commands_review_places.diff",
+    "agent-ls.review.diff": "commands_review_diff.diff",
     "agent-ls.restore": "commands_restore.restore",
     "agent-ls.session.list": "commands_session.list_sessions",
     "agent-ls.session.new": "commands_session.new",

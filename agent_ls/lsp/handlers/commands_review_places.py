@@ -1,4 +1,4 @@
-"""Commands that bring the person to the agent's changes: next, previous, the diff of a turn."""
+"""Commands that bring the person to the agent's changes: next, previous."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from typing import Any
 
 from lsprotocol import types
 
-from agent_ls.domain.errors import AgentLsError
-from agent_ls.edits.review import FileLedger
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.review_choice import read_argument
-from agent_ls.lsp.review_documents import file_diff
 from agent_ls.lsp.reviews import place_beside
-from agent_ls.session.review_turns import TurnLedger
 
 
 async def next_change(edge: Edge, argument: Any = None) -> dict[str, Any] | None:
@@ -76,38 +72,3 @@ def _spelled(edge: Edge, uri: str) -> str:
     """Return a file's URI as the places have it; what is no URI may be a path."""
     anchor = edge.attention.anchor(uri, 0)
     return edge.attention.uri(uri if anchor is None else anchor.path) or uri
-
-
-async def diff(edge: Edge, argument: Any = None) -> str:
-    """Show what a turn changed, all files, as a document.
-
-    By default the newest turn with open changes; of a turn or file that is named also those that
-    were kept. Errors: ``AgentLsError`` where there is nothing to be seen.
-    """
-    await edge.review_session()
-    asked = read_argument(argument)
-    unheard = "line", "last_line", "call_id", "hunk_ids"
-    asked.refuse(*unheard, because="a diff is of whole files")
-    path = None if asked.uri is None else await edge.chooser.path(asked.uri)
-    if asked.turn_id is None:
-        among = await edge.chooser.turns(asked.session_id, None)
-    else:
-        among = [await edge.chooser.turn(asked.session_id, asked.turn_id)]
-    turns = [(turn, files) for _, turn in among if (files := _changed(turn, path))]
-    meant = [one for one in turns if any(file.open() for file in one[1])]
-    if path is not None or asked.turn_id is not None:
-        meant += [one for one in turns if one not in meant]
-    for turn, files in meant:
-        text = "".join([file_diff(one, await edge.reviews.text_with(one)) for one in files])
-        if text:
-            edge.spawn(edge.review_documents.show(f"{turn.turn_id}.diff", text))
-            return text
-    if not turns:
-        raise AgentLsError("The agent changed no file there.")
-    raise AgentLsError("Nothing is left to be shown there: all was kept or taken back.")
-
-
-def _changed(turn: TurnLedger, path: str | None) -> list[FileLedger]:
-    """Return what a turn changed, or the one file of it, by path."""
-    files = (one for _, one in sorted(turn.files.items()))
-    return [one for one in files if path in (None, one.path) and one.hunks]
