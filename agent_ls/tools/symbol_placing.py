@@ -14,7 +14,11 @@ from agent_ls.syntax.strings import rows_in_strings
 
 def bare(new_text: str) -> str:
     """Return new text with LF ends, without what is wrapped around it and blank lines there."""
-    lines = unwrapped(flattened(new_text).lstrip("\ufeff").strip("\n")).split("\n")
+    given = flattened(new_text).lstrip("\ufeff").strip("\n")
+    lines = unwrapped(given).split("\n")
+    if not any(line.strip() for line in lines):
+        # A number alone is a value, not the number of an empty line.
+        lines = given.split("\n")
     while lines and not lines[0].strip():
         lines.pop(0)
     while lines and not lines[-1].strip():

@@ -268,6 +268,7 @@ _JSON = '{\n  "b": {"c": 1},\n  "z": 2\n}\n'
          "Its key was kept."),
         ("a.json", _JSON, "z", "replace", '"b: c"', _JSON.replace("2", '"b: c"'),
          "Its key was kept."),
+        ("a.json", _JSON, "z", "replace", "5", _JSON.replace("2", "5"), "Its key was kept."),
         ("a.json", _JSON, "b", "replace", '{"b": 2}', None, 'as "b": value'),
         ("a.json", _JSON, "b", "replace", "nothing", None, 'as "b": value'),
         ("a.json", _JSON, "b", "replace", '// Why.\n"d": 3',
