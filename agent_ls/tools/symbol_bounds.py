@@ -105,3 +105,11 @@ def keyed(block: str, text: str, symbol: Symbol, language: Language) -> str:
 def is_entry(block: str, language: Language) -> bool:
     """Say whether a text begins with a key, be it behind comments."""
     return _KEY.match(block, next_code(block, 0, language)) is not None
+
+
+def is_in_declaration(text: str, symbol: Symbol, language: Language) -> bool:
+    """Say whether a type of C is defined where it is used, as in ``struct S { … } s;``."""
+    if language.id not in ("c", "cpp") or symbol.kind not in ("struct", "enum", "class"):
+        return False
+    following = next_code(text, symbol.end, language)
+    return text[symbol.end - 1] != ";" and text[following : following + 1] != ";"

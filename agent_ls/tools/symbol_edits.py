@@ -14,7 +14,7 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out
 from agent_ls.syntax.languages import Language
-from agent_ls.tools.symbol_bounds import as_entry, in_lines, keyed, whole
+from agent_ls.tools.symbol_bounds import as_entry, in_lines, is_in_declaration, keyed, whole
 from agent_ls.tools.symbol_heads import lost
 from agent_ls.tools.symbol_lists import in_list, is_last_in_list
 from agent_ls.tools.symbol_placing import (
@@ -43,25 +43,34 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     if entry != block:
         block = entry
         notes.append("Its key was kept.")
-    start, end = symbol.start, symbol.end
+    start = symbol.start
     if symbol.own_start > start and not _opens_with_comment(block, language):
         start = symbol.own_start
         notes.append("The comment above it was kept.")
-    old = text[start:end]
+    old = text[start : symbol.end]
     if leaves_out(old, block):
         raise ToolError(unclear_marker().reason)
-    for mark in (";", ","):
-        if block.endswith(mark) and not old.endswith(mark) and text[end : end + 1] == mark:
-            end += 1
-    if old.endswith(";") and not block.endswith(";"):
-        end -= 1
-    if symbol.kind == "key" and block.endswith(",") and text[end - 1 : end] != ",":
-        block = block.removesuffix(",")
+    block, end = _closed(block, old, text, symbol, language)
     if gone := lost(old, block, language):
         notes.append(f"Not in the new text and so gone: {', '.join(gone)}.")
     place = indent_at(text, start)
     placed = placed_at(block, place, text, language, place + flattened(old)).lstrip()
     return text[:start] + placed + text[end:], notes
+
+
+def _closed(block: str, old: str, text: str, symbol: Symbol, language: Language) -> tuple[str, int]:
+    """Return the block and the end of what it replaces, with one separator behind both."""
+    end = symbol.end
+    for mark in (";", ","):
+        if block.endswith(mark) and not old.endswith(mark) and text[end : end + 1] == mark:
+            end += 1
+    if old.endswith(";") and not block.endswith(";"):
+        end -= 1
+    if block.endswith(";") and is_in_declaration(text, symbol, language):
+        block = block.removesuffix(";")
+    if symbol.kind == "key" and block.endswith(",") and text[end - 1 : end] != ",":
+        block = block.removesuffix(",")
+    return block, end
 
 
 def inserted(
@@ -84,6 +93,13 @@ def inserted(
     if anchor.is_listed:
         return in_list(text, anchor, position, block, language)
     block = as_entry(block, text, anchor, language)
+    if is_in_declaration(text, anchor, language) and not (
+        position == "before" and is_first_on_line(text, anchor.start)
+    ):
+        raise ToolError(
+            f"{anchor.qualified} is defined inside of a declaration, where nothing can stand "
+            "beside it. Nothing was done. Name what is declared there, or use edit_file."
+        )
     gap = _gap(text, symbols, anchor, block, language)
     placed = placed_at(block, indent_at(text, anchor.start), text, language)
     if position == "before":

@@ -282,3 +282,25 @@ def test_a_value_does_not_take_the_place_of_its_key(
     name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
+
+
+_USED = "static struct S {\n    int a;\n} s, *t;\n"
+
+
+@pytest.mark.parametrize(
+    "text, position, new_text, after, said",
+    [
+        (_USED, "after", "struct T { int b; };", None, "inside of a declaration"),
+        (_USED, "before", "struct T { int b; };", None, "inside of a declaration"),
+        (_USED[7:], "before", "struct T;", f"struct T;\n\n{_USED[7:]}", ""),
+        (_USED, "replace", "struct S {\n    int b;\n};", _USED.replace("int a", "int b"), ""),
+        ("struct S {\n    int a;\n};\n", "replace", "struct S {\n    int b;\n};",
+         "struct S {\n    int b;\n};\n", ""),
+        ("struct S {\n    int a;\n};\n", "after", "struct T;",
+         "struct S {\n    int a;\n};\n\nstruct T;\n", ""),
+    ],
+)  # fmt: skip
+def test_a_type_inside_of_a_declaration_stays_there(
+    text: str, position: str, new_text: str, after: str | None, said: str
+) -> None:
+    check("a.c", text, "struct S", position, new_text, after, said)
