@@ -5,6 +5,8 @@ Paths here are as the model sees them: relative with one root, ``<folder>/path``
 
 from __future__ import annotations
 
+import codecs
+from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import Annotated, Literal
 
@@ -12,6 +14,8 @@ from pydantic import Field
 
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.domain.record import Record
+
+_MARKED = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 class TextFile(Record):
@@ -57,6 +61,8 @@ class CreateFile(Record):
     text: str
     mode: int | None = None
     """Its permissions; None: those that any new file gets."""
+    encoding: str | None = None
+    """As Python names it; the text holds its byte order mark. None: UTF-8."""
 
 
 class DeleteFile(Record):
@@ -93,6 +99,19 @@ class EditOutcome(Record):
     """The text after the edit, when applied and the file still exists."""
 
 
+def text_of(data: bytes) -> tuple[str, str | None]:
+    """Return the text of a file's bytes with its byte order mark, and the encoding that makes
+    exactly these bytes of it; None: UTF-8.
+
+    Shape: what no mark tells is taken for Latin-1, which leaves no byte out.
+    """
+    marked = (name for mark, name in _MARKED if data.startswith(mark))
+    for name in (*marked, "utf-8"):
+        with suppress(UnicodeDecodeError):
+            return data.decode(name), None if name == "utf-8" else name
+    return data.decode("latin-1"), "latin-1"
+
+
 def apply_replacements(text: str, replacements: tuple[Replacement, ...]) -> str:
     """Return ``text`` with sorted, non-overlapping ``replacements`` carried out.
 
@@ -125,17 +144,21 @@ def text_after(edit: FileEdit, before: str | None) -> str | None:
 
 
 def taken_back(
-    edit: FileEdit, before: str | None, version: str, mode: int | None = None
+    edit: FileEdit,
+    before: str | None,
+    version: str,
+    mode: int | None = None,
+    encoding: str | None = None,
 ) -> FileEdit:
     """Return the edit that undoes one; the file it left has this version.
 
-    A file that it took away had these permissions; None: not known.
+    A file that it took away had these permissions, None: not known, and this encoding.
     """
     match edit:
         case MoveFile():
             return MoveFile(path=edit.new_path, base_version=version, new_path=edit.path)
         case DeleteFile():
-            return CreateFile(path=edit.path, text=before or "", mode=mode)
+            return CreateFile(path=edit.path, text=before or "", mode=mode, encoding=encoding)
         case CreateFile() if before is None:
             return DeleteFile(path=edit.path, base_version=version)
         case CreateFile():

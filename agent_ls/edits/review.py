@@ -192,7 +192,8 @@ class FileLedger:
         # What others typed in between comes back with the file; only the agent's part does not.
         clean = [one.id for one in self.parts if one.state != "undone" and not one.is_mixed]
         lost = _with_lines(self.text or "", self.decided(clean, "undone").text or "")
-        if flat(lost) == flat(self.base):
+        if flat(lost) == flat(self.base) and ("\r" in self.base or "\r" not in lost):
+            # Else an editor had shown no line ends of the file's own.
             lost = self.base
         hunk = Hunk(at, "deleted", 0, lines_of(lost), ())
         return replace(self, text=None, hunks=(*_moves(self.hunks), hunk), lost=lost)

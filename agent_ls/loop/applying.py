@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_ls.domain.edits import EditOutcome, FileEdit, taken_back, text_after
+from agent_ls.domain.edits import EditOutcome, FileEdit, taken_back, text_after, text_of
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, StoredEvent
 from agent_ls.loop.edit_order import edited_places
@@ -119,9 +119,13 @@ async def _take_one_back(call_id: str, done: _Done, turn: Turn) -> str:
 async def _undoing(done: _Done, workspace: Workspace) -> FileEdit | None:
     """Return the edit that undoes one; None when the file is not what it left."""
     edit, made = done.edit, done.made
-    marked = None if made.before is None else made.before.decode("utf-8", "surrogatepass")
     if edit.kind == "delete":
-        return taken_back(edit, marked, "", made.before_mode)
+        text, encoding = text_of(made.before or b"")
+        return taken_back(edit, text, "", made.before_mode, encoding)
+    if edit.kind == "create" and edit.encoding is not None:
+        # No text that could be read.
+        return taken_back(edit, None, made.outcome.version or "")
+    marked = None if made.before is None else made.before.decode("utf-8", "surrogatepass")
     before = marked and marked.removeprefix(_BOM)
     left = text_after(edit, before)
     now = await workspace.read(edit.new_path if edit.kind == "move" else edit.path)

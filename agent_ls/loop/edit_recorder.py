@@ -10,7 +10,7 @@ import contextlib
 import posixpath
 from dataclasses import dataclass
 
-from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_after
+from agent_ls.domain.edits import EditOutcome, FileEdit, changed_lines, text_after, text_of
 from agent_ls.domain.errors import BytesDamaged, WorkspaceError
 from agent_ls.domain.events import EditApplied, EditIntended, ReviewApplied, ReviewDecided
 from agent_ls.domain.images import FileImage, PutImage
@@ -52,7 +52,7 @@ class EditRecorder:
 
         Errors: ``WorkspaceError`` when the file cannot be read; then nothing has begun.
         """
-        before = await self.workspace.snapshot(edit.path)
+        before = await self._content(edit, edit.path)
         mode = await self._mode(edit.path) if edit.kind in ("delete", "move") else None
         blob = await self._stored(before)
         stored: dict[str, object] = {"edit": edit, "before_blob": blob, "before_mode": mode}
@@ -133,7 +133,7 @@ class EditRecorder:
         after: bytes | None = None
         try:
             before = None if blob is None else await self.blobs.get_blob(blob)
-            now = await self.workspace.snapshot(_place_after(edit))
+            now = await self._content(edit, _place_after(edit))
         except (WorkspaceError, BytesDamaged):
             outcome = EditOutcome(status="unconfirmed", reason=_UNCLEAR)
         else:
@@ -150,11 +150,22 @@ class EditRecorder:
         An edit that has happened must have its outcome, also where its file cannot be read.
         """
         try:
-            return await self.workspace.snapshot(_place_after(edit))
+            after = await self._content(edit, _place_after(edit))
         except (WorkspaceError, OSError):
             if edit.kind == "move":
                 return before
             return None if outcome.text is None else outcome.text.encode("utf-8", "surrogatepass")
+        # What was a text in its buffer may be closed at its new place, and in another encoding.
+        is_hidden = edit.kind == "move" and text_of(after or b"")[1] is not None
+        return before if is_hidden else after
+
+    async def _content(self, edit: FileEdit, path: str) -> bytes | None:
+        """Return what is at a path: of a file that goes its own bytes, of others the text that the
+        edit was planned on.
+        """
+        if edit.kind == "delete":
+            return await self.workspace.saved(path)
+        return await self.workspace.snapshot(path)
 
     async def _end(
         self,
@@ -248,6 +259,8 @@ def _left_by(edit: FileEdit, before: bytes | None) -> bytes | None:
 
     Errors: ``ValueError`` when it was planned on another text than the one before.
     """
+    if edit.kind == "create" and edit.encoding is not None:
+        return edit.text.encode(edit.encoding)
     text = (before or b"").decode(errors="surrogateescape")
     mark = _BOM if text.startswith(_BOM) else ""
     after = text_after(edit, text.removeprefix(mark))

@@ -26,13 +26,14 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
+from agent_ls.edits.in_place import in_place_of
 from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 from agent_ls.lsp.editor_steps import EditorStepsLog
 from agent_ls.lsp.open_files import OpenFiles
 from agent_ls.lsp.reloading import Reloading, ReloadingEditor
-from agent_ls.lsp.saved_texts import SavedTexts, as_saved, digests_of, version_of
+from agent_ls.lsp.saved_texts import SavedTexts, as_bytes, digests_of, version_of
 from agent_ls.lsp.saving import SaveFallback, Saving, SavingEditor
 from agent_ls.lsp.taking_away import TakingAway, TakingEditor
 from agent_ls.lsp.uris import path_to_uri
@@ -130,11 +131,20 @@ class EditorWorkspace:
         )
 
     async def snapshot(self, path: str) -> bytes | None:
-        """Return the exact newest content: a buffer as it would be saved, else the disk's."""
+        """Return the newest content: a buffer's text in UTF-8, else the disk's exact bytes."""
         opened = await self._open.holding_newest(path)
         if opened is None:
             return await self._open.disk.snapshot(path)
-        return as_saved(opened.document, opened.on_disk)
+        return as_bytes(opened.document, opened.on_disk)
+
+    async def saved(self, path: str) -> bytes | None:
+        """Return the file's bytes; of unsaved text those that the editor is about to write."""
+        opened = await self._open.holding_newest(path)
+        if opened is None:
+            return await self._open.disk.snapshot(path)
+        if opened.standing == "same":
+            return opened.on_disk
+        return in_place_of(opened.document.text, opened.on_disk)
 
     async def mode(self, path: str) -> int | None:
         """Return the permissions of a file on disk; None when none is there."""
@@ -149,9 +159,16 @@ class EditorWorkspace:
         compared = await self._open.disk.compare(looks)
         found = await self._beside_looks(looks)
         return [
-            (name, holds if document is None else _holds(look, document))
+            (name, holds if document is None else await self._holds(look, document, holds))
             for look, document, (name, holds) in zip(looks, found, compared, strict=True)
         ]
+
+    async def _holds(self, look: Look, document: Snapshot, on_disk: bool) -> bool:
+        """Say whether a document holds what was seen, in it or in the form its file has."""
+        if _holds(look, document) or not on_disk:
+            return _holds(look, document)
+        opened = await self._open.find(look.path)
+        return opened is not None and opened.standing == "same"
 
     async def _beside_looks(self, looks: Sequence[Look]) -> list[Snapshot | None]:
         """Return of each look the document that counts, without reading what nobody touched."""

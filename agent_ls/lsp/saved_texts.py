@@ -111,8 +111,8 @@ def digests_of(text: str) -> tuple[str, str]:
     return hashlib.sha256(data).hexdigest(), hashlib.sha256(_BOM + data).hexdigest()
 
 
-def as_saved(document: Snapshot, on_disk: bytes | None) -> bytes:
-    """Return a buffer as the editor will write it; editors keep a byte order mark to themselves."""
+def as_bytes(document: Snapshot, on_disk: bytes | None) -> bytes:
+    """Return a buffer's text in UTF-8; editors keep a byte order mark to themselves."""
     data = document.text.encode("utf-8", "surrogatepass")
     if on_disk is not None and on_disk.startswith(_BOM) and not data.startswith(_BOM):
         return _BOM + data

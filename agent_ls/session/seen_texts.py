@@ -10,7 +10,7 @@ import hashlib
 import logging
 from dataclasses import replace
 
-from agent_ls.domain.edits import apply_replacements
+from agent_ls.domain.edits import apply_replacements, text_of
 from agent_ls.domain.errors import StoreError
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.merge import merge
@@ -86,7 +86,13 @@ class SessionTexts:
         except StoreError as error:
             _log.warning("a text that was read is not at hand: %s", error)
             return None
-        return None if data is None else data.decode("utf-8", "surrogatepass").removeprefix(BOM)
+        if data is None:
+            return None
+        try:
+            return data.decode("utf-8", "surrogatepass").removeprefix(BOM)
+        except UnicodeDecodeError:
+            # A new file that the model made in another one's encoding.
+            return text_of(data)[0].removeprefix(BOM)
 
 
 def _begins_with(known: SeenFile, other: SeenFile) -> bool:

@@ -21,10 +21,11 @@ from agent_ls.domain.edits import (
     MoveFile,
     TextFile,
     apply_replacements,
+    text_of,
 )
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.diff import unified
-from agent_ls.edits.lines import BOM
+from agent_ls.edits.in_place import in_place_of
 from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
 from agent_ls.edits.requests import Refused
@@ -112,7 +113,7 @@ class ApplyPatch:
         plans, texts = await self._plan(arguments)
         edits: list[FileEdit] = []
         for plan in plans:
-            edits += _edits(plan, texts[plan.path], *await self._kept(plan))
+            edits += await self._edits(plan, texts[plan.path])
         told = "; ".join(_told(plan, texts[plan.path]) for plan in plans)
         merged = ", ".join(plan.path for plan in plans if plan.is_merged)
         return ToolOutput(
@@ -121,13 +122,27 @@ class ApplyPatch:
             edits=tuple(edits),
         )
 
-    async def _kept(self, plan: FilePlan) -> tuple[str, int | None]:
-        """Return what a file which is written anew keeps: byte order mark and permissions."""
-        if plan.kind != "move" or not plan.replacements:
-            return "", None
-        content = await self.workspace.snapshot(plan.path)
-        mark = BOM if (content or b"").startswith(BOM.encode()) else ""
-        return mark, await self.workspace.mode(plan.path)
+    async def _edits(self, plan: FilePlan, before: TextFile | None) -> list[FileEdit]:
+        """Return what has to be done to one file; one that is written anew keeps the form and the
+        permissions of the old one.
+        """
+        if before is None:
+            return [CreateFile(path=plan.path, text=plan.text)]
+        path, version = plan.path, before.version
+        if plan.kind == "delete":
+            return [DeleteFile(path=path, base_version=version)]
+        if plan.kind != "move" or plan.new_path is None:
+            return [ChangeText(path=path, base_version=version, replacements=plan.replacements)]
+        if not plan.replacements:
+            return [MoveFile(path=path, base_version=version, new_path=plan.new_path)]
+        after = apply_replacements(before.text, plan.replacements)
+        text, encoding = text_of(in_place_of(after, await self.workspace.saved(path)))
+        mode = await self.workspace.mode(path)
+        # The new file first: whatever stops this in between loses no text.
+        return [
+            CreateFile(path=plan.new_path, text=text, mode=mode, encoding=encoding),
+            DeleteFile(path=path, base_version=version),
+        ]
 
     async def _plan(
         self, arguments: ApplyPatchArguments
@@ -157,25 +172,6 @@ def _after(plan: FilePlan, before: TextFile | None) -> str | None:
     if before is None:
         return plan.text
     return None if plan.kind == "delete" else apply_replacements(before.text, plan.replacements)
-
-
-def _edits(plan: FilePlan, before: TextFile | None, mark: str, mode: int | None) -> list[FileEdit]:
-    """Return what has to be done to one file."""
-    if before is None:
-        return [CreateFile(path=plan.path, text=plan.text)]
-    version = before.version
-    if plan.kind == "delete":
-        return [DeleteFile(path=plan.path, base_version=version)]
-    if plan.kind == "move" and plan.new_path is not None:
-        if not plan.replacements:
-            return [MoveFile(path=plan.path, base_version=version, new_path=plan.new_path)]
-        # The new file first: whatever stops this in between loses no text.
-        after = apply_replacements(before.text, plan.replacements)
-        return [
-            CreateFile(path=plan.new_path, text=mark + after.removeprefix(BOM), mode=mode),
-            DeleteFile(path=plan.path, base_version=version),
-        ]
-    return [ChangeText(path=plan.path, base_version=version, replacements=plan.replacements)]
 
 
 def _diff(plan: FilePlan, before: TextFile | None) -> str:

@@ -106,6 +106,10 @@ class DiskWorkspace:
         """Return the exact bytes; None when nothing is there."""
         return await self._do(lambda: self._snapshot(path))
 
+    async def saved(self, path: str) -> bytes | None:
+        """Return the exact bytes: everything is saved."""
+        return await self.snapshot(path)
+
     def _snapshot(self, path: str) -> bytes | None:
         place = paths.locate_file(path, self._roots)
         if not os.path.lexists(place.absolute):
@@ -218,7 +222,7 @@ class DiskWorkspace:
             case ChangeText():
                 return self._change(edit, place)
             case CreateFile():
-                data = encoded(edit.text, edit.path)
+                data = encoded(edit.text, edit.path, edit.encoding)
                 disk_files.create(place, edit.path, data, mode=edit.mode)
                 return _applied(data, edit.text)
             case DeleteFile():
@@ -291,10 +295,10 @@ def decoded(data: bytes, shown: str) -> str:
         ) from None
 
 
-def encoded(text: str, shown: str) -> bytes:
+def encoded(text: str, shown: str, encoding: str | None = None) -> bytes:
     """Return the bytes of a text. Errors: ``WorkspaceError`` for half characters."""
     try:
-        return text.encode("utf-8")
+        return text.encode(encoding or "utf-8")
     except UnicodeEncodeError:
         raise WorkspaceError(f"{shown}: the new text holds half of a character.") from None
 

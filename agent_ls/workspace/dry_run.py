@@ -63,6 +63,11 @@ class DryRunWorkspace:
         text = self._texts[name]
         return None if text is None else _stored(text)
 
+    async def saved(self, path: str) -> bytes | None:
+        """Return the simulated text as bytes, else what the real file has."""
+        name = canonical(path, self._inner)
+        return await (self.snapshot(path) if name in self._texts else self._inner.saved(path))
+
     async def mode(self, path: str) -> int | None:
         """Return the real file's permissions; None for one that is simulated, or gone."""
         is_real = canonical(path, self._inner) not in self._texts

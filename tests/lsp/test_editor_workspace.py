@@ -20,6 +20,7 @@ from agent_ls.domain.edits import (
     FileEdit,
     MoveFile,
     Replacement,
+    text_of,
 )
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.permissions import ModeChange
@@ -30,8 +31,10 @@ from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.saving import SaveFallback
 from agent_ls.session.review_ledger import Selection
 from agent_ls.store.sql_store import open_store
+from agent_ls.tools.apply_patch import ApplyPatch, ApplyPatchArguments
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.session.reviewing import Reviewed
+from tests.tools.conftest import BufferedWorkspace, Place
 
 
 @dataclass
@@ -743,3 +746,44 @@ async def test_nothing_is_known_to_hold_of_a_document_out_of_step(world: World) 
     assert await world.workspace.compare([look]) == [("a.py", True)]
     world.documents.lose_sync((world.root / "a.py").as_uri())
     assert await world.workspace.compare([look]) == [("a.py", False)]
+
+
+@pytest.mark.parametrize("on_disk", _ODD.values(), ids=_ODD)
+async def test_a_deleted_file_comes_back_as_it_was_on_disk(tmp_path: Path, on_disk: bytes) -> None:
+    """Whatever form its editor showed it in."""
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    (root / "a.py").write_bytes(on_disk)
+    world = make(root)
+    world.open("a.py", _SHOWN)
+    store = open_store(tmp_path / "sessions.db")
+    reviewed = Reviewed(root, store, workspace=world.workspace)
+    await reviewed.turn()
+    await reviewed.agent_writes("a.py", None)
+    assert not (root / "a.py").exists()
+    await reviewed.end()
+    results = await reviewed.review.decide("undo", Selection())
+    await store.close()
+    assert [(one.status, one.hunks) for one in results] == [("done", 1)]
+    assert (root / "a.py").read_bytes() == on_disk
+
+
+@pytest.mark.parametrize("on_disk", _ODD.values(), ids=_ODD)
+async def test_a_file_written_anew_under_another_name_keeps_its_form(
+    tmp_path: Path, on_disk: bytes
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_bytes(on_disk)
+    world = make(root)
+    world.open("a.py", _SHOWN)
+    patch = "*** Update File: a.py\n*** Move to: b.py\n@@\n-b = 2\n+b = 3\n"
+    tool = ApplyPatch(world.workspace)
+    arguments = ApplyPatchArguments(patch=f"*** Begin Patch\n{patch}*** End Patch\n")
+    context = Place(root, BufferedWorkspace([Root("work", root, is_trusted=False)])).context()
+    edits = (await tool.run(arguments, context)).edits
+    assert [(await world.workspace.apply(one)).status for one in edits] == ["applied"] * 2
+    shown, encoding = text_of(on_disk)
+    assert (root / "b.py").read_bytes() == shown.replace("b = 2", "b = 3").encode(
+        encoding or "utf-8"
+    )
+    assert not (root / "a.py").exists()

@@ -103,8 +103,14 @@ class Workspace(Protocol):
         ...
 
     async def snapshot(self, path: str) -> bytes | None:
-        """Return the exact newest content, whatever it is: a buffer encoded as it will be saved,
-        else the disk's bytes; None when nothing is there.
+        """Return the newest content, a buffer's text in UTF-8, with the file's mark, else
+        the disk's bytes, whatever they are; None when nothing is there.
+        """
+        ...
+
+    async def saved(self, path: str) -> bytes | None:
+        """Return the bytes that are lost with the file: those on disk, in an encoding and with
+        line ends that the buffer may not show, once what is unsaved is saved.
         """
         ...
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.edits import text_of
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import EditApplied, EditIntended
 from agent_ls.domain.findings import Finding, Severity
@@ -67,7 +68,7 @@ class SyntaxCheck:
             data = b"" if blob is None else await self.blobs.get_blob(blob)
             if data is None or len(data) > self.options.max_bytes:
                 return []
-            texts.append(data.decode("utf-8", errors="replace"))
+            texts.append(text_of(data)[0])
         try:
             return list(await self.code.faults(path, *texts))
         except ToolError:
