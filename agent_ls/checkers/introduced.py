@@ -14,6 +14,7 @@ from agent_ls.checkers.baselines import Baselines
 from agent_ls.checkers.lines import lines_of
 from agent_ls.checkers.newest import Check, Compared, NewestCheck
 from agent_ls.checkers.others_changes import Changes, OwnTexts, with_others_changes
+from agent_ls.checkers.together import together
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.edits.merge import changes_between
@@ -102,8 +103,8 @@ class IntroducedChecks:
         """Return all findings in these files, asking anew; never raises, as ``introduced``."""
         mine = ({path: texts[path] for path in texts if one.handles(path)} for one in self.checkers)
         report = _joined(
-            await asyncio.gather(
-                *(asked(one, some) for one, some in zip(self.checkers, mine, strict=True) if some)
+            await together(
+                asked(one, some) for one, some in zip(self.checkers, mine, strict=True) if some
             )
         )
         here = tuple(finding for finding in report.findings if finding.path in texts)
@@ -145,8 +146,11 @@ class IntroducedChecks:
         self, checker: Checker, before: _Texts, now: _Texts, own: OwnTexts, *, anew: bool
     ) -> CheckReport:
         """Compare what a checker says that looks at one file at a time."""
-        baseline, report = await asyncio.gather(
-            self._one_by_one(checker, before, anew=False), self._one_by_one(checker, now, anew=anew)
+        baseline, report = await together(
+            [
+                self._one_by_one(checker, before, anew=False),
+                self._one_by_one(checker, now, anew=anew),
+            ]
         )
         said = _difference(baseline, report, before, now)
         if anew and said.findings:
@@ -169,8 +173,8 @@ class IntroducedChecks:
         before, now = check.about.before, check.about.now
         key = (checker.name, _digest(before) + check.about.others)
         was_known = self._baselines.knows(key)
-        baseline, report = await asyncio.gather(
-            self._baselines.get(key, asker, lambda: asked(checker, before)), asked(checker, now)
+        baseline, report = await together(
+            [self._baselines.get(key, asker, lambda: asked(checker, before)), asked(checker, now)]
         )
         said = _difference(baseline, report, before, now)
         if check.is_anew and was_known and said.findings:

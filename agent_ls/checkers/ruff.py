@@ -14,6 +14,7 @@ from pydantic import Field
 
 from agent_ls.checkers.lines import line_text, lines_of
 from agent_ls.checkers.process import ProgramOutcome, run_program
+from agent_ls.checkers.together import together
 from agent_ls.checkers.tool_paths import find_program, safe_path, untrusted
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
@@ -80,7 +81,7 @@ class Ruff:
             async with few:
                 return await self._check_file(program, path, text, env_path)
 
-        reports = await asyncio.gather(*(check_one(*item) for item in present.items()))
+        reports = await together(check_one(*item) for item in present.items())
         return CheckReport(
             findings=tuple(finding for report in reports for finding in report.findings),
             checkers=tuple(sorted({name for report in reports for name in report.checkers})),

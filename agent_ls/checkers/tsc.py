@@ -17,6 +17,7 @@ from pydantic import Field
 from agent_ls.checkers.native_tsc import check_natively
 from agent_ls.checkers.overlay import Overlay, folders_up, overlays
 from agent_ls.checkers.overlay_tsc import check_overlaid
+from agent_ls.checkers.together import together
 from agent_ls.checkers.tool_paths import (
     find_program,
     find_typescript,
@@ -91,7 +92,7 @@ class Tsc:
         Never raises: what cannot run is a problem in the report.
         """
         parts, problems = await overlays(self.workspace, texts, self.name)
-        reports = await asyncio.gather(*map(self._check_in_turn, parts))
+        reports = await together(map(self._check_in_turn, parts))
         found = dict.fromkeys(finding for report in reports for finding in report.findings)
         doubts = [one for one in found if _is_doubt(one) and one.path not in texts]
         problems += [text for report in reports for text in report.problems]

@@ -253,6 +253,26 @@ async def test_who_is_let_go_waits_for_what_was_broken_off_before(tmp_path: Path
     assert checker.ended["TODO 1"] == "cancelled"
 
 
+async def test_who_is_let_go_waits_although_others_still_want_what_was_there_before(
+    tmp_path: Path,
+) -> None:
+    checker = TodoChecker(go_on=asyncio.Event())
+    checker.is_gone = asyncio.Event()
+    checks = IntroducedChecks((checker,), workspace(tmp_path))
+    for who, text in (("u", "TODO 1"), ("t", "TODO 2")):
+        await checks.introduced({"a.txt": "x"}, {"a.txt": text}, asker=who, within_s=0)
+        await until(lambda now={"a.txt": text}: now in checker.asked)
+    leaving = asyncio.ensure_future(checks.let_go("t"))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    has_waited = not leaving.done()
+    checker.is_gone.set()
+    await leaving
+    await checks.let_go("u")
+    assert has_waited
+    assert checker.ended == dict.fromkeys(["TODO 2", "TODO 1", "x"], "cancelled")
+
+
 async def test_who_stops_waiting_ends_no_check(tmp_path: Path) -> None:
     checker = TodoChecker(go_on=asyncio.Event())
     checks = IntroducedChecks((checker,), workspace(tmp_path))
