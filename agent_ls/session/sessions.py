@@ -137,7 +137,12 @@ class Sessions:
                     return known
                 # The store takes nothing of it any more; what is stored is the truth.
                 await self._ended(known, "reloading")
-            await self._leases.take(session_id, is_loose=to_look)
+            try:
+                await self._leases.take(session_id, is_loose=to_look)
+            except StoreError:
+                if known is not None:
+                    self._on_taken(session_id)
+                raise
             try:
                 recorder = await load_settled(
                     session_id,

@@ -283,6 +283,24 @@ async def test_who_looks_is_told_that_another_process_went_on(
         assert await first.find(mine.id) is mine
 
 
+async def test_who_looks_is_told_where_it_cannot_use_what_it_looked_at(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    taken: list[str] = []
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        first._on_taken = taken.append
+        made = await first.create()
+        await first._leave(made, "test")
+        await first.open(made.id, to_look=True)
+        await second.open(made.id)
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await first.open(made.id)
+        assert taken == [made.id]
+
+
 @pytest.mark.parametrize("is_written", [False, True])
 async def test_a_lease_that_ran_out_while_one_looked_is_lost_only_if_somebody_wrote(
     tmp_path: Path, model_host: Provider, is_written: bool
