@@ -36,9 +36,12 @@ class ClientProfile:
     so later edits must be offered as code actions; `asks_user` means expect long waits."""
     edit_answer: EditAnswer = "honest"
     """What the answer to `applyEdit` is worth; the text that comes back decides in any case."""
-    stale_edit: StaleEdit = "refused"
+    stale_edit: StaleEdit = "applied"
     """What happens to an edit for another version than the buffer's. `applied`: no version is
     looked at, so compare the text just before sending."""
+    document_changes: bool = False
+    """An edit may name the version it is for, and hold file operations; without it only a map of
+    texts' changes is understood."""
     file_operations: frozenset[str] = frozenset()
     """Which of `create`, `rename` and `delete` an edit may hold."""
     reorders_operations: bool = False
@@ -119,9 +122,12 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
     published = text.publish_diagnostics or types.PublishDiagnosticsClientCapabilities()
     resolve, watched = action.resolve_support, workspace.did_change_watched_files
     operations = (str(getattr(o, "value", o)) for o in edit.resource_operations or ())
+    is_versioned = bool(edit.document_changes)
     tags = action.tag_support.value_set if action.tag_support else ()
     return {
-        "file_operations": frozenset(operations) & {"create", "rename", "delete"},
+        "document_changes": is_versioned,
+        "stale_edit": "refused" if is_versioned else "applied",
+        "file_operations": _ALL_OPERATIONS.intersection(operations if is_versioned else ()),
         "change_annotations": edit.change_annotation_support is not None,
         "refactoring_saves": bool(edit.metadata_support),
         "show_document": bool(window.show_document and window.show_document.support),
@@ -222,6 +228,7 @@ _EGLOT: Final[dict[str, Any]] = {
 }
 _KATE: Final[dict[str, Any]] = {
     "edits": "after_command",
+    "document_changes": True,
     "stale_edit": "applied",
     "file_operations": frozenset[str](),
     "message_requests": False,
@@ -257,6 +264,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         re.compile("Neovim"),
         {
             "edit_answer": "always_yes",
+            "document_changes": True,
             "stale_edit": "skipped",
             "file_operations": _ALL_OPERATIONS,
             "message_requests": True,
@@ -315,6 +323,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         None,
         {
             "edit_answer": "never",
+            "document_changes": True,
             "stale_edit": "applied",
             "file_operations": frozenset[str](),
             "message_requests": False,

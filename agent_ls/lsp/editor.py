@@ -62,8 +62,8 @@ class EditorClient:
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
     ) -> Reply:
         """Have one document edited; offer the edit where the editor takes none by itself."""
-        edit = _workspace_edit(snapshot, edits)
         profile = self._server.profile
+        edit = _workspace_edit(snapshot, edits, is_versioned=profile.document_changes)
         is_late = time.monotonic() - self._last_command_s > _AFTER_COMMAND_S
         if profile.edits == "after_command" and is_late:
             return await self._offered(snapshot, edit, label)
@@ -194,7 +194,11 @@ class EditorClient:
         return Reply("yes") if result.applied else Reply("no", result.failure_reason or "")
 
 
-def _workspace_edit(snapshot: Snapshot, edits: list[types.TextEdit]) -> types.WorkspaceEdit:
+def _workspace_edit(
+    snapshot: Snapshot, edits: list[types.TextEdit], *, is_versioned: bool
+) -> types.WorkspaceEdit:
+    if not is_versioned:
+        return types.WorkspaceEdit(changes={snapshot.uri: edits})
     document = types.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.version)
     change = types.TextDocumentEdit(text_document=document, edits=[*edits])
     return types.WorkspaceEdit(document_changes=[change])

@@ -90,6 +90,8 @@ def _first_line(edit: types.WorkspaceEdit) -> int:
     for change in edit.document_changes or ():
         if isinstance(change, types.TextDocumentEdit):
             return min((one.range.start.line for one in _plain(change)), default=0)
+    for edits in (edit.changes or {}).values():
+        return min((one.range.start.line for one in edits), default=0)
     return 0
 
 

@@ -80,6 +80,9 @@ class Editor:
             for one in reversed(change.edits):
                 assert isinstance(one, types.TextEdit)
                 self._replace(one)
+        # A client that declares no versions of documents, as this Neovim does not, gets these.
+        for one in reversed((edit.changes or {}).get(self.uri, ())):
+            self._replace(one)
         self.version += 1
         self.client.text_document_did_change(
             types.DidChangeTextDocumentParams(

@@ -60,6 +60,7 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
         "neovim",
         {
             "edit_answer": "always_yes",
+            "document_changes": True,
             "stale_edit": "skipped",
             "file_operations": ALL_OPERATIONS,
             "message_requests": True,
@@ -79,6 +80,7 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
     "neovim_0.11": (
         "neovim",
         {
+            "document_changes": True,
             "stale_edit": "skipped",
             "file_operations": ALL_OPERATIONS,
             "show_document": True,
@@ -131,6 +133,7 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
     "kate_22.12": (
         "kate",
         {
+            "document_changes": True,
             "edits": "after_command",
             "file_operations": frozenset(),
             "message_requests": False,
@@ -142,6 +145,7 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
     "ale_3.3": (
         "ale",
         {
+            "document_changes": True,
             "edits": "anytime",
             "edit_answer": "never",
             "message_requests": False,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ class EditorKind:
     stale: str = "refuse"
     """What it does with an edit for another version: ``refuse``, ``skip`` (says yes), ``apply``."""
     knows_message_requests: bool = True
+    knows_document_changes: bool = True
+    """Else it looks for a map of texts' changes alone, and does nothing with any other edit."""
 
 
 def _kind(file: str, stale: str = "refuse", *, knows_message_requests: bool = True) -> EditorKind:
@@ -41,6 +43,15 @@ def _panel() -> EditorKind:
     return EditorKind(json.loads((_CAPTURED / "vscode_1.139.json").read_text()))
 
 
+def _changes_only() -> EditorKind:
+    """Helix, if it were another client and knew edits as they were before documents' versions."""
+    kind = _kind("helix_25.01.json", "apply", knows_message_requests=False)
+    capabilities = kind.hello["capabilities"]
+    capabilities["workspace"]["workspaceEdit"] = {}
+    hello = {**kind.hello, "clientInfo": {"name": "changes only"}, "capabilities": capabilities}
+    return replace(kind, hello=hello, knows_document_changes=False)
+
+
 def _kinds() -> dict[str, EditorKind]:
     return {
         "vscode": _kind("vscode_1.139.json"),
@@ -52,6 +63,7 @@ def _kinds() -> dict[str, EditorKind]:
         "lsp_mode": _kind("lsp_mode_8.0.json"),
         "kate": _kind("kate_22.12.json", "apply", knows_message_requests=False),
         "ale": _kind("ale_3.3.json", "apply", knows_message_requests=False),
+        "changes_only": _changes_only(),
     }
 
 
@@ -125,6 +137,8 @@ class ClientEditor(DemoClient):
         if how in ("refusing", "by_hand"):
             return {"applied": False, "failureReason": "not now"}
         if how in ("lying", "dead"):
+            return {"applied": True}
+        if not self.kind.knows_document_changes and "documentChanges" in params["edit"]:
             return {"applied": True}
         stale = self.stale(params["edit"])
         if stale is not None and self.kind.stale == "refuse":
