@@ -42,6 +42,10 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _BOM = "\ufeff"
+_OPEN_IT = (
+    "Open it in the editor, where it is read, edited and undone as it is shown; else convert it to "
+    "UTF-8 first, or leave it alone."
+)
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _THREADS = 4
 _TREE_S = 300.0
@@ -284,15 +288,13 @@ def decoded(data: bytes, shown: str) -> str:
     Errors: ``WorkspaceError`` for bytes that are no UTF-8 text.
     """
     if data.startswith(_UTF_16):
-        raise WorkspaceError(f"{shown} is UTF-16. Convert it to UTF-8 first, or leave it alone.")
+        raise WorkspaceError(f"{shown} is UTF-16. {_OPEN_IT}")
     if b"\0" in data:
         raise WorkspaceError(f"{shown} is a binary file, so there is no text to read or edit.")
     try:
         return data.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError as error:
-        raise WorkspaceError(
-            f"{shown} is not UTF-8 (byte {error.start}). Convert it first, or leave it alone."
-        ) from None
+        raise WorkspaceError(f"{shown} is not UTF-8 (byte {error.start}). {_OPEN_IT}") from None
 
 
 def encoded(text: str, shown: str, encoding: str | None = None) -> bytes:

@@ -787,3 +787,28 @@ async def test_a_file_written_anew_under_another_name_keeps_its_form(
         encoding or "utf-8"
     )
     assert not (root / "a.py").exists()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+async def test_a_closed_file_in_another_encoding_is_undone_once_it_is_open_as_it_says(
+    tmp_path: Path, encoding: str
+) -> None:
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    (root / "a.py").write_bytes(_SHOWN.encode(encoding))
+    world = make(root)
+    world.open("a.py", _SHOWN)
+    store = open_store(tmp_path / "sessions.db")
+    reviewed = Reviewed(root, store, workspace=world.workspace)
+    await reviewed.turn()
+    await reviewed.agent("a.py", "b = 2", "b = 3")
+    await reviewed.end()
+    edited = _SHOWN.replace("b = 2", "b = 3")
+    (root / "a.py").write_bytes(edited.encode(encoding))
+    world.documents.close((root / "a.py").as_uri())
+    [refused] = await reviewed.review.decide("undo", Selection())
+    assert (refused.status, "Open it in the editor" in refused.reason) == ("refused", True)
+    world.open("a.py", edited)
+    [done] = await reviewed.review.decide("undo", Selection())
+    await store.close()
+    assert (done.status, (await world.workspace.read("a.py")).text) == ("done", _SHOWN)
