@@ -166,14 +166,20 @@ def taken_back(
             made = (Replacement(start=0, end=0, text=edit.text),)
         case ChangeText():
             made = edit.replacements
+    back = inverse(made, before or "")
+    return ChangeText(path=edit.path, base_version=version, replacements=back)
+
+
+def inverse(made: tuple[Replacement, ...], before: str) -> tuple[Replacement, ...]:
+    """Return the replacements that make ``before`` of what ``made`` makes of it."""
     found: list[Replacement] = []
     shift = 0
     for one in made:
         start = one.start + shift
-        old = (before or "")[one.start : one.end]
+        old = before[one.start : one.end]
         found.append(Replacement(start=start, end=start + len(one.text), text=old))
         shift += len(one.text) - len(old)
-    return ChangeText(path=edit.path, base_version=version, replacements=tuple(found))
+    return tuple(found)
 
 
 _MAX_DIFFED_LINES = 2_000

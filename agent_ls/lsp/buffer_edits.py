@@ -17,6 +17,7 @@ from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
 from agent_ls.lsp.convert import sayable, text_edits
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 from agent_ls.lsp.edit_proof import Verdict, proven
+from agent_ls.lsp.misplaced import Misplaced, SentEdit, guessed_from, may_hide, misplaced_in
 
 SHOW_S = 2.0
 """How long after its answer the editor may take to show the new text."""
@@ -44,6 +45,20 @@ class EditSender(Protocol):
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
     ) -> Reply:
         """Send; ``snapshot`` names the document and the version that the edit was computed on."""
+        ...
+
+    @property
+    def looks_at_no_version(self) -> bool:
+        """Whether an edit is carried out although the text has changed since it was made."""
+        ...
+
+    @property
+    def edits_unasked(self) -> bool:
+        """Whether an edit is carried out at once, and no person is asked first."""
+        ...
+
+    def advise_repairing(self, uri: str, lines: str) -> None:
+        """Tell the person which lines of a document an edit has damaged."""
         ...
 
 
@@ -110,30 +125,91 @@ class BufferEdits:
         expected: str,
         replacements: tuple[Replacement, ...],
         label: str,
+        *,
+        may_repair: bool = True,
     ) -> EditOutcome:
         positions = self._documents.positions(snapshot.uri)
         assert positions is not None, "the document was found open just now"
+        said = text_edits(positions, replacements)
+        sent = SentEdit(snapshot.text, expected, replacements, said, positions.encoding)
         shown = asyncio.ensure_future(self._wait_until_shown(snapshot, expected))
-        reply = asyncio.ensure_future(
-            self._sender.apply_text(snapshot, text_edits(positions, replacements), label)
-        )
+        missed = asyncio.ensure_future(self._wait_until_misplaced(snapshot, sent))
+        reply = asyncio.ensure_future(self._sender.apply_text(snapshot, said, label))
         closed = asyncio.ensure_future(self._closed.wait())
         try:
-            await _first([shown, reply, closed])
+            await _first([shown, missed, reply, closed])
             if not shown.done():
                 # Answered first, as most do; the text is to follow at once.
-                await _first([shown, closed], timeout_s=self._show_s)
+                await _first([shown, missed, closed], timeout_s=self._show_s)
         finally:
             shown.cancel()
+            missed.cancel()
             closed.cancel()
         was_shown = shown.done() and not shown.cancelled() and shown.result()
         outcome = self._judge(snapshot, expected, replacements, reply, was_shown=was_shown)
         if not reply.done():
             self._waiting.add(reply)
             reply.add_done_callback(self._waiting.discard)
-            if outcome.status != "applied":
-                self._unanswered[snapshot.uri] = reply
+        if outcome.status == "applied":
+            return outcome
+        wrong = missed.result() if missed.done() and not missed.cancelled() else None
+        if wrong is None and not reply.done():
+            self._unanswered[snapshot.uri] = reply
+        if may_repair and not (reply.done() and reply.result().said == "no"):
+            return await self._mended(snapshot, sent, wrong, outcome)
         return outcome
+
+    async def _wait_until_misplaced(self, before: Snapshot, sent: SentEdit) -> Misplaced | None:
+        """Return what the editor did once it has carried the edit out on what was just typed."""
+        last = before.text
+        found: Misplaced | None = None
+
+        def is_misplaced(now: Snapshot) -> bool:
+            nonlocal last, found
+            text, last = last, now.text
+            found = misplaced_in(sent, text, now.text) if now.in_sync else None
+            return found is not None
+
+        await self._documents.wait_for(before.uri, is_misplaced, timeout_s=3600)
+        return found
+
+    async def _mended(
+        self, before: Snapshot, sent: SentEdit, wrong: Misplaced | None, outcome: EditOutcome
+    ) -> EditOutcome:
+        """Return the outcome, once what went to the wrong lines is taken back or told."""
+        now = self._documents.get(before.uri)
+        is_blind = now is not None and now.in_sync and self._sender.looks_at_no_version
+        if wrong is None and now is not None and is_blind:
+            wrong = guessed_from(sent, now.text)
+        if wrong is not None:
+            return await self._repair(before.uri, wrong)
+        if now is not None and is_blind and outcome.status == "stale" and may_hide(sent, now.text):
+            reason = "the text changed just before the edit, which may have gone to wrong lines."
+            return EditOutcome(status="unconfirmed", reason=reason)
+        return outcome
+
+    async def _repair(self, uri: str, wrong: Misplaced) -> EditOutcome:
+        """Take a misplaced edit back where the person has not typed on; else tell everybody."""
+        now = self._documents.get(uri)
+        is_there = now is not None and now.in_sync and now.text == wrong.damaged
+        if now is not None and is_there and self._sender.edits_unasked:
+            outcome = await self._send(
+                now,
+                wrong.text,
+                sayable(now.text, wrong.repair),
+                "Agent: take back an edit that went to the wrong lines",
+                may_repair=False,
+            )
+            if outcome.status == "applied":
+                return EditOutcome(status="stale", reason="the text changed meanwhile")
+        first, last = wrong.lines
+        lines = f"line {first}" if first == last else f"lines {first}-{last}"
+        self._sender.advise_repairing(uri, lines)
+        return EditOutcome(
+            status="unconfirmed",
+            reason="the text had just changed, and the editor carried the edit out in other lines "
+            f"than meant, at {lines}, which are to be repaired.",
+        )
 
     def _judge(
         self,

@@ -19,6 +19,7 @@ from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import Snapshot
 from agent_ls.lsp.language_server import AgentLanguageServer
 from agent_ls.lsp.notices import Level
+from agent_ls.lsp.uris import uri_to_path
 from agent_ls.lsp.wire import SaveParams
 from agent_ls.safety.text import visible
 
@@ -73,6 +74,16 @@ class EditorClient:
             return await self._offered(snapshot, edit, label)
         return reply
 
+    @property
+    def looks_at_no_version(self) -> bool:
+        """Whether an edit is carried out although the text has changed since it was made."""
+        return self._server.profile.stale_edit == "applied"
+
+    @property
+    def edits_unasked(self) -> bool:
+        """Whether an edit is carried out at once, and no person is asked first."""
+        return self._server.profile.edits == "anytime"
+
     def close(self) -> None:
         """End every question that waits for the editor, so that nothing waits for it any more."""
         self._server.protocol.questions.close()
@@ -121,6 +132,15 @@ class EditorClient:
             "warning",
             f"{', '.join(paths)} {are} shown in an older text; "
             f"reload {them} to see the agent's {changes}.",
+        )
+
+    def advise_repairing(self, uri: str, lines: str) -> None:
+        """Tell the person which lines of a document an edit has damaged."""
+        path = uri_to_path(uri)
+        self.say(
+            "warning",
+            f"{path.name if path else uri}: as you typed, the editor carried an edit of the "
+            f"agent's out in the wrong lines, at {lines}. Undo it there.",
         )
 
     async def refresh_lenses(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from lsprotocol import types
@@ -32,6 +32,9 @@ class ScriptedEditor:
     then: Callable[[], None] | None = None
     """What the person does once the editor has told of it."""
     line_end: str = "\n"
+    looks_at_no_version: bool = False
+    edits_unasked: bool = True
+    advised: list[str] = field(default_factory=list[str])
     sent: list[list[types.TextEdit]] = field(default_factory=list[list[types.TextEdit]])
 
     async def apply_text(
@@ -39,17 +42,11 @@ class ScriptedEditor:
     ) -> Reply:
         self.sent.append(edits)
         await asyncio.sleep(0)
-        if self.before is not None:
-            self.before()
+        before, self.before = self.before, None
+        if before is not None:
+            before()
         if self.applies:
-            changes = [
-                Change(
-                    one.new_text.replace("\n", self.line_end),
-                    (one.range.start.line, one.range.start.character),
-                    (one.range.end.line, one.range.end.character),
-                )
-                for one in reversed(edits)
-            ]
+            changes = _changes(edits, self.line_end)
             if self.after is not None:
                 changes = [Change(self.after(_carried_out(snapshot.text, changes)))]
             self.documents.change(URI, (snapshot.version or 0) + 1, changes)
@@ -58,6 +55,20 @@ class ScriptedEditor:
         if self.answers is None:
             await asyncio.Event().wait()
         return self.answers or Reply("nothing")
+
+    def advise_repairing(self, uri: str, lines: str) -> None:
+        self.advised.append(lines)
+
+
+def _changes(edits: list[types.TextEdit], line_end: str = "\n") -> list[Change]:
+    return [
+        Change(
+            one.new_text.replace("\n", line_end),
+            (one.range.start.line, one.range.start.character),
+            (one.range.end.line, one.range.end.character),
+        )
+        for one in reversed(edits)
+    ]
 
 
 def _carried_out(text: str, changes: list[Change]) -> str:
@@ -221,6 +232,102 @@ async def test_an_edit_that_is_changed_as_it_arrives_is_not_made_again(
     at = BASE.index(old)
     outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
     assert (outcome.status, "another text" in outcome.reason) == ("unconfirmed", True)
+
+
+def blind(*, told: str, typed: str = "# typed\n", **options: Any) -> ScriptedEditor:
+    """An editor that looks at no version, and whose person types above before the edit comes.
+
+    It tells of both ``apart`` or ``at-once``.
+    """
+    documents = opened(BASE)
+    editor = ScriptedEditor(documents, answers=Reply("nothing"), **options)
+
+    def type_above() -> None:
+        documents.change(URI, 1, [Change(typed + BASE)])
+
+    def once(text: str) -> str:
+        """Carry the edit out on what was typed, which nobody was told of."""
+        editor.after = None
+        return _carried_out(typed + BASE, _changes(editor.sent[-1]))
+
+    if told == "apart":
+        editor.before = type_above
+    else:
+        editor.after = once
+    return editor
+
+
+LINES = "".join(f"typed = {number}\n" for number in range(20))
+
+
+@pytest.mark.parametrize(
+    "typed, told",
+    [
+        pytest.param("# typed\n", "apart", id="one-line"),
+        pytest.param(LINES, "apart", id="many-lines"),
+        pytest.param("# typed\n", "at-once", id="one-line-told-at-once"),
+    ],
+)
+@pytest.mark.parametrize("old, new", EDITS.values(), ids=EDITS)
+async def test_an_edit_in_the_wrong_lines_is_taken_back(
+    old: str, new: str, typed: str, told: str
+) -> None:
+    editor = blind(told=told, typed=typed, looks_at_no_version=True)
+    at = BASE.index(old)
+    outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
+    assert (outcome.status, text_of(editor.documents)) == ("stale", typed + BASE)
+    assert (len(editor.sent), editor.advised) == (2, [])
+
+
+@pytest.mark.parametrize("old, new", EDITS.values(), ids=EDITS)
+async def test_an_edit_that_may_be_among_what_was_typed_is_not_made_again(
+    old: str, new: str
+) -> None:
+    editor = blind(told="at-once", typed=LINES, looks_at_no_version=True)
+    at = BASE.index(old)
+    outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
+    assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)
+
+
+@pytest.mark.parametrize(
+    "options, then",
+    [
+        pytest.param({"edits_unasked": False}, None, id="a-person-would-have-to-repair-it"),
+        pytest.param({}, "and on\n", id="the-person-typed-on"),
+    ],
+)
+async def test_an_edit_that_stays_in_the_wrong_lines_is_told_to_everybody(
+    options: dict[str, Any], then: str | None
+) -> None:
+    editor = blind(told="apart", **options)
+    if then is not None:
+        editor.then = lambda: editor.documents.change(URI, 3, [Change(then, (0, 0), (0, 0))])
+    at = BASE.index("b = 2")
+    outcome = await check(editor, base=BASE, start=at, end=at + 5, text="b = 3")
+    assert (outcome.status, "in other lines than meant, at line 3" in outcome.reason) == (
+        "unconfirmed",
+        True,
+    )
+    assert (len(editor.sent), editor.advised) == (1, ["line 3"])
+
+
+async def test_an_edit_beside_which_a_person_types_is_not_taken_back() -> None:
+    """The typing touches the edit, so the text proves nothing; but it moved nothing either."""
+    documents = opened("a = b\n")
+    editor = ScriptedEditor(documents, looks_at_no_version=True)
+    editor.before = lambda: documents.change(URI, 1, [Change("a = b  # typed\n")])
+    outcome = await check(editor, base="a = b\n", start=5, end=5, text=" + 1")
+    assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)
+    assert text_of(documents) == "a = b + 1  # typed\n"
+
+
+async def test_what_a_person_typed_in_an_honest_editor_is_not_taken_back() -> None:
+    """A line gone and one put in: the work of an editor that looks at no version, or theirs."""
+    editor = blind(told="at-once", looks_at_no_version=False)
+    at = BASE.index("    a = 1\n")
+    outcome = await check(editor, base=BASE, start=at, end=at + 10, text="")
+    assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)
+    assert text_of(editor.documents) == "# typed\n" + BASE.removeprefix("def f():\n")
 
 
 async def test_a_copy_that_looks_like_the_edit_proves_nothing() -> None:

@@ -64,6 +64,12 @@ class Editor:
         self.documents.change(snapshot.uri, (snapshot.version or 0) + 1, changes)
         return Reply("yes")
 
+    looks_at_no_version = False
+    edits_unasked = True
+
+    def advise_repairing(self, uri: str, lines: str) -> None:
+        raise AssertionError("this editor puts edits where they belong")
+
     async def take_away(self, uri: str, new_uri: str | None) -> Reply:
         self.meanwhile()
         if self.takes_away == "yes":
