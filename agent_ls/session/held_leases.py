@@ -16,6 +16,7 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.loop.ports.store import Leases
 
 _LEASE_S = 60.0
+_TRIES = 3
 _LOOSE = ":looks"
 """How the owner of a lease ends who gives it to whoever asks."""
 
@@ -37,17 +38,22 @@ class HeldLeases:
 
     async def take(self, session_id: str, *, is_loose: bool = False) -> None:
         """Begin to hold a session. Errors: ``StoreError`` when another process does."""
-        holder = await self._store.lease_owner(session_id)
-        if holder is not None and (is_dead(holder) or (is_loose_lease(holder) and not is_loose)):
-            await self._store.release(session_id, holder)
         self._loose.discard(session_id)
         if is_loose:
             self._loose.add(session_id)
-        if not await self._store.lease(session_id, self._name(session_id), _LEASE_S):
-            raise StoreError(
-                f"another agent-ls writes session {session_id}; close it there, or wait "
-                f"{_LEASE_S:.0f} s if it has died"
-            )
+        for _ in range(_TRIES):
+            # Who only looks may come between the look at the lease and the taking.
+            holder = await self._store.lease_owner(session_id)
+            if holder is not None and (
+                is_dead(holder) or (is_loose_lease(holder) and not is_loose)
+            ):
+                await self._store.release(session_id, holder)
+            if await self._store.lease(session_id, self._name(session_id), _LEASE_S):
+                return
+        raise StoreError(
+            f"another agent-ls writes session {session_id}; close it there, or wait "
+            f"{_LEASE_S:.0f} s if it has died"
+        )
 
     async def renew(self, session_id: str, is_unwritten: Unwritten) -> bool:
         """Hold a session for longer; False when somebody else took it."""

@@ -361,9 +361,20 @@ async def test_whoever_loses_the_race_for_a_session_is_told_so_each_time(
         assert not await leases.renew(made.id, unwritten)
 
 
+async def test_who_uses_a_session_gets_it_though_another_begins_to_look_at_that_moment(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        made = await sessions.create()
+        await sessions._leave(made, "test")
+        leases = HeldLeases(_Glanced(sessions._store), "here:1:x")
+        await leases.take(made.id)
+        assert await sessions._store.lease_owner(made.id) == "here:1:x"
+
+
 @dataclass
-class _Overtaken:
-    """Leases of which another process takes each that is given back."""
+class _Between:
+    """Leases between whose steps another process does something."""
 
     inner: Leases
 
@@ -375,7 +386,23 @@ class _Overtaken:
 
     async def release(self, session_id: str, owner: str) -> None:
         await self.inner.release(session_id, owner)
+
+
+class _Overtaken(_Between):
+    """Each that is given back is taken at once."""
+
+    async def release(self, session_id: str, owner: str) -> None:
+        await super().release(session_id, owner)
         assert await self.inner.lease(session_id, "elsewhere:1:x", 60)
+
+
+class _Glanced(_Between):
+    """Somebody begins to look right after a look at the lease."""
+
+    async def lease_owner(self, session_id: str) -> str | None:
+        found = await super().lease_owner(session_id)
+        await self.inner.lease(session_id, "elsewhere:1:x:looks", 60)
+        return found
 
 
 async def test_a_cut_off_session_that_others_look_at_is_found_and_resumed(
