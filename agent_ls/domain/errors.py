@@ -106,6 +106,10 @@ class StoreError(AgentLsError):
     """The store could not read or write; the message says where and what to do."""
 
 
+class SessionHeld(StoreError):
+    """Another process writes the session."""
+
+
 class BytesDamaged(StoreError):
     """Stored bytes are not those that were stored; others may be."""
 

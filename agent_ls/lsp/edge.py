@@ -11,7 +11,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from agent_ls.assembly import open_sessions
-from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.errors import AgentLsError, SessionHeld
 from agent_ls.domain.modes import Mode
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
@@ -241,11 +241,12 @@ class Edge:
         session = await self.sessions.fork(session_id, turn=turn)
         return self.faces.attach(session, is_current=True)
 
-    async def review_session(self) -> None:
+    async def review_session(self, *, is_listed: bool = False) -> None:
         """See to it that what can be reviewed is open: the newest session with open changes, and
         where nothing is in use the newest of all.
 
-        Errors: ``AgentLsError`` when that cannot be opened and nothing else is open.
+        Errors: ``AgentLsError`` when that cannot be opened and nothing else is open; where changes
+        are only listed, another process's session is none that could be.
         """
         await self.review_open_changes()
         if not self.workspace.roots or self.faces.sessions.keys() - self._reviewed:
@@ -254,8 +255,9 @@ class Edge:
         if newest is not None and newest.session_id not in self.faces.sessions:
             try:
                 await self._review(newest.session_id)
-            except AgentLsError:
-                if not self.faces.sessions:
+            except AgentLsError as error:
+                is_others = is_listed and isinstance(error, SessionHeld)
+                if not self.faces.sessions and not is_others:
                     raise
 
     async def review_open_changes(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 import psutil
 
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain.errors import SessionHeld
 from agent_ls.loop.ports.store import Leases
 
 _LEASE_S = 60.0
@@ -37,7 +37,7 @@ class HeldLeases:
         """A lease that is made firm is nobody's for a moment, which must not look like a loss."""
 
     async def take(self, session_id: str, *, is_loose: bool = False) -> None:
-        """Begin to hold a session. Errors: ``StoreError`` when another process does."""
+        """Begin to hold a session. Errors: ``SessionHeld`` when another process does."""
         self._loose.discard(session_id)
         if is_loose:
             self._loose.add(session_id)
@@ -50,7 +50,7 @@ class HeldLeases:
                 await self._store.release(session_id, holder)
             if await self._store.lease(session_id, self._name(session_id), _LEASE_S):
                 return
-        raise StoreError(
+        raise SessionHeld(
             f"another agent-ls writes session {session_id}; close it there, or wait "
             f"{_LEASE_S:.0f} s if it has died"
         )

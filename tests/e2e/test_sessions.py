@@ -147,9 +147,10 @@ async def test_a_server_that_starts_takes_no_changes_from_one_that_lives(tmp_pat
         await first.until(lambda: _ends(first) or None, 30, "the turn's end")
         async with server(tmp_path, model) as second:
             await second.open("a.py")
-            # It has looked by now, and is told so only because it asks.
+            # It has looked by now, and is told so only because it decides.
+            assert await second.execute("agent-ls.review.list") == []
             with pytest.raises(ServerError, match="another agent-ls writes session"):
-                await second.execute("agent-ls.review.list")
+                await second.execute("agent-ls.review.keep", "all")
             offered = await second.code_actions((tmp_path / "work/a.py").as_uri(), 0)
             assert [one["title"] for one in offered if "change" in one["title"]] == []
             assert second.shown.messages == []
