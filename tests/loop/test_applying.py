@@ -45,12 +45,25 @@ async def test_all_are_applied(tmp_path: Path, model_host: Provider) -> None:
     assert (folder / "b.bin").read_bytes() == _DATA
 
 
-async def test_what_cannot_be_made_again_from_text_is_named(
+async def test_a_file_that_is_no_text_comes_back_after_its_deletion(
     tmp_path: Path, model_host: Provider
 ) -> None:
     delete = DeleteFile(path="a.bin", base_version=digest(_DATA))
     failed, changed = await check(tmp_path / "project", model_host, delete, _FAILS)
     assert failed is not None
     assert failed.edit == _FAILS
+    assert (failed.back, failed.left) == (("a.bin",), {})
+    assert changed == {"a.bin": False}
+    assert (tmp_path / "project" / "a.bin").read_bytes() == _DATA
+
+
+async def test_what_cannot_be_compared_as_text_is_named(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    move = MoveFile(path="a.bin", base_version=digest(_DATA), new_path="b.bin")
+    failed, changed = await check(tmp_path / "project", model_host, move, _FAILS)
+    assert failed is not None
+    assert failed.edit == _FAILS
     assert (failed.back, failed.left) == ((), {"a.bin": "what it was before is no text"})
     assert changed == {"a.bin": True}
+    assert (tmp_path / "project" / "b.bin").read_bytes() == _DATA
