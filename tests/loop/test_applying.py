@@ -67,3 +67,14 @@ async def test_what_cannot_be_compared_as_text_is_named(
     assert (failed.back, failed.left) == ((), {"a.bin": "what it was before is no text"})
     assert changed == {"a.bin": True}
     assert (tmp_path / "project" / "b.bin").read_bytes() == _DATA
+
+
+async def test_a_file_that_was_made_in_another_encoding_goes_again(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    made = CreateFile(path="c.txt", text="\xe9\n", encoding="latin-1")
+    failed, changed = await check(tmp_path / "project", model_host, made, _FAILS)
+    assert failed is not None
+    assert (failed.back, failed.left) == (("c.txt",), {})
+    assert changed == {"c.txt": False}
+    assert not (tmp_path / "project" / "c.txt").exists()

@@ -107,6 +107,13 @@ _CHANGE = ChangeText(
             CreateFile(path="a.txt", text="new\n"), b"new\n", "was applied", True, id="a-new-file"
         ),
         pytest.param(
+            CreateFile(path="a.txt", text="\xe9\n", encoding="latin-1"),
+            b"\xe9\n",
+            "was applied",
+            True,
+            id="a-new-file-in-another-encoding",
+        ),
+        pytest.param(
             DeleteFile(path="a.txt", base_version="v"), None, "was applied", True, id="a-deletion"
         ),
         pytest.param(
