@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from agent_ls.domain.errors import ToolError
@@ -9,11 +11,13 @@ from agent_ls.domain.symbols import Symbol
 from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.naming import resolve
 from agent_ls.syntax.outline import outline_of
-from agent_ls.tools.symbol_edits import inserted, replaced
+from agent_ls.tools.symbol_edits import Position, inserted, replaced
+
+_Way = Position | Literal["replace"]
 
 
 def check(
-    name: str, text: str, wanted: str, position: str, new_text: str, after: str | None, said: str
+    name: str, text: str, wanted: str, position: _Way, new_text: str, after: str | None, said: str
 ) -> None:
     """Replace a symbol, or put text somewhere about it; assert the text and what is said."""
     language = language_of("", name)
@@ -26,7 +30,7 @@ def check(
     def act() -> tuple[str, list[str]]:
         if position == "replace":
             return replaced(text, symbol, new_text, language)
-        return inserted(text, symbols, symbol, position, new_text, language), []  # type: ignore[arg-type]
+        return inserted(text, symbols, symbol, position, new_text, language), []
 
     if after is None:
         with pytest.raises(ToolError) as refused:
@@ -73,7 +77,7 @@ _BROKEN = "int a(void)\n{\n#if X\n    f(;\n#endif\nout:\n    return 1;\n}\n"
     ],
 )  # fmt: skip
 def test_a_broken_definition_takes_nothing_with_it(
-    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
     crlf = [one and one.replace("\n", "\r\n") for one in (text, after)]
@@ -110,7 +114,7 @@ _API = "package p\n\ntype E interface {\n\tQ()\n}\n"
     ],
 )  # fmt: skip
 def test_a_group_in_parentheses_stays_around_its_only_entry(
-    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
 
@@ -149,7 +153,7 @@ _METHOD = "class X {\n  @Input() // why\n  /** Doc. */ m() {}\n}\n"
     ],
 )  # fmt: skip
 def test_a_comment_behind_something_belongs_to_that(
-    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
 
@@ -234,7 +238,7 @@ _FIRST = "enum E {\n    A // a\n    , B\n};\n"
     ],
 )  # fmt: skip
 def test_commas_stand_between_the_entries_of_a_list(
-    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
 
@@ -252,7 +256,7 @@ _CR = "class A {\r  m() { return 1; } // c\r  n() { return 2; }\r}\rfunction z()
 
 @pytest.mark.parametrize("position", ["replace", "before", "after", "inside_end"])
 @pytest.mark.parametrize("text", [_CR, _CR + "z();\n"], ids=["cr", "mixed"])
-def test_a_text_whose_lines_a_cr_alone_ends_is_left_alone(text: str, position: str) -> None:
+def test_a_text_whose_lines_a_cr_alone_ends_is_left_alone(text: str, position: _Way) -> None:
     check("a.js", text, "A", position, "q() {}", None, "end with CR alone")
 
 
@@ -279,7 +283,7 @@ _JSON = '{\n  "b": {"c": 1},\n  "z": 2\n}\n'
     ],
 )  # fmt: skip
 def test_a_value_does_not_take_the_place_of_its_key(
-    name: str, text: str, symbol: str, position: str, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
 
@@ -301,6 +305,6 @@ _USED = "static struct S {\n    int a;\n} s, *t;\n"
     ],
 )  # fmt: skip
 def test_a_type_inside_of_a_declaration_stays_there(
-    text: str, position: str, new_text: str, after: str | None, said: str
+    text: str, position: _Way, new_text: str, after: str | None, said: str
 ) -> None:
     check("a.c", text, "struct S", position, new_text, after, said)
