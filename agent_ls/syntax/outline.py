@@ -37,8 +37,8 @@ _GROUPS = frozenset(
     }
 )
 """Nodes around one or several definitions, which in Go may stand in parentheses."""
-_COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
-_LEADING = _COMMENTS | {"attribute_item", "attribute_declaration", "decorator"}
+COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+_LEADING = COMMENTS | {"attribute_item", "attribute_declaration", "decorator"}
 _LISTED = frozenset({"key", "member"})
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 
@@ -122,8 +122,8 @@ def _ending(node: Node) -> Node:
     """
     while node.children:
         last = node.children[-1]
-        if last.type in _COMMENTS:
-            own = next((one for one in reversed(node.children) if one.type not in _COMMENTS), last)
+        if last.type in COMMENTS:
+            own = next((one for one in reversed(node.children) if one.type not in COMMENTS), last)
             return own if own.type == "}" else node
         if last.end_byte != node.end_byte:
             break
@@ -150,7 +150,7 @@ def _leading(outer: Node, root: Node, data: bytes) -> tuple[int, int]:
     parts: list[tuple[int, bool]] = []
     while (one := _right_before(start, outer, root, data)) is not None:
         start = one.start_byte
-        parts.append((start, one.type in _COMMENTS))
+        parts.append((start, one.type in COMMENTS))
     own_start = outer.start_byte
     for begin, is_comment in parts:
         if not is_comment:
@@ -170,7 +170,7 @@ def _right_before(start: int, outer: Node, root: Node, data: bytes) -> Node | No
     if node is None or node.end_byte > start or node.id == outer.id:
         return None
     begin = node.start_byte
-    if node.type in _COMMENTS and (
+    if node.type in COMMENTS and (
         _margin(data, begin, root) != _margin(data, start, root) or _is_the_files(data, begin)
     ):
         # It goes on with something else, or belongs to what is before it on its line.

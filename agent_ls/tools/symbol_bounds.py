@@ -11,6 +11,7 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
 from agent_ls.syntax.languages import Language
 from agent_ls.tools.symbol_placing import next_code
+from agent_ls.tools.symbol_separators import parted, without_separator
 
 _MAX_LINE_CHARS = 80
 _LONE_CR = re.compile(r"\r(?!\n)")
@@ -88,7 +89,7 @@ def keyed(block: str, text: str, symbol: Symbol, language: Language) -> str:
         return block
     key = _KEY.match(text, symbol.own_start)
     try:
-        value = json.loads(block.removesuffix(","))
+        value = json.loads(without_separator(parted(block, language)[0]))
     except ValueError:
         key = None
     else:
@@ -105,11 +106,3 @@ def keyed(block: str, text: str, symbol: Symbol, language: Language) -> str:
 def is_entry(block: str, language: Language) -> bool:
     """Say whether a text begins with a key, be it behind comments."""
     return _KEY.match(block, next_code(block, 0, language)) is not None
-
-
-def is_in_declaration(text: str, symbol: Symbol, language: Language) -> bool:
-    """Say whether a type of C is defined where it is used, as in ``struct S { … } s;``."""
-    if language.id not in ("c", "cpp") or symbol.kind not in ("struct", "enum", "class"):
-        return False
-    following = next_code(text, symbol.end, language)
-    return text[symbol.end - 1] != ";" and text[following : following + 1] != ";"

@@ -14,7 +14,7 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out
 from agent_ls.syntax.languages import Language
-from agent_ls.tools.symbol_bounds import as_entry, in_lines, is_in_declaration, keyed, whole
+from agent_ls.tools.symbol_bounds import as_entry, in_lines, keyed, whole
 from agent_ls.tools.symbol_heads import lost
 from agent_ls.tools.symbol_lists import in_list, is_last_in_list
 from agent_ls.tools.symbol_placing import (
@@ -25,6 +25,7 @@ from agent_ls.tools.symbol_placing import (
     placed_at,
     unit_of,
 )
+from agent_ls.tools.symbol_separators import is_in_declaration, put_before_rest
 
 Position = Literal["before", "after", "inside_end"]
 
@@ -50,27 +51,11 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     old = text[start : symbol.end]
     if leaves_out(old, block):
         raise ToolError(unclear_marker().reason)
-    block, end = _closed(block, old, text, symbol, language)
     if gone := lost(old, block, language):
         notes.append(f"Not in the new text and so gone: {', '.join(gone)}.")
     place = indent_at(text, start)
     placed = placed_at(block, place, text, language, place + flattened(old)).lstrip()
-    return text[:start] + placed + text[end:], notes
-
-
-def _closed(block: str, old: str, text: str, symbol: Symbol, language: Language) -> tuple[str, int]:
-    """Return the block and the end of what it replaces, with one separator behind both."""
-    end = symbol.end
-    for mark in (";", ","):
-        if block.endswith(mark) and not old.endswith(mark) and text[end : end + 1] == mark:
-            end += 1
-    if old.endswith(";") and not block.endswith(";"):
-        end -= 1
-    if block.endswith(";") and is_in_declaration(text, symbol, language):
-        block = block.removesuffix(";")
-    if symbol.kind == "key" and block.endswith(",") and text[end - 1 : end] != ",":
-        block = block.removesuffix(",")
-    return block, end
+    return text[:start] + put_before_rest(placed, text, symbol, language), notes
 
 
 def inserted(

@@ -6,7 +6,6 @@ from typing import Literal
 
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
-from agent_ls.syntax.comment_scanner import scan_comments
 from agent_ls.syntax.languages import Language
 from agent_ls.tools.symbol_bounds import is_entry
 from agent_ls.tools.symbol_placing import (
@@ -16,6 +15,7 @@ from agent_ls.tools.symbol_placing import (
     next_code,
     placed_at,
 )
+from agent_ls.tools.symbol_separators import check_uncommented, parted, without_separator
 
 
 def in_list(
@@ -26,7 +26,8 @@ def in_list(
     Errors: ``ToolError`` for no entry, and for a comment of its that would hide what follows.
     """
     placed = placed_at(block, indent_at(text, anchor.start), text, language)
-    entry, behind = _parted(placed, language)
+    entry, behind = parted(placed, language)
+    entry = without_separator(entry)
     if anchor.kind == "key" and not is_entry(entry, language):
         raise ToolError('Give the new entry with its key, as "key": value. Nothing was done.')
     if not is_first_on_line(text, anchor.start):
@@ -42,7 +43,7 @@ def in_list(
         if at is None or text[end:at].lstrip().startswith(";"):
             # What closes the list goes on behind the new entry.
             at = end
-            _check_uncommented(behind, anchor)
+            check_uncommented(behind, anchor)
         return f"{text[:end]},{text[end:at]}\n{entry}{behind}{text[at:]}"
     if "\n" in text[end:comma]:
         # Commas stand before the entries here.
@@ -79,32 +80,10 @@ def _on_its_line(
     language: Language,
 ) -> str:
     """Put an entry beside one that shares its line with others."""
-    _check_uncommented(behind, anchor)
+    check_uncommented(behind, anchor)
     if position == "before":
         return f"{text[: anchor.start]}{entry.lstrip()}, {text[anchor.start :]}"
     comma = next_code(text, anchor.end, language)
     if text[comma : comma + 1] != ",":
         return f"{text[: anchor.end]}, {entry.lstrip()}{text[anchor.end :]}"
     return f"{text[: comma + 1]} {entry.lstrip()},{text[comma + 1 :]}"
-
-
-def _parted(placed: str, language: Language) -> tuple[str, str]:
-    """Return the entry without its comma, and the comments behind it."""
-    entry = placed
-    for comment in reversed(scan_comments(placed, language)):
-        if comment.end < len(entry):
-            break
-        entry = placed[: comment.start].rstrip()
-    behind = placed[len(entry) :]
-    entry = entry.removesuffix(",")
-    if not entry:
-        raise ToolError("The text has no entry for the list but a comment; use edit_file.")
-    return entry, behind
-
-
-def _check_uncommented(behind: str, anchor: Symbol) -> None:
-    if behind:
-        raise ToolError(
-            f"Code follows on the line of {anchor.qualified}, which the comment behind the text "
-            "could hide. Nothing was done: give the text without it, or use edit_file."
-        )

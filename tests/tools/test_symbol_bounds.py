@@ -2,45 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pytest
 
-from agent_ls.domain.errors import ToolError
-from agent_ls.domain.symbols import Symbol
-from agent_ls.syntax.languages import language_of
-from agent_ls.syntax.naming import resolve
-from agent_ls.syntax.outline import outline_of
-from agent_ls.tools.symbol_edits import Position, inserted, replaced
-
-_Way = Position | Literal["replace"]
-
-
-def check(
-    name: str, text: str, wanted: str, position: _Way, new_text: str, after: str | None, said: str
-) -> None:
-    """Replace a symbol, or put text somewhere about it; assert the text and what is said."""
-    language = language_of("", name)
-    assert language is not None
-    symbols = outline_of(text, language)
-    assert symbols is not None
-    symbol = resolve(symbols, wanted)
-    assert isinstance(symbol, Symbol)
-
-    def act() -> tuple[str, list[str]]:
-        if position == "replace":
-            return replaced(text, symbol, new_text, language)
-        return inserted(text, symbols, symbol, position, new_text, language), []
-
-    if after is None:
-        with pytest.raises(ToolError) as refused:
-            act()
-        assert said in refused.value.text
-    else:
-        found, notes = act()
-        assert found == after
-        assert " ".join(notes) == said
-
+from tests.support.symbol_changes import Way, check
 
 _GO = "package p\n\nfunc A() {\n\tif x {\n\t\treturn\n\n}\n\nfunc B() int {\n\treturn 2\n}\n"
 _JAVA = "class A {\n    void a() {\n        if (x) {\n    }\n\n    void b() {\n    }\n}\n"
@@ -77,7 +41,7 @@ _BROKEN = "int a(void)\n{\n#if X\n    f(;\n#endif\nout:\n    return 1;\n}\n"
     ],
 )  # fmt: skip
 def test_a_broken_definition_takes_nothing_with_it(
-    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
     crlf = [one and one.replace("\n", "\r\n") for one in (text, after)]
@@ -114,7 +78,7 @@ _API = "package p\n\ntype E interface {\n\tQ()\n}\n"
     ],
 )  # fmt: skip
 def test_a_group_in_parentheses_stays_around_its_only_entry(
-    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
 
@@ -153,7 +117,7 @@ _METHOD = "class X {\n  @Input() // why\n  /** Doc. */ m() {}\n}\n"
     ],
 )  # fmt: skip
 def test_a_comment_behind_something_belongs_to_that(
-    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
 
@@ -238,7 +202,7 @@ _FIRST = "enum E {\n    A // a\n    , B\n};\n"
     ],
 )  # fmt: skip
 def test_commas_stand_between_the_entries_of_a_list(
-    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
 
@@ -256,7 +220,7 @@ _CR = "class A {\r  m() { return 1; } // c\r  n() { return 2; }\r}\rfunction z()
 
 @pytest.mark.parametrize("position", ["replace", "before", "after", "inside_end"])
 @pytest.mark.parametrize("text", [_CR, _CR + "z();\n"], ids=["cr", "mixed"])
-def test_a_text_whose_lines_a_cr_alone_ends_is_left_alone(text: str, position: _Way) -> None:
+def test_a_text_whose_lines_a_cr_alone_ends_is_left_alone(text: str, position: Way) -> None:
     check("a.js", text, "A", position, "q() {}", None, "end with CR alone")
 
 
@@ -283,7 +247,7 @@ _JSON = '{\n  "b": {"c": 1},\n  "z": 2\n}\n'
     ],
 )  # fmt: skip
 def test_a_value_does_not_take_the_place_of_its_key(
-    name: str, text: str, symbol: str, position: _Way, new_text: str, after: str | None, said: str
+    name: str, text: str, symbol: str, position: Way, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, position, new_text, after, said)
 
@@ -305,6 +269,6 @@ _USED = "static struct S {\n    int a;\n} s, *t;\n"
     ],
 )  # fmt: skip
 def test_a_type_inside_of_a_declaration_stays_there(
-    text: str, position: _Way, new_text: str, after: str | None, said: str
+    text: str, position: Way, new_text: str, after: str | None, said: str
 ) -> None:
     check("a.c", text, "struct S", position, new_text, after, said)
