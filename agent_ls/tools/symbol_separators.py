@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
-from agent_ls.syntax.endings import code_end
+from agent_ls.syntax.endings import code_end, ends_itself
 from agent_ls.syntax.languages import Language
 from agent_ls.tools.symbol_placing import line_end, next_code
 
@@ -48,7 +48,9 @@ def put_before_rest(placed: str, text: str, symbol: Symbol, language: Language) 
     if past > symbol.end or symbol.is_listed:
         # It is the place's, be it the last one of a list that ends without any.
         code = without_separator(code)
-    elif is_in_declaration(text, symbol, language) or stop < past:
+    elif stop < past and not code.endswith(";") and ends_itself(code, language):
+        stop = past
+    elif stop < past or is_in_declaration(text, symbol, language):
         code = code.removesuffix(";")
     between = text[symbol.end : stop]
     if "\n" in between:

@@ -64,3 +64,55 @@ def test_one_separator_stands_before_the_comments(
     name: str, text: str, symbol: str, new_text: str, after: str | None, said: str
 ) -> None:
     check(name, text, symbol, "replace", new_text, after, said)
+
+
+_TRAIT = "trait T {\n    fn f(&self);\n}\n"
+_FACE = "interface A {\n    int f();\n}\n"
+_ABSTRACT = "abstract class A {\n  abstract f(): void;\n}\n"
+_CLASS = "class A {\n    int f();\n};\n"
+_BODY = " {\n    int a;\n}"
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, new_text, after",
+    [
+        ("a.rs", "pub struct S; // s\n", "S", "struct S {\n    a: i32,\n}",
+         "struct S {\n    a: i32,\n} // s\n"),
+        ("a.rs", "struct S; fn g() {}\n", "S", "struct S {}", "struct S {} fn g() {}\n"),
+        ("a.rs", "struct S {}\n", "S", "struct S(i32);", "struct S(i32);\n"),
+        ("a.rs", "mod a;\n", "a", "mod a {} // why", "mod a {} // why\n"),
+        ("a.rs", "const A: S = S;\n", "A", "const A: S = S { a: 1 }",
+         "const A: S = S { a: 1 };\n"),
+        ("a.rs", _TRAIT, "T.f", "fn f(&self) {}", _TRAIT.replace("f(&self);", "f(&self) {}")),
+        ("A.java", _FACE, "A.f", "default int f() { return 1; }",
+         _FACE.replace("int f();", "default int f() { return 1; }")),
+        ("A.java", "class A {\n    int[] a;\n}\n", "a", "int[] a = {1}",
+         "class A {\n    int[] a = {1};\n}\n"),
+        ("A.java", "class A {\n    int a;\n}\n", "a", "A(int b) {}",
+         "class A {\n    A(int b) {}\n}\n"),
+        ("a.ts", _ABSTRACT, "A.f", "f(): void {}", _ABSTRACT.replace("abstract f(): void;",
+                                                                  "f(): void {}")),
+        ("a.ts", _ABSTRACT, "A.f", "abstract f(): {a: 1}", _ABSTRACT.replace("void", "{a: 1}")),
+        ("a.ts", "type T = { a: 1 };\n", "T", "interface T { a: 1 }", "interface T { a: 1 }\n"),
+        ("a.ts", "type T = { a: 1 };\n", "T", "type T = { b: 1 }", "type T = { b: 1 };\n"),
+        ("a.tsx", "const f = () => 1;\n", "f", "function f() { return 1 }",
+         "function f() { return 1 }\n"),
+        ("a.js", "const f = 1;\n", "f", "const f = function () {}", "const f = function () {};\n"),
+        ("a.js", "class A {\n  f = 1;\n}\n", "A.f", "async f() {}",
+         "class A {\n  async f() {}\n}\n"),
+        ("a.js", "class A {};\n", "A", "class A { f() {} };", "class A { f() {} };\n"),
+        ("a.c", "int f(void);\nint g;\n", "f", "int f(void)\n{\n}", "int f(void)\n{\n}\nint g;\n"),
+        ("a.c", "int S;\n", "S", f"struct S{_BODY}", f"struct S{_BODY};\n"),
+        ("a.c", "int a[1];\n", "a", "int a[] = {1}", "int a[] = {1};\n"),
+        ("a.cpp", _CLASS, "A.f", "int f() const { return 1; }",
+         _CLASS.replace("f();", "f() const { return 1; }")),
+        ("a.cpp", "int A;\n", "A", f"class A{_BODY}", f"class A{_BODY};\n"),
+        # Where lines end statements a semicolon parts what shares one.
+        ("a.go", _GO, "A", "func A() { B() }", _GO.replace("A() {", "A() { B() ")),
+        ("a.sh", "f() { :; }; g() { :; }\n", "f", "f() { ls; }", "f() { ls; }; g() { :; }\n"),
+    ],
+)  # fmt: skip
+def test_a_semicolon_stands_where_the_new_text_needs_it(
+    name: str, text: str, symbol: str, new_text: str, after: str
+) -> None:
+    check(name, text, symbol, "replace", new_text, after, "")
