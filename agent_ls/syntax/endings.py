@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.outline import COMMENTS
 from agent_ls.syntax.parsing import parse
+from agent_ls.syntax.strings import COMMENTS
 
 _ENDED = {
     "c": {"function_definition", "namespace_definition", "linkage_specification"},

@@ -16,6 +16,7 @@ from agent_ls.syntax.languages import Language
 from agent_ls.syntax.offsets import Offsets
 from agent_ls.syntax.overruns import broken_nodes, runs_into
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
+from agent_ls.syntax.strings import COMMENTS
 
 _WRAPPERS = frozenset(
     {
@@ -37,7 +38,6 @@ _GROUPS = frozenset(
     }
 )
 """Nodes around one or several definitions, which in Go may stand in parentheses."""
-COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _LEADING = COMMENTS | {"attribute_item", "attribute_declaration", "decorator"}
 _LISTED = frozenset({"key", "member"})
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
@@ -62,7 +62,7 @@ def outline_of(
     beside: dict[int, list[Found]] = {}
     for one, node in zip(found, outer, strict=True):
         beside.setdefault(node.id, []).append(one)
-    whole = _Text(tree.root_node, data, offsets, broken_nodes(tree.root_node))
+    whole = _Text(tree.root_node, data, language, offsets, broken_nodes(tree.root_node))
     return [
         _symbol(one, node, [other for other in beside[node.id] if other is not one], whole)
         for one, node in zip(found, outer, strict=True)
@@ -75,6 +75,7 @@ class _Text:
 
     root: Node
     data: bytes
+    language: Language
     offsets: Offsets
     broken: frozenset[int]
 
@@ -98,7 +99,7 @@ def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Sy
         own_start=offsets.point(own_start),
         body=_body(one.body, offsets),
         signature=signature(one, data),
-        runs_into=runs_into(outer, one.name_row, data, text.broken),
+        runs_into=runs_into(outer, one.name_row, data, text.broken, text.language),
         shared=tuple(other.qualified for other in beside),
         is_listed=one.kind in _LISTED or (up is not None and up.type == "object"),
     )

@@ -1,10 +1,14 @@
-"""Which lines of a text lie inside strings, where indentation is content."""
+"""Which parts of a text are strings and comments, and which lines lie inside of strings.
+
+There indentation is content.
+"""
 
 from __future__ import annotations
 
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Node, parse, walk
 
+COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _STRINGS = ("string", "heredoc", "template_string")
 _SEVERAL = "concatenated_string"
 """Strings beside each other; between them is code."""
@@ -21,13 +25,14 @@ def rows_in_strings(
     tree = parse(text.encode("utf-8", "surrogatepass"), language, max_bytes=max_bytes)
     for node in walk(tree.root_node) if tree else ():
         first, last = node.start_point.row, node.end_point.row
-        if first < last and _is_string(node) and not _is_string(node.parent):
+        if first < last and is_string(node) and not is_string(node.parent):
             rows = docstrings if _is_statement(node.parent) else strings
             rows.update(range(first + 1, last + 1))
     return strings, docstrings
 
 
-def _is_string(node: Node | None) -> bool:
+def is_string(node: Node | None) -> bool:
+    """Say whether a node is a string or a part of one."""
     if node is None or node.type == _SEVERAL:
         return False
     return any(word in node.type for word in _STRINGS)

@@ -1,0 +1,38 @@
+"""Definitions with a syntax error and with strings or comments over several lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.symbol_changes import check
+
+_SQL = 'def f():\n    q = """\nSELECT 1\n"""\n    return = 2\n'
+_UNCLOSED = 'def f():\n    q = """abc\n\n\ndef g():\n    """Doc."""\n    return 2\n'
+_BLOCK = "int f(void)\n{\n/* a\nb c\n*/\n    return (;\n}\n"
+_OPEN_BLOCK = "int f(void)\n{\n    /* a\n}\n\nint b(void)\n{\n    /* x */\n    return (;\n}\n"
+_QUERY = "class A {\n  m() {\n    s = `\nx y\n`;\n    return (;\n  }\n}\n"
+_OPEN_QUERY = "class A {\n  m() {\n    s = `a;\n  }\n\n  n() {\n    return `b`;\n  }\n}\n"
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, new_text, after, said",
+    [
+        ("a.py", _SQL, "f", "def f():\n    return 2", "def f():\n    return 2\n", ""),
+        ("a.py", _UNCLOSED, "f", "def f(): ...", None, "line 5 (def g():)"),
+        ("a.py", _SQL.replace("SELECT 1", "key = 1"), "f", "def f(): ...", None, "line 3 (key"),
+        ("a.c", _BLOCK, "f", "int f(void) {}", "int f(void) {}\n", ""),
+        ("a.c", _OPEN_BLOCK, "f", "int f(void) {}", None, "line 6 (int b(void))"),
+        ("a.ts", _QUERY, "A.m", "m() {}", "class A {\n  m() {}\n}\n", ""),
+        ("a.js", _OPEN_QUERY, "A.m", "m() {}", None, "line 6 (n() {)"),
+        ("a.go", "package p\n\nfunc A() {\n\ts := `\nhello\n`\n\tx := (\n}\n", "A", "func A() {}",
+         "package p\n\nfunc A() {}\n", ""),
+        ("a.go", "package p\n\nfunc A() {\n\ts := `a\n}\n\nfunc B() {\n\tx := `a`\n}\n", "A",
+         "func A() {}", None, "line 7 (func B() {)"),
+        ("a.rs", 'fn a() {\n    let s = "\nhello\n";\n    let = 2;\n}\n', "a", "fn a() {}",
+         "fn a() {}\n", ""),
+    ],
+)  # fmt: skip
+def test_lines_of_strings_and_comments_are_no_other_definitions_unless_they_may_be_code(
+    name: str, text: str, symbol: str, new_text: str, after: str | None, said: str
+) -> None:
+    check(name, text, symbol, "replace", new_text, after, said)
