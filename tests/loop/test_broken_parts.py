@@ -369,7 +369,7 @@ async def test_of_many_changes_of_a_command_the_known_files_are_recorded_and_the
 ) -> None:
     for name in ("t.txt", "z.txt"):
         (folder / name).write_text("one\n")
-    run = "touch a1 a2 a3 a4; rm t.txt; echo two >> z.txt"
+    run = "touch a1 a2 a3; head -c 9 /dev/zero > a4; rm t.txt; echo two >> z.txt"
     _, events = await check(
         folder,
         model_host,

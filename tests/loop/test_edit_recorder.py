@@ -5,6 +5,7 @@ Of one that a dead process left without an outcome, the file proves what became 
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,13 @@ class Worn(DiskWorkspace):
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         raise WorkspaceError(f"{edit.path}: the disk is worn out")
+
+
+class Shy(DiskWorkspace):
+    """A disk that does not tell permissions any more."""
+
+    async def mode(self, path: str) -> int | None:
+        raise PermissionError(13, "Permission denied", path)
 
 
 async def check(
@@ -143,6 +151,19 @@ async def test_a_watch_is_told_of_both_names_of_a_moved_file(folder: Path) -> No
     told = Told()
     await check(folder, _MOVE, _BY_CALL, told=told)
     assert sorted(told.paths) == ["a.txt", "a.txt", "b.txt", "b.txt"]
+
+
+@pytest.mark.parametrize(
+    ("disk", "is_known"), [(DiskWorkspace, True), (Shy, False)], ids=["told", "hidden"]
+)
+async def test_a_new_file_has_its_outcome_whether_its_permissions_are_told_or_not(
+    folder: Path, disk: type[DiskWorkspace], is_known: bool
+) -> None:
+    _, after = await check(folder, _CREATE, _BY_CALL, told=None, disk=disk)
+    assert isinstance(after, e.EditApplied)
+    assert after.status == "applied"
+    mode = stat.S_IMODE((folder / "a.txt").stat().st_mode)
+    assert after.after_mode == (mode if is_known else None)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,19 @@ contains = ["is outside the workspace", "how to go on and says: Use b.txt."]
     await check(tmp_path, model_host, model_port, happened, "", stop, scenario)
 
 
+async def test_a_request_that_a_dead_process_had_sent_begins_the_next_one(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = """
+[[answer]]
+text = "It is done."
+[answer.expect]
+last_contains = ["The work was interrupted"]
+"""
+    sent = ASKED[:-1]
+    await check(tmp_path, model_host, model_port, sent, "", StopReason.COMPLETED, scenario)
+
+
 async def test_words_about_a_plan_are_kept_when_its_decision_is(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:

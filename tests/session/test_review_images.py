@@ -13,8 +13,12 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain import events as e
+from agent_ls.domain.edits import EditOutcome
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import FileImage, PutImage
+from agent_ls.loop.ports.workspace import Root
 from agent_ls.session.review_ledger import Selection
+from agent_ls.workspace.disk import DiskWorkspace
 from tests.session.reviewing import Reviewed, reviewed
 
 _OLD = b"\x89PNG\0old"
@@ -368,9 +372,13 @@ async def test_its_permissions_come_back_and_what_the_person_set_stays(tmp_path:
     await told(tmp_path, files, story, after=files, is_open=[])
 
 
-@pytest.mark.parametrize("is_done", [True, False])
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [(_OLD, "applied"), (_NEW, "refused"), (b"\0somebody else's", "unconfirmed")],
+    ids=["done", "not-done", "nobody-knows"],
+)
 async def test_what_a_dead_process_left_open_is_settled_from_the_file(
-    tmp_path: Path, is_done: bool
+    tmp_path: Path, found: bytes, status: str
 ) -> None:
     async def story(session: Reviewed) -> None:
         at = session.folder
@@ -390,18 +398,43 @@ async def test_what_a_dead_process_left_open_is_settled_from_the_file(
                 edit=PutImage(path="b.bin", base=after, goal=before),
             )
         )
-        if is_done:
-            _put("b.bin", _OLD)(at)
+        _put("b.bin", found)(at)
         await session.restart()
+        await session.review.ledger()
+        [*_, settled] = await session.store.load("ses_1")
+        assert isinstance(settled.event, e.ReviewApplied)
+        assert settled.event.status == status
 
     title = "binary, 8 bytes → 19 bytes"
     await told(
         tmp_path,
         {"b.bin": _OLD},
         story,
-        after={"b.bin": _OLD if is_done else _NEW},
-        is_open=[] if is_done else [title],
+        after={"b.bin": found},
+        is_open=[] if status == "applied" else [title],
     )
+
+
+class WornWithBytes(DiskWorkspace):
+    """A disk that takes no whole files any more."""
+
+    async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
+        raise WorkspaceError(f"{edit.path}: the disk is worn out")
+
+
+async def test_what_the_disk_does_not_take_is_refused_and_stays_open(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.runs(lambda: _put("b.bin", _NEW)(session.folder))
+        disk = WornWithBytes([Root("project", session.folder.resolve(), False)])
+        session.workspace = disk
+        await session.restart()
+        [result] = await session.undo()
+        assert (result.status, result.reason) == ("refused", "b.bin: the disk is worn out")
+        session.workspace = DiskWorkspace([Root("project", session.folder.resolve(), False)])
+        await session.restart()
+
+    title = "binary, 8 bytes → 19 bytes"
+    await told(tmp_path, {"b.bin": _OLD}, story, after={"b.bin": _NEW}, is_open=[title])
 
 
 async def test_what_the_store_has_lost_is_refused(tmp_path: Path) -> None:
