@@ -100,6 +100,15 @@ async def test_changes_are_kept_and_undone_by_keyboard_and_in_the_panel(
     await check(vscode, extension, shop, "review")
 
 
+async def test_the_review_goes_with_files_that_move(
+    vscode: VsCode, extension: Path, shop: Path
+) -> None:
+    for name, text in {"lib/taxes.py": "RATE = 19\n", "a.txt": "a\n", "b.txt": "b\n"}.items():
+        (shop / name).parent.mkdir(exist_ok=True)
+        (shop / name).write_text(text)
+    await check(vscode, extension, shop, "moves")
+
+
 async def test_the_client_keeps_its_manners_when_things_go_wrong(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:
