@@ -43,8 +43,9 @@ class LoopOptions(Record):
     """The last words of a turn that a limit ended; then they are made from the journal."""
     tool_timeout_s: float = 900.0
     """One call, whatever its own limit says."""
-    max_replans: int = 2
-    """How often an edit is planned again because the file changed meanwhile."""
+    max_replans: int = Field(default=7, ge=0)
+    """How often an edit is planned again because the file changed meanwhile, as where somebody
+    types; after the first few times with growing pauses, of some seconds together."""
     runs_plans: bool = True
     """Ask, when a turn in plan mode ends, which steps of its plan run; false: only show them."""
     max_output_bytes: int = 262_144

@@ -19,6 +19,10 @@ from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
 
+_PAUSES_S = (0.0, 0.0, 0.0, 0.1, 0.2, 0.4, 0.8)
+"""Before an edit is planned again. Right behind somebody's key the way is free until the next one,
+so the first times are at once; who holds a key down is waited for."""
+
 _NOT_AS_ALLOWED = (
     "The file changed after the user had allowed this edit, which would now change something else "
     "than they were shown. Nothing is changed. Read the file; your next edit is shown to them anew."
@@ -84,18 +88,20 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         view=turn.view,
         report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
     )
-    replans_left = turn.kit.options.max_replans
+    replans = 0
     while True:
         output = await planned.tool.run(planned.arguments, context)
         failed = await apply_all(planned.call.id, output.edits, turn)
         if failed is None:
             return output
         is_stale = failed.outcome.status == "stale" and not failed.left
-        if not (is_stale and replans_left and output.may_plan_again):
+        may_replan = replans < turn.kit.options.max_replans and output.may_plan_again
+        if not (is_stale and may_replan):
             return ToolOutput(_refusal(output.edits, failed), ErrorKind.RUNTIME)
         if not await is_as_allowed(planned, turn.view):
             return ToolOutput(_NOT_AS_ALLOWED, ErrorKind.RUNTIME)
-        replans_left -= 1
+        await turn.kit.clock.sleep(_PAUSES_S[min(replans, len(_PAUSES_S) - 1)])
+        replans += 1
 
 
 def _refusal(edits: Sequence[FileEdit], failed: Unapplied) -> str:

@@ -174,6 +174,34 @@ class SlowWorkspace(HalfWorkspace):
         return await self._whole.apply(edit)
 
 
+EDITS_A = """
+[[answer]]
+[[answer.call]]
+tool = "edit_file"
+arguments = { path = "a.txt", edits = [{ old_string = "old", new_string = "new" }] }
+
+[[answer]]
+text = "Not done."
+"""
+
+
+class TypedInWorkspace:
+    """A workspace in which somebody types each time just before an edit arrives, so often."""
+
+    def __init__(self, whole: Any, file: Path, times: int) -> None:
+        self._whole, self._file, self._times_left = whole, file, times
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        if self._times_left:
+            self._times_left -= 1
+            with self._file.open("a") as file:
+                file.write("typed\n")
+        return await self._whole.apply(edit)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+
 class StubbornWorkspace(HalfWorkspace):
     """A workspace in which no edit comes to anything else."""
 
@@ -515,22 +543,13 @@ async def test_the_model_learns_why_an_edit_did_not_happen(
     folder: Path, model_host: Provider, model_port: int, outcome: EditOutcome, said: str
 ) -> None:
     (folder / "a.txt").write_text("old")
-    scenario = """
-[[answer]]
-[[answer.call]]
-tool = "edit_file"
-arguments = { path = "a.txt", edits = [{ old_string = "old", new_string = "new" }] }
-
-[[answer]]
-text = "Not done."
-"""
     ended, events = await check(
         folder,
         model_host,
         model_port,
         "",
         ValueError(),
-        scenario=scenario,
+        scenario=EDITS_A,
         change=lambda kit: dataclasses.replace(
             kit, workspace=StubbornWorkspace(kit.workspace, outcome)
         ),
@@ -539,7 +558,7 @@ text = "Not done."
     [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
     assert (result.error, result.text[: len(said)]) == (ErrorKind.RUNTIME, said)
     tries = [one.status for one in events if isinstance(one, EditApplied)]
-    assert tries == [outcome.status] * (3 if outcome.status == "stale" else 1)
+    assert tries == [outcome.status] * (8 if outcome.status == "stale" else 1)
 
 
 async def test_without_recoveries_a_failed_request_ends_the_turn_with_what_went_wrong(
@@ -663,3 +682,35 @@ async def test_a_tool_without_a_limit_may_give_up_all_the_same(
     assert ended.stop is StopReason.COMPLETED
     [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
     assert (result.error, result.text) == (ErrorKind.TIMEOUT, "It did not end in time.")
+
+
+@pytest.mark.parametrize(
+    ("settings", "typed", "status"),
+    [
+        ("", 7, "applied"),
+        ("", 8, "stale"),
+        ("loop.max_replans = 2\n", 2, "applied"),
+        ("loop.max_replans = 2\n", 3, "stale"),
+        ("loop.max_replans = 0\n", 1, "stale"),
+    ],
+)
+async def test_an_edit_is_planned_again_as_long_as_somebody_types(
+    folder: Path, model_host: Provider, model_port: int, settings: str, typed: int, status: str
+) -> None:
+    (folder / "a.txt").write_text("old\n")
+    _, events = await check(
+        folder,
+        model_host,
+        model_port,
+        "",
+        ValueError(),
+        settings=f'mode = "auto"\n{settings}',
+        scenario=EDITS_A,
+        change=lambda kit: dataclasses.replace(
+            kit, workspace=TypedInWorkspace(kit.workspace, folder / "a.txt", typed)
+        ),
+    )
+    tries = [one.status for one in events if isinstance(one, EditApplied)]
+    assert tries == ["stale"] * typed + ["applied"] * (status == "applied")
+    new = "new" if status == "applied" else "old"
+    assert (folder / "a.txt").read_text() == f"{new}\n" + "typed\n" * typed
