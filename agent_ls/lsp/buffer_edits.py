@@ -7,6 +7,7 @@ some editors apply and never answer, some say yes and skip, some refuse what com
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -17,7 +18,7 @@ from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
 from agent_ls.lsp.convert import sayable, text_edits
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 from agent_ls.lsp.edit_proof import Verdict, proven
-from agent_ls.lsp.misplaced import Misplaced, SentEdit, guessed_from, may_hide, misplaced_in
+from agent_ls.lsp.misplaced import Misplaced, SentEdit, guessed_from, meant_lines, misplaced_in
 
 SHOW_S = 2.0
 """How long after its answer the editor may take to show the new text."""
@@ -36,6 +37,8 @@ class Reply:
     said: Literal["yes", "no", "nothing"]
     """``nothing``: no answer in time, or one that cannot be understood."""
     reason: str = ""
+    was_sent: bool = True
+    """False: it was only offered, and what the person chose was made for the text there was."""
 
 
 class EditSender(Protocol):
@@ -53,12 +56,21 @@ class EditSender(Protocol):
         ...
 
     @property
+    def refuses_for_good(self) -> bool:
+        """Whether an edit that was refused for being late is not carried out all the same."""
+        ...
+
+    @property
     def edits_unasked(self) -> bool:
         """Whether an edit is carried out at once, and no person is asked first."""
         ...
 
     def advise_repairing(self, uri: str, lines: str) -> None:
         """Tell the person which lines of a document an edit has damaged."""
+        ...
+
+    def advise_looking(self, uri: str, lines: str) -> None:
+        """Tell the person which lines of a document an edit may have damaged."""
         ...
 
 
@@ -136,15 +148,17 @@ class BufferEdits:
         missed = asyncio.ensure_future(self._wait_until_misplaced(snapshot, sent))
         reply = asyncio.ensure_future(self._sender.apply_text(snapshot, said, label))
         closed = asyncio.ensure_future(self._closed.wait())
+        moved = asyncio.ensure_future(self._wait_until_moved(snapshot))
         try:
             await _first([shown, missed, reply, closed])
             if not shown.done():
                 # Answered first, as most do; the text is to follow at once.
-                await _first([shown, missed, closed], timeout_s=self._show_s)
+                is_final = _is_refused(reply) and self._sender.refuses_for_good
+                awaited = [shown, missed, closed, *([moved] if is_final else [])]
+                await _first(awaited, timeout_s=self._show_s)
         finally:
-            shown.cancel()
-            missed.cancel()
-            closed.cancel()
+            for one in (shown, missed, closed, moved):
+                one.cancel()
         was_shown = shown.done() and not shown.cancelled() and shown.result()
         outcome = self._judge(snapshot, expected, replacements, reply, was_shown=was_shown)
         if not reply.done():
@@ -155,19 +169,21 @@ class BufferEdits:
         wrong = missed.result() if missed.done() and not missed.cancelled() else None
         if wrong is None and not reply.done():
             self._unanswered[snapshot.uri] = reply
-        if may_repair and not (reply.done() and reply.result().said == "no"):
+        if may_repair and not _is_refused(reply) and _was_sent(reply):
             return await self._mended(snapshot, sent, wrong, outcome)
         return outcome
 
     async def _wait_until_misplaced(self, before: Snapshot, sent: SentEdit) -> Misplaced | None:
         """Return what the editor did once it has carried the edit out on what was just typed."""
-        last = before.text
+        # An edit of several places can come as several changes behind the typing.
+        last = deque([before.text], maxlen=1 + len(sent.said))
         found: Misplaced | None = None
 
         def is_misplaced(now: Snapshot) -> bool:
-            nonlocal last, found
-            text, last = last, now.text
-            found = misplaced_in(sent, text, now.text) if now.in_sync else None
+            nonlocal found
+            tries = (misplaced_in(sent, text, now.text) for text in reversed(last) if now.in_sync)
+            found = next(filter(None, tries), None)
+            last.append(now.text)
             return found is not None
 
         await self._documents.wait_for(before.uri, is_misplaced, timeout_s=3600)
@@ -183,10 +199,16 @@ class BufferEdits:
             wrong = guessed_from(sent, now.text)
         if wrong is not None:
             return await self._repair(before.uri, wrong)
-        if now is not None and is_blind and outcome.status == "stale" and may_hide(sent, now.text):
-            reason = "the text changed just before the edit, which may have gone to wrong lines."
-            return EditOutcome(status="unconfirmed", reason=reason)
-        return outcome
+        if now is None or not is_blind or now.revision == before.revision:
+            return outcome
+        # It carries out whatever it is told, so the edit hides in what looks like typing alone: a
+        # line that was typed and taken out is seen by nobody.
+        lines = _said_lines(meant_lines(sent))
+        self._sender.advise_looking(before.uri, lines)
+        reason = (
+            f"the text had just changed, and the edit may have gone to wrong lines: see {lines}."
+        )
+        return EditOutcome(status="unconfirmed", reason=reason)
 
     async def _repair(self, uri: str, wrong: Misplaced) -> EditOutcome:
         """Take a misplaced edit back where the person has not typed on; else tell everybody."""
@@ -202,8 +224,7 @@ class BufferEdits:
             )
             if outcome.status == "applied":
                 return EditOutcome(status="stale", reason="the text changed meanwhile")
-        first, last = wrong.lines
-        lines = f"line {first}" if first == last else f"lines {first}-{last}"
+        lines = _said_lines(wrong.lines)
         self._sender.advise_repairing(uri, lines)
         return EditOutcome(
             status="unconfirmed",
@@ -246,6 +267,14 @@ class BufferEdits:
             status="unconfirmed", reason=f"the editor {_SAID[answer.said]} but {shows}."
         )
 
+    async def _wait_until_moved(self, before: Snapshot) -> bool:
+        """Return True once the document has another text, False if it is closed instead."""
+
+        def is_other(now: Snapshot) -> bool:
+            return now.text != before.text
+
+        return await self._documents.wait_for(before.uri, is_other, timeout_s=3600) is not None
+
     async def _wait_until_shown(self, before: Snapshot, expected: str) -> bool:
         """Return True once the document has the expected text, False if it is closed instead."""
 
@@ -254,6 +283,19 @@ class BufferEdits:
 
         # The caller ends this by cancelling; the limit is only for a caller that is gone.
         return await self._documents.wait_for(before.uri, is_there, timeout_s=3600) is not None
+
+
+def _is_refused(reply: asyncio.Future[Reply]) -> bool:
+    return reply.done() and reply.result().said == "no"
+
+
+def _was_sent(reply: asyncio.Future[Reply]) -> bool:
+    return not reply.done() or reply.result().was_sent
+
+
+def _said_lines(lines: tuple[int, int]) -> str:
+    first, last = lines
+    return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 async def _first(futures: Sequence[asyncio.Future[Any]], timeout_s: float | None = None) -> None:

@@ -39,6 +39,8 @@ class ClientProfile:
     stale_edit: StaleEdit = "applied"
     """What happens to an edit for another version than the buffer's. `applied`: no version is
     looked at, so compare the text just before sending."""
+    refuses_for_good: bool = False
+    """A no to an edit for an older text is final: nothing of it happens later."""
     document_changes: bool = False
     """An edit may name the version it is for, and hold file operations; without it only a map of
     texts' changes is understood."""
@@ -251,6 +253,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         re.compile(_VSCODE_NAMES),
         {
             "stale_edit": "refused",
+            "refuses_for_good": True,
             "progress_cancel": True,
             "message_requests": True,
             "sees_others_diagnostics": True,

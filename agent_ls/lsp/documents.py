@@ -183,6 +183,7 @@ class DocumentStore:
     async def wait_for(self, uri: str, predicate: Predicate, timeout_s: float) -> Snapshot | None:
         """The first state of the document, from now on, of which `predicate` holds.
 
+        Changes that come together are states one after the other.
         A document that is not open may still be opened.
         None when the time is over or the document was closed.
         Errors: what `predicate` raises.
@@ -226,7 +227,10 @@ class DocumentStore:
                 return
             self.open(uri, "", version, "")
             document = self._documents[uri]
-        for change in changes:
+        for number, change in enumerate(changes):
+            if number:
+                document.snapshot = document.positions = None
+                self._wake(document)
             if change.start is None:
                 document.lines, document.in_sync = split_lines(change.text), True
             else:
@@ -320,6 +324,10 @@ class DocumentStore:
         document.revision = self._revision
         document.snapshot = document.positions = None
         self._publish(kind, document)
+        self._wake(document)
+
+    def _wake(self, document: _Document) -> None:
+        """Show those who wait for it a document's text."""
         for waiter in self._waiters:
             if waiter.found.done() or self._find(waiter.uri) is not document:
                 continue

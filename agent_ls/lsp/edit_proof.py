@@ -40,11 +40,6 @@ def proven(before: str, expected: str, replacements: tuple[Replacement, ...], no
     return "nothing"
 
 
-def is_apart(text: str, other: str, span: Span) -> bool:
-    """Say whether all that differs between two texts lies apart from this span of the first."""
-    return _fit(text, other, [span]) == "surely"
-
-
 def _cores(before: str, expected: str, replacements: tuple[Replacement, ...]) -> list[_Core]:
     """Return what the replacements change, sorted, apart, without those that change nothing.
 

@@ -80,6 +80,11 @@ class EditorClient:
         return self._server.profile.stale_edit == "applied"
 
     @property
+    def refuses_for_good(self) -> bool:
+        """Whether an edit that was refused for being late is not carried out all the same."""
+        return self._server.profile.refuses_for_good
+
+    @property
     def edits_unasked(self) -> bool:
         """Whether an edit is carried out at once, and no person is asked first."""
         return self._server.profile.edits == "anytime"
@@ -141,6 +146,15 @@ class EditorClient:
             "warning",
             f"{path.name if path else uri}: as you typed, the editor carried an edit of the "
             f"agent's out in the wrong lines, at {lines}. Undo it there.",
+        )
+
+    def advise_looking(self, uri: str, lines: str) -> None:
+        """Tell the person which lines of a document an edit may have damaged."""
+        path = uri_to_path(uri)
+        self.say(
+            "warning",
+            f"{path.name if path else uri}: you typed while the editor carried an edit of the "
+            f"agent's out, which may have gone to wrong lines. Look at {lines}.",
         )
 
     async def refresh_lenses(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from agent_ls.domain.edits import Replacement, apply_replacements, inverse
-from agent_ls.lsp.edit_proof import is_apart, proven
+from agent_ls.lsp.edit_proof import proven
 from agent_ls.lsp.positions import Encoding, TextPositions, split_lines
 
 
@@ -76,8 +76,8 @@ def guessed_from(sent: SentEdit, now: str) -> Misplaced | None:
     """Return what the editor must have done if it told of typing and edit at once.
 
     Only of an editor that looks at no version: of any other, ``now`` is what the person typed.
-    The typing is taken to be in lines above the edit, where it moves it; from the first line that
-    was hit the text was as before, so many lines further down.
+    The lines that were hit are not there any more. They are known only if the typing, which moved
+    them, ended above them: if the line right above is an old one that is there once.
     """
     first = min(one.range.start.line for one in sent.said)
     grown = sum(_line_ends(one.new_text) for one in sent.said) - sum(
@@ -85,7 +85,12 @@ def guessed_from(sent: SentEdit, now: str) -> Misplaced | None:
     )
     before, after = split_lines(sent.before), split_lines(now)
     down = len(after) - len(before) - grown
-    if now == sent.before or down == 0 or not 0 <= first - down <= len(before):
+    above = first - 1 - down
+    if now == sent.before or down == 0 or first == 0 or not 0 <= above < len(before):
+        return None
+    landmark = after[first - 1]
+    is_old = landmark == before[above] and any(map(str.isalnum, landmark))
+    if not is_old or before.count(landmark) > 1 or after[:first].count(landmark) > 1:
         return None
     text = "".join((*after[:first], *before[first - down :]))
     if proven(sent.before, sent.expected, sent.replacements, text) != "untouched":
@@ -93,16 +98,11 @@ def guessed_from(sent: SentEdit, now: str) -> Misplaced | None:
     return misplaced_in(sent, text, now)
 
 
-def may_hide(sent: SentEdit, now: str) -> bool:
-    """Say whether typing covers the lines where a misplaced edit would be in ``now``.
-
-    Then nobody can tell, if the editor told of both at once.
-    """
-    positions = TextPositions(now, sent.encoding)
+def meant_lines(sent: SentEdit) -> tuple[int, int]:
+    """Return the lines, from 1, that a text has where the edit was carried out as it was told."""
     first = min(one.range.start.line for one in sent.said)
     last = max(one.range.end.line + _line_ends(one.new_text) for one in sent.said)
-    hit = positions.offset(first, 0), positions.offset(last + 1, 0)
-    return not is_apart(now, sent.before, hit)
+    return first + 1, last + 1
 
 
 def _in(positions: TextPositions, edit: types.TextEdit) -> Replacement:

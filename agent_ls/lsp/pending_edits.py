@@ -83,7 +83,7 @@ class PendingEdits:
             if now is None:
                 found.reply.set_result(Reply("no", "the document was closed"))
             elif now.text != found.text:
-                found.reply.set_result(Reply("yes"))
+                found.reply.set_result(Reply("yes", was_sent=False))
 
 
 def _first_line(edit: types.WorkspaceEdit) -> int:

@@ -29,10 +29,13 @@ class ScriptedEditor:
     """What the person does before the editor gets to the edit."""
     after: Callable[[str], str] | None = None
     """What else the text goes through before the editor tells of it, edit and all, at once."""
+    steps: list[Change] = field(default_factory=list[Change])
+    """What the person typed before the edit, of which the editor tells together with it."""
     then: Callable[[], None] | None = None
     """What the person does once the editor has told of it."""
     line_end: str = "\n"
     looks_at_no_version: bool = False
+    refuses_for_good: bool = False
     edits_unasked: bool = True
     advised: list[str] = field(default_factory=list[str])
     sent: list[list[types.TextEdit]] = field(default_factory=list[list[types.TextEdit]])
@@ -49,7 +52,8 @@ class ScriptedEditor:
             changes = _changes(edits, self.line_end)
             if self.after is not None:
                 changes = [Change(self.after(_carried_out(snapshot.text, changes)))]
-            self.documents.change(URI, (snapshot.version or 0) + 1, changes)
+            self.documents.change(URI, (snapshot.version or 0) + 1, [*self.steps, *changes])
+            self.steps = []
         if self.then is not None:
             self.then()
         if self.answers is None:
@@ -58,6 +62,9 @@ class ScriptedEditor:
 
     def advise_repairing(self, uri: str, lines: str) -> None:
         self.advised.append(lines)
+
+    def advise_looking(self, uri: str, lines: str) -> None:
+        self.advised.append(f"look at {lines}")
 
 
 def _changes(edits: list[types.TextEdit], line_end: str = "\n") -> list[Change]:
@@ -78,9 +85,9 @@ def _carried_out(text: str, changes: list[Change]) -> str:
 
 
 async def check(
-    editor: ScriptedEditor, *, base: str, start: int, end: int, text: str
+    editor: ScriptedEditor, *, base: str, start: int, end: int, text: str, show_s: float = 0.01
 ) -> EditOutcome:
-    edits = BufferEdits(editor.documents, editor, version_of, show_s=0.01)
+    edits = BufferEdits(editor.documents, editor, version_of, show_s=show_s)
     change = (Replacement(start=start, end=end, text=text),)
     async with asyncio.timeout(10):
         return await edits.change(URI, version_of(base), change, "test")
@@ -139,6 +146,26 @@ async def test_typing_before_a_refusal_makes_the_edit_stale() -> None:
         before=lambda: documents.change(URI, 1, [Change("x", (0, 0), (0, 0))]),
     )
     outcome = await check(editor, base="a = 1\n", start=4, end=5, text="2")
+    assert outcome.status == "stale"
+
+
+@pytest.mark.parametrize("told", ["before-it-says-no", "after-it-said-no"])
+async def test_a_refusal_for_good_is_waited_for_no_longer_than_for_what_was_typed(
+    told: str,
+) -> None:
+    documents = opened("a = 1\n")
+    editor = ScriptedEditor(
+        documents, applies=False, answers=Reply("no", "stale version"), refuses_for_good=True
+    )
+
+    def typed() -> None:
+        documents.change(URI, 1, [Change("x", (0, 0), (0, 0))])
+
+    def typed_soon() -> None:
+        asyncio.get_running_loop().call_later(0.01, typed)
+
+    editor.before = typed if told == "before-it-says-no" else typed_soon
+    outcome = await check(editor, base="a = 1\n", start=4, end=5, text="2", show_s=3600)
     assert outcome.status == "stale"
 
 
@@ -235,25 +262,33 @@ async def test_an_edit_that_is_changed_as_it_arrives_is_not_made_again(
 
 
 def blind(*, told: str, typed: str = "# typed\n", **options: Any) -> ScriptedEditor:
-    """An editor that looks at no version, and whose person types above before the edit comes.
+    """An editor that looks at no version, and whose person types above before the edit comes."""
+    return blind_to(typed + BASE, told, **options)
 
-    It tells of both ``apart`` or ``at-once``.
+
+def blind_to(typed: str, told: str, **options: Any) -> ScriptedEditor:
+    """An editor that looks at no version, and whose person makes this text before the edit comes.
+
+    It tells of both ``apart``, ``in-steps`` or ``at-once``.
     """
     documents = opened(BASE)
     editor = ScriptedEditor(documents, answers=Reply("nothing"), **options)
 
-    def type_above() -> None:
-        documents.change(URI, 1, [Change(typed + BASE)])
+    def type_first() -> None:
+        documents.change(URI, 1, [Change(typed)])
 
     def once(text: str) -> str:
         """Carry the edit out on what was typed, which nobody was told of."""
         editor.after = None
-        return _carried_out(typed + BASE, _changes(editor.sent[-1]))
+        return _carried_out(typed, _changes(editor.sent[-1]))
 
-    if told == "apart":
-        editor.before = type_above
-    else:
-        editor.after = once
+    match told:
+        case "apart":
+            editor.before = type_first
+        case "in-steps":
+            editor.steps = [Change(typed)]
+        case _:
+            editor.after = once
     return editor
 
 
@@ -265,7 +300,8 @@ LINES = "".join(f"typed = {number}\n" for number in range(20))
     [
         pytest.param("# typed\n", "apart", id="one-line"),
         pytest.param(LINES, "apart", id="many-lines"),
-        pytest.param("# typed\n", "at-once", id="one-line-told-at-once"),
+        pytest.param("# typed\n", "in-steps", id="one-line-told-with-the-edit"),
+        pytest.param(LINES, "in-steps", id="many-lines-told-with-the-edit"),
     ],
 )
 @pytest.mark.parametrize("old, new", EDITS.values(), ids=EDITS)
@@ -279,6 +315,62 @@ async def test_an_edit_in_the_wrong_lines_is_taken_back(
     assert (len(editor.sent), editor.advised) == (2, [])
 
 
+def _line_above(old: str) -> tuple[str, str, str]:
+    """Cut the text around the line right above an edit."""
+    start = BASE.rindex("\n", 0, BASE.index(old)) + 1
+    start = start if start < BASE.index(old) else BASE.index(old)
+    begin = BASE.rfind("\n", 0, start - 1) + 1
+    return BASE[:begin], BASE[begin : start - 1], BASE[start - 1 :]
+
+
+BESIDE: dict[str, Callable[[str, str, str], str]] = {
+    "a-line-far-above": lambda head, line, rest: f"# typed\n{head}{line}{rest}",
+    "a-line-right-above": lambda head, line, rest: f"{head}{line}\n    # typed{rest}",
+    "the-line-above-cut": lambda head, line, rest: f"{head}{line[:3]}\n    {line[4:]}{rest}",
+    "the-line-above-replaced": lambda head, line, rest: f"{head}    c = 1\n    d = 2{rest}",
+    "in-two-places": lambda head, line, rest: f"# typed\n{head}{line[:3]}\n{line[4:]}{rest}",
+    "two-lines-for-one": lambda head, line, rest: f"{head[4:]}{line}\n{line}\n{rest}",
+}
+
+
+@pytest.mark.parametrize("told", ["apart", "in-steps", "at-once"])
+@pytest.mark.parametrize("typed", BESIDE.values(), ids=BESIDE)
+@pytest.mark.parametrize("old, new", EDITS.values(), ids=EDITS)
+async def test_what_was_typed_beside_a_misplaced_edit_is_never_guessed(
+    old: str, new: str, typed: Callable[[str, str, str], str], told: str
+) -> None:
+    """It comes back as it was, or the person is told where to look."""
+    theirs = typed(*_line_above(old))
+    editor = blind_to(theirs, told, looks_at_no_version=True)
+    at = BASE.index(old)
+    outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
+    now = text_of(editor.documents)
+    if told == "at-once" and editor.advised:
+        assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)
+        assert now == _carried_out(theirs, _changes(editor.sent[0]))
+    else:
+        assert (outcome.status, now, editor.advised) == ("stale", theirs, [])
+
+
+async def test_what_was_typed_above_an_old_line_above_the_edit_is_known() -> None:
+    editor = blind(told="at-once", looks_at_no_version=True)
+    at = BASE.index("b = 2")
+    outcome = await check(editor, base=BASE, start=at, end=at + 5, text="b = 3")
+    assert (outcome.status, text_of(editor.documents)) == ("stale", "# typed\n" + BASE)
+    assert (len(editor.sent), editor.advised) == (2, [])
+
+
+async def test_a_line_that_was_typed_and_taken_out_at_once_is_told() -> None:
+    """The text is as before: the edit took out the line that had just been typed."""
+    old = "    b = 2\n"
+    at = BASE.index(old)
+    theirs = BASE.replace(old, f"    # typed\n{old}")
+    editor = blind_to(theirs, "at-once", looks_at_no_version=True)
+    outcome = await check(editor, base=BASE, start=at, end=at + len(old), text="")
+    assert (text_of(editor.documents), outcome.status) == (BASE, "unconfirmed")
+    assert editor.advised == ["look at lines 3-4"]
+
+
 @pytest.mark.parametrize("old, new", EDITS.values(), ids=EDITS)
 async def test_an_edit_that_may_be_among_what_was_typed_is_not_made_again(
     old: str, new: str
@@ -287,6 +379,7 @@ async def test_an_edit_that_may_be_among_what_was_typed_is_not_made_again(
     at = BASE.index(old)
     outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
     assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)
+    assert [one.startswith("look at line") for one in editor.advised] == [True]
 
 
 @pytest.mark.parametrize(

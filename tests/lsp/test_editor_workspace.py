@@ -65,9 +65,13 @@ class Editor:
         return Reply("yes")
 
     looks_at_no_version = False
+    refuses_for_good = False
     edits_unasked = True
 
     def advise_repairing(self, uri: str, lines: str) -> None:
+        raise AssertionError("this editor puts edits where they belong")
+
+    def advise_looking(self, uri: str, lines: str) -> None:
         raise AssertionError("this editor puts edits where they belong")
 
     async def take_away(self, uri: str, new_uri: str | None) -> Reply:
