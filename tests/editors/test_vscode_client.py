@@ -109,6 +109,14 @@ async def test_the_review_goes_with_files_that_move(
     await check(vscode, extension, shop, "moves")
 
 
+async def test_a_person_types_while_the_agent_edits(
+    vscode: VsCode, extension: Path, shop: Path
+) -> None:
+    lines = [f"value_{number} = {number}\n" for number in range(10)]
+    (shop / "many.py").write_text("".join([*lines[:5], "# \n", *lines[5:]]))
+    await check(vscode, extension, shop, "typing")
+
+
 async def test_the_client_keeps_its_manners_when_things_go_wrong(
     vscode: VsCode, extension: Path, shop: Path
 ) -> None:
