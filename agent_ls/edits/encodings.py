@@ -6,16 +6,36 @@ No protocol tells a server in which encoding, or with which line ends, an editor
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+
+class Encoding(NamedTuple):
+    """How a text becomes bytes: by Python's name of it, behind a byte order mark or none."""
+
+    mark: bytes
+    name: str
+
 
 _MARKED = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    Encoding(codecs.BOM_UTF8, "utf-8"),
+    Encoding(codecs.BOM_UTF16_LE, "utf-16-le"),
+    Encoding(codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 """Encodings that are told by their byte order mark."""
-_UNMARKED = ("utf-8", "latin-1", "cp1252", "iso8859-15", "iso8859-2", "cp1250", "cp1251", "koi8-r")
-_UNMARKED_WIDE = ("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr")
+_UTF_8 = Encoding(b"", "utf-8")
+_UNMARKED = (
+    _UTF_8,
+    *(
+        Encoding(b"", name)
+        for name in (
+            *("latin-1", "cp1252", "iso8859-15", "iso8859-2", "cp1250", "mac-roman"),
+            *("cp1251", "koi8-r", "iso8859-5", "cp866"),
+            *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr"),
+        )
+    ),
+)
+"""The others; those for one text write most letters alike."""
 
 
 def forms(text: str) -> Iterator[bytes]:
@@ -31,24 +51,68 @@ def forms(text: str) -> Iterator[bytes]:
                 yield mark + data
 
 
-def written_like(text: str, sample: bytes | None) -> bytes:
-    """Return a text as an editor writes it in the place of a file that held ``sample``."""
-    like = sample or b""
-    if b"\r\n" in like and "\n" in text and "\r" not in text:
+def encodings_of(text: str, data: bytes) -> tuple[Encoding, ...]:
+    """Return the encodings in which a file's bytes are exactly this text, as an editor shows it.
+
+    Shape: an editor may keep the byte order mark and the file's line ends to itself; none where
+    the file holds another text, or is in an encoding that is not known here.
+    """
+    for one in (_UTF_8, _MARKED[0]):
+        if data == one.mark + text.encode("utf-8", "surrogatepass"):
+            return (one,)
+    return tuple(one for one in (*_plain(text), *_MARKED) if _is_in(one, text, data))
+
+
+def possible_encodings(data: bytes) -> tuple[Encoding, ...]:
+    """Return the encodings in which a file's bytes can be a text that nobody has seen.
+
+    Shape: one that a mark tells, or UTF-8, is the only one.
+    """
+    for one in (*_MARKED, *_UNMARKED[:1]):
+        if data.startswith(one.mark) and _decodes(data[len(one.mark) :], one.name):
+            return (one,)
+    return tuple(one for one in _UNMARKED if _decodes(data, one.name))
+
+
+def written_in(encoding: Encoding, text: str, sample: bytes) -> bytes | None:
+    """Return a text as it is written in the place of a file that held ``sample``; None where the
+    encoding lacks a character of it.
+    """
+    if encoding.mark:
+        text = text.removeprefix("\ufeff")
+    if "\n" in text and "\r" not in text and _ends(encoding)[0] in sample:
         text = text.replace("\n", "\r\n")
-    for mark, name in _MARKED:
-        if like.startswith(mark) and (data := _encoded(text.removeprefix("\ufeff"), name)):
-            return mark + data
-    names = [name for name in (*_UNMARKED, *_UNMARKED_WIDE) if _decodes(like, name)]
-    for name in (*names, "utf-8"):
-        if (data := _encoded(text, name)) is not None:
-            return data
+    data = _encoded(text, encoding.name)
+    return None if data is None else encoding.mark + data
+
+
+def written_like(text: str, sample: bytes | None) -> bytes:
+    """Return a text as an editor may write it in the place of ``sample``, whose text nobody saw."""
+    if sample is not None:
+        for one in possible_encodings(sample):
+            if (data := written_in(one, text, sample)) is not None:
+                return data
     return text.encode("utf-8", "surrogatepass")
 
 
-def _plain(text: str) -> list[tuple[bytes, str]]:
-    names = ("utf-8",) if text.isascii() else (*_UNMARKED, *_UNMARKED_WIDE)
-    return [(b"", name) for name in names]
+def _is_in(encoding: Encoding, text: str, data: bytes) -> bool:
+    """Say whether a file's bytes are this text in the encoding."""
+    if not data.startswith(encoding.mark):
+        return False
+    made = _encoded(text.removeprefix("\ufeff") if encoding.mark else text, encoding.name)
+    found = data[len(encoding.mark) :]
+    if made is not None and "\r" not in text:
+        found = found.replace(*_ends(encoding))
+    return made == found
+
+
+def _ends(encoding: Encoding) -> tuple[bytes, bytes]:
+    """Return CR LF and LF."""
+    return "\r\n".encode(encoding.name), "\n".encode(encoding.name)
+
+
+def _plain(text: str) -> Collection[Encoding]:
+    return (_UTF_8,) if text.isascii() else _UNMARKED
 
 
 def _encoded(text: str, name: str) -> bytes | None:

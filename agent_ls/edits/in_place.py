@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from agent_ls.domain.edits import apply_replacements, text_of
-from agent_ls.edits.encodings import written_like
+from collections.abc import Collection
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.edits.encodings import Encoding, written_in
 from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.requests import Refused
+
+_UNKNOWN = "it is in an encoding that is not known here"
+_LACKING = "its encoding ({}) lacks characters of the new text"
+_UNCLEAR = "it may be in {}, which write the new text differently"
 
 
-def in_place_of(text: str, sample: bytes | None) -> bytes:
-    """Return a text as it is written in the place of ``sample``; lines that stay end as there."""
-    if sample is not None and b"\r" in sample and "\r" not in text:
-        before = text_of(sample)[0].removeprefix("\ufeff")
+def in_place_of(text: str, sample: bytes, encodings: Collection[Encoding]) -> bytes | Refused:
+    """Return a text as it is written in the place of ``sample``, which is in one of the encodings;
+    lines that stay end as there.
+
+    Errors: ``Refused`` with why the bytes are not certain, to be put behind the file's name.
+    """
+    made = {one: _in_place_of(text, sample, one) for one in encodings}
+    found = {data for data in made.values() if data is not None}
+    if len(found) == 1:
+        return found.pop()
+    if not made:
+        return Refused(_UNKNOWN)
+    kept = [one.name for one, data in made.items() if data is not None]
+    if not kept:
+        return Refused(_LACKING.format(", ".join(one.name for one in made)))
+    return Refused(_UNCLEAR.format(f"{', '.join(kept[:-1])} or {kept[-1]}"))
+
+
+def _in_place_of(text: str, sample: bytes, encoding: Encoding) -> bytes | None:
+    if b"\r" in sample and "\r" not in text:
+        before = sample[len(encoding.mark) :].decode(encoding.name, "surrogateescape")
         text = apply_replacements(before, replacements_between(before, text))
-    return written_like(text, sample)
+    return written_in(encoding, text, sample)

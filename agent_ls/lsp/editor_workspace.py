@@ -27,6 +27,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.edits.in_place import in_place_of
+from agent_ls.edits.requests import Refused
 from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender
 from agent_ls.lsp.documents import DocumentStore, Snapshot
@@ -138,13 +139,26 @@ class EditorWorkspace:
         return as_bytes(opened.document, opened.on_disk)
 
     async def saved(self, path: str) -> bytes | None:
-        """Return the file's bytes; of unsaved text those that the editor is about to write."""
+        """Return the file's bytes; of unsaved text those that the editor is about to write.
+
+        Errors: ``WorkspaceError`` also where these are not certain.
+        """
         opened = await self._open.holding_newest(path)
         if opened is None:
             return await self._open.disk.snapshot(path)
         if opened.standing == "same":
             return opened.on_disk
-        return in_place_of(opened.document.text, opened.on_disk)
+        document, on_disk = opened.document, opened.on_disk
+        if on_disk is None:
+            return document.text.encode("utf-8", "surrogatepass")
+        encodings = self._saved.encodings(document.uri, on_disk)
+        data = in_place_of(document.text, on_disk, encodings)
+        if isinstance(data, Refused):
+            raise WorkspaceError(
+                f"What the editor will write for {path} is not certain: {data.reason}. Ask the "
+                "user to save it as UTF-8."
+            )
+        return data
 
     async def mode(self, path: str) -> int | None:
         """Return the permissions of a file on disk; None when none is there."""

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 from typing import Literal
 
-from agent_ls.edits.encodings import written_like
+from agent_ls.edits.encodings import Encoding, encodings_of, possible_encodings
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import uri_to_path
 
@@ -35,6 +35,8 @@ class SavedTexts:
         self._common: dict[str, tuple[str, str] | None] = {}
         """By URI, the version of that text and of its file; None: there was no file. Missing:
         nobody knows."""
+        self._encodings: dict[str, tuple[Encoding, ...]] = {}
+        """By URI, those in which the file held that text."""
         self._files: dict[str, tuple[int, ...]] = {}
         """By URI, how the file's entry was when it was last compared with what an editor sent."""
         documents.listen(self._on_document)
@@ -44,8 +46,9 @@ class SavedTexts:
         if not document.in_sync:
             return "apart"
         mine = version_of(document.text)
-        if on_disk is not None and is_saved_as(document.text, on_disk):
+        if on_disk is not None and (found := encodings_of(document.text, on_disk)):
             self._common[document.uri] = mine, _version(on_disk)
+            self._encodings[document.uri] = found
             return "same"
         if document.uri not in self._common:
             return "apart"
@@ -56,6 +59,14 @@ class SavedTexts:
             return "unsaved" if common is on_disk else "apart"
         is_past = not {_version(on_disk), _version(_unmarked(on_disk))}.isdisjoint(common)
         return "unsaved" if is_past else "apart"
+
+    def encodings(self, uri: str, on_disk: bytes) -> tuple[Encoding, ...]:
+        """Return the encodings in which an editor can have a document's file: those in which the
+        two were the same last, or what the bytes alone say; none where they do not."""
+        if known := self._encodings.get(uri):
+            return known
+        possible = possible_encodings(on_disk)
+        return possible if len(possible) == 1 else ()
 
     def may_be_behind(self, document: Snapshot) -> bool:
         """Say whether a document holds what the editor last had on disk."""
@@ -82,6 +93,7 @@ class SavedTexts:
         is_typed = event.kind is DocumentEventKind.CHANGED
         if not is_typed:
             self._common.pop(event.uri, None)
+            self._encodings.pop(event.uri, None)
             self._files.pop(event.uri, None)
         if path is None or document is None:
             return
@@ -117,18 +129,6 @@ def as_bytes(document: Snapshot, on_disk: bytes | None) -> bytes:
     if on_disk is not None and on_disk.startswith(_BOM) and not data.startswith(_BOM):
         return _BOM + data
     return data
-
-
-def is_saved_as(text: str, on_disk: bytes) -> bool:
-    """Say whether a file holds a buffer's text, in the file's own encoding and with its line ends.
-
-    Editors may keep either to themselves, and show every text as if it were theirs.
-    """
-    if _unmarked(on_disk) == text.encode("utf-8", "surrogatepass"):
-        return True
-    if b"\r\n" in on_disk and "\r" not in text:
-        on_disk = on_disk.replace(b"\r\n", b"\n")
-    return on_disk == written_like(text, on_disk)
 
 
 def content(place: Path) -> bytes:

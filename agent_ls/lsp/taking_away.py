@@ -108,6 +108,7 @@ def _why_it_stays(opened: OpenFile) -> str:
             "save. Ask the user to save it, or to set save_fallback to write"
         )
     return (
-        f"{opened.path} is open with unsaved changes, and what the disk holds is not what they "
-        "are known to have begun with. Ask the user to save or to reload it in the editor"
+        f"{opened.path} is open, and the disk holds neither its text nor what that is known to "
+        "have begun with: it has unsaved changes, or an encoding that is not known here. Ask the "
+        "user to save or to reload it in the editor, as UTF-8 if it is not"
     )

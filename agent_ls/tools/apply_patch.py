@@ -25,6 +25,7 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.diff import unified
+from agent_ls.edits.encodings import encodings_of
 from agent_ls.edits.in_place import in_place_of
 from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
@@ -136,7 +137,14 @@ class ApplyPatch:
         if not plan.replacements:
             return [MoveFile(path=path, base_version=version, new_path=plan.new_path)]
         after = apply_replacements(before.text, plan.replacements)
-        text, encoding = text_of(in_place_of(after, await self.workspace.saved(path)))
+        old = await self.workspace.saved(path) or b""
+        data = in_place_of(after, old, encodings_of(before.text, old))
+        if isinstance(data, Refused):
+            raise ToolError(
+                f"Nothing was changed. {path} cannot be written anew as {plan.new_path}: "
+                f"{data.reason}. Change it where it is, or ask the user to save it as UTF-8."
+            )
+        text, encoding = text_of(data)
         mode = await self.workspace.mode(path)
         # The new file first: whatever stops this in between loses no text.
         return [

@@ -6,7 +6,8 @@ import codecs
 
 import pytest
 
-from agent_ls.edits.encodings import forms, written_like
+from agent_ls.edits.encodings import encodings_of, forms, written_like
+from agent_ls.edits.in_place import in_place_of
 
 _TEXT = "x = 'café'\n"
 _UTF_16 = codecs.BOM_UTF16_LE + _TEXT.encode("utf-16-le")
@@ -45,3 +46,30 @@ def test_the_forms_of_a_text(text: str, data: bytes, is_form: bool) -> None:
 )
 def test_a_text_is_written_as_the_file_was(sample: bytes | None, text: str, data: bytes) -> None:
     assert written_like(text, sample) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "names"),
+    [
+        pytest.param("a\n", b"a\r\n", ["utf-8"], id="ascii"),
+        pytest.param("č\n", "č\r\n".encode("cp1250"), ["iso8859-2", "cp1250"], id="several"),
+        pytest.param("привет", "привет".encode("koi8-r"), ["koi8-r"], id="one"),
+        pytest.param("č\n", codecs.BOM_UTF16_LE + "č\r\n".encode("utf-16-le"), ["utf-16-le"],
+                     id="marked-with-line-ends"),
+        pytest.param("č", codecs.BOM_UTF8 + "č".encode(), ["utf-8"], id="marked"),
+        pytest.param("\udc80", "\udc80".encode("utf-8", "surrogatepass"), ["utf-8"], id="half"),
+        pytest.param("š", "č".encode("cp1250"), [], id="another-text"),
+        pytest.param("a\r\n", b"a\n", [], id="line-ends-that-are-shown"),
+    ],
+)  # fmt: skip
+def test_the_bytes_say_in_which_encodings_they_are_a_text(
+    text: str, data: bytes, names: list[str]
+) -> None:
+    assert [one.name for one in encodings_of(text, data)] == names
+
+
+def test_lines_that_stay_end_as_they_did_in_any_encoding() -> None:
+    before = "č = 1\r\nb = 2\nc = 3\n".encode("cp1250")
+    shown = "č = 1\nb = 2\nc = 3\n"
+    after = in_place_of(shown.replace("2", "4"), before, encodings_of(shown, before))
+    assert after == before.replace(b"2", b"4")
