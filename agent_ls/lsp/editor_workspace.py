@@ -299,6 +299,12 @@ class EditorWorkspace:
                 status="refused",
                 reason=f"{edit.path} already exists in the editor; read it and edit it instead",
             )
+        if edit.encoding is not None:
+            return EditOutcome(
+                status="refused",
+                reason=f"{edit.path} is open in the editor as a new file, which cannot be told to "
+                f"be saved in another encoding; close it there first",
+            )
         whole = (Replacement(start=0, end=0, text=edit.text),)
         label = f"Agent: write {edit.path}"
         return await self._buffers.change(document.uri, None, whole, label)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.edits import CreateFile, FileEdit
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.tools.apply_patch import ApplyPatch, ApplyPatchArguments
@@ -112,3 +112,15 @@ async def test_what_is_unsaved_is_recorded_as_the_editor_will_write_it(
             await world.workspace.saved("a.py")
     else:
         assert await world.workspace.saved("a.py") == typed.encode(saved)
+
+
+async def test_a_new_buffer_is_not_filled_with_bytes_of_another_encoding(tmp_path: Path) -> None:
+    world = make(tmp_path.resolve())
+    world.open("b.py", "")
+    text = "привет".encode("cp1251").decode("latin-1")
+    edit = CreateFile(path="b.py", text=text, encoding="latin-1")
+    outcome = await world.workspace.apply(edit)
+    assert (outcome.status, "in another encoding" in outcome.reason) == ("refused", True)
+    assert (await world.workspace.read("b.py")).text == ""
+    plain = CreateFile(path="b.py", text="привет")
+    assert (await world.workspace.apply(plain)).status == "applied"
