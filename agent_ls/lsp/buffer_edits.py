@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 from lsprotocol import types
 
 from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
+from agent_ls.lsp.clients import StaleEdit
 from agent_ls.lsp.convert import sayable, text_edits
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 from agent_ls.lsp.edit_proof import Verdict, proven
@@ -22,6 +23,9 @@ from agent_ls.lsp.misplaced import Misplaced, SentEdit, guessed_from, meant_line
 
 SHOW_S = 2.0
 """How long after its answer the editor may take to show the new text."""
+
+_AGAIN_S = 0.25
+"""How long an edit is waited for when its text is there already, where no version is looked at."""
 
 _SAID = {
     "yes": "said it applied the edit",
@@ -51,13 +55,8 @@ class EditSender(Protocol):
         ...
 
     @property
-    def looks_at_no_version(self) -> bool:
-        """Whether an edit is carried out although the text has changed since it was made."""
-        ...
-
-    @property
-    def refuses_for_good(self) -> bool:
-        """Whether an edit that was refused for being late is not carried out all the same."""
+    def stale_edit(self) -> StaleEdit:
+        """What the editor does with an edit when the text has changed since it was made."""
         ...
 
     @property
@@ -144,34 +143,51 @@ class BufferEdits:
         assert positions is not None, "the document was found open just now"
         said = text_edits(positions, replacements)
         sent = SentEdit(snapshot.text, expected, replacements, said, positions.encoding)
-        shown = asyncio.ensure_future(self._wait_until_shown(snapshot, expected))
-        missed = asyncio.ensure_future(self._wait_until_misplaced(snapshot, sent))
-        reply = asyncio.ensure_future(self._sender.apply_text(snapshot, said, label))
-        closed = asyncio.ensure_future(self._closed.wait())
-        moved = asyncio.ensure_future(self._wait_until_moved(snapshot))
-        try:
-            await _first([shown, missed, reply, closed])
-            if not shown.done():
-                # Answered first, as most do; the text is to follow at once.
-                is_final = _is_refused(reply) and self._sender.refuses_for_good
-                awaited = [shown, missed, closed, *([moved] if is_final else [])]
-                await _first(awaited, timeout_s=self._show_s)
-        finally:
-            for one in (shown, missed, closed, moved):
-                one.cancel()
-        was_shown = shown.done() and not shown.cancelled() and shown.result()
+        was_shown, wrong, reply = await self._watched(snapshot, sent, label)
         outcome = self._judge(snapshot, expected, replacements, reply, was_shown=was_shown)
         if not reply.done():
             self._waiting.add(reply)
             reply.add_done_callback(self._waiting.discard)
-        if outcome.status == "applied":
+        if wrong is None and outcome.status == "applied":
             return outcome
-        wrong = missed.result() if missed.done() and not missed.cancelled() else None
         if wrong is None and not reply.done():
             self._unanswered[snapshot.uri] = reply
         if may_repair and not _is_refused(reply) and _was_sent(reply):
             return await self._mended(snapshot, sent, wrong, outcome)
         return outcome
+
+    async def _watched(
+        self, before: Snapshot, sent: SentEdit, label: str
+    ) -> tuple[bool, Misplaced | None, asyncio.Future[Reply]]:
+        """Send, and wait for what the editor does; return if it showed the new text, what it did
+        in wrong lines, and its answer, which may still be to come.
+
+        Not of an editor that was seen to leave stale edits alone: what looks like one that went to
+        the wrong lines is the person's own work then.
+        """
+        stale_edit = self._sender.stale_edit
+        shown = asyncio.ensure_future(self._wait_until_shown(before, sent.expected))
+        missed = asyncio.ensure_future(self._wait_until_misplaced(before, sent))
+        moved = asyncio.ensure_future(self._wait_until_moved(before))
+        closed = asyncio.ensure_future(self._closed.wait())
+        reply = asyncio.ensure_future(self._sender.apply_text(before, [*sent.said], label))
+        ends = [closed] if stale_edit in ("skipped", "refused") else [closed, missed]
+        try:
+            await _first([shown, reply, *ends])
+            if not shown.done():
+                # Answered first, as most do; the text is to follow at once.
+                is_final = stale_edit == "refused" and _is_refused(reply)
+                awaited = [shown, *ends, *([moved] if is_final else [])]
+                await _first(awaited, timeout_s=self._show_s)
+            elif stale_edit == "applied" and not reply.done():
+                # The person may have made the very change, and the edit is still to come.
+                await _first([reply, *ends], timeout_s=min(self._show_s, _AGAIN_S))
+        finally:
+            for one in (shown, missed, moved, closed):
+                one.cancel()
+        was_shown = shown.done() and not shown.cancelled() and shown.result()
+        is_wrong = missed in ends and missed.done() and not missed.cancelled()
+        return was_shown, missed.result() if is_wrong else None, reply
 
     async def _wait_until_misplaced(self, before: Snapshot, sent: SentEdit) -> Misplaced | None:
         """Return what the editor did once it has carried the edit out on what was just typed."""
@@ -194,16 +210,16 @@ class BufferEdits:
     ) -> EditOutcome:
         """Return the outcome, once what went to the wrong lines is taken back or told."""
         now = self._documents.get(before.uri)
-        is_blind = now is not None and now.in_sync and self._sender.looks_at_no_version
+        is_blind = now is not None and now.in_sync and self._sender.stale_edit == "applied"
         if wrong is None and now is not None and is_blind:
             wrong = guessed_from(sent, now.text)
-        if wrong is not None:
+        if wrong is not None and is_blind:
             return await self._repair(before.uri, wrong)
-        if now is None or not is_blind or now.revision == before.revision:
+        if wrong is None and (now is None or not is_blind or now.revision == before.revision):
             return outcome
-        # It carries out whatever it is told, so the edit hides in what looks like typing alone: a
-        # line that was typed and taken out is seen by nobody.
-        lines = _said_lines(meant_lines(sent))
+        # An editor that carries out whatever it is told has hidden the edit in what looks like
+        # typing alone: a line that was typed and taken out is seen by nobody.
+        lines = _said_lines(meant_lines(sent) if wrong is None else wrong.lines)
         self._sender.advise_looking(before.uri, lines)
         reason = (
             f"the text had just changed, and the edit may have gone to wrong lines: see {lines}."

@@ -16,7 +16,7 @@ from lsprotocol import types
 
 EditWindow = Literal["anytime", "after_command", "asks_user"]
 EditAnswer = Literal["honest", "always_yes", "never"]
-StaleEdit = Literal["refused", "skipped", "applied"]
+StaleEdit = Literal["refused", "skipped", "applied", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,9 @@ class ClientProfile:
     edit_answer: EditAnswer = "honest"
     """What the answer to `applyEdit` is worth; the text that comes back decides in any case."""
     stale_edit: StaleEdit = "applied"
-    """What happens to an edit for another version than the buffer's. `applied`: no version is
-    looked at, so compare the text just before sending."""
-    refuses_for_good: bool = False
-    """A no to an edit for an older text is final: nothing of it happens later."""
+    """What happens to an edit for another version than the buffer's. `applied`: it is carried out
+    all the same, as no version is looked at; `skipped`: nothing, and the answer may be yes;
+    `refused`: the answer is no, and nothing of it happens later; `unknown`: nobody has seen it."""
     document_changes: bool = False
     """An edit may name the version it is for, and hold file operations; without it only a map of
     texts' changes is understood."""
@@ -128,7 +127,7 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
     tags = action.tag_support.value_set if action.tag_support else ()
     return {
         "document_changes": is_versioned,
-        "stale_edit": "refused" if is_versioned else "applied",
+        "stale_edit": "unknown" if is_versioned else "applied",
         "file_operations": _ALL_OPERATIONS.intersection(operations if is_versioned else ()),
         "change_annotations": edit.change_annotation_support is not None,
         "refactoring_saves": bool(edit.metadata_support),
@@ -253,7 +252,6 @@ _ROWS: Final[tuple[_Row, ...]] = (
         re.compile(_VSCODE_NAMES),
         {
             "stale_edit": "refused",
-            "refuses_for_good": True,
             "progress_cancel": True,
             "message_requests": True,
             "sees_others_diagnostics": True,

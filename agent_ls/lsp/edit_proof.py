@@ -40,6 +40,14 @@ def proven(before: str, expected: str, replacements: tuple[Replacement, ...], no
     return "nothing"
 
 
+def shared_ends(one: str, other: str) -> tuple[int, int]:
+    """Return how many characters two texts share at the start and, beyond those, at the end."""
+    limit = min(len(one), len(other))
+    head = _longest(limit, lambda size: one[:size] == other[:size])
+    tail = _longest(limit - head, lambda size: one[len(one) - size :] == other[len(other) - size :])
+    return head, tail
+
+
 def _cores(before: str, expected: str, replacements: tuple[Replacement, ...]) -> list[_Core]:
     """Return what the replacements change, sorted, apart, without those that change nothing.
 
@@ -85,7 +93,7 @@ def _is_changing(core: _Core) -> bool:
 def _tight(texts: tuple[str, str], core: _Core) -> _Core:
     """Return the core without what its two texts share at their ends."""
     (start, end), (new_start, new_end) = core
-    head, tail = _shared_ends(texts[0][start:end], texts[1][new_start:new_end])
+    head, tail = shared_ends(texts[0][start:end], texts[1][new_start:new_end])
     return _Core((start + head, end - tail), (new_start + head, new_end - tail))
 
 
@@ -139,14 +147,6 @@ def _fit(text: str, now: str, spans: Sequence[Span]) -> Literal["surely", "perha
         all(end < begin or begin + size < start for start, end in spans) for begin in begins
     )
     return "perhaps" if is_possible else "not"
-
-
-def _shared_ends(one: str, other: str) -> tuple[int, int]:
-    """Return how many characters two texts share at the start and, beyond those, at the end."""
-    limit = min(len(one), len(other))
-    head = _longest(limit, lambda size: one[:size] == other[:size])
-    tail = _longest(limit - head, lambda size: one[len(one) - size :] == other[len(other) - size :])
-    return head, tail
 
 
 def _longest(limit: int, is_shared: Callable[[int], bool]) -> int:

@@ -16,6 +16,7 @@ from lsprotocol import types
 
 from agent_ls.lsp.asking import ClientError, ClientRefused
 from agent_ls.lsp.buffer_edits import Reply
+from agent_ls.lsp.clients import StaleEdit
 from agent_ls.lsp.documents import Snapshot
 from agent_ls.lsp.language_server import AgentLanguageServer
 from agent_ls.lsp.notices import Level
@@ -75,14 +76,9 @@ class EditorClient:
         return reply
 
     @property
-    def looks_at_no_version(self) -> bool:
-        """Whether an edit is carried out although the text has changed since it was made."""
-        return self._server.profile.stale_edit == "applied"
-
-    @property
-    def refuses_for_good(self) -> bool:
-        """Whether an edit that was refused for being late is not carried out all the same."""
-        return self._server.profile.refuses_for_good
+    def stale_edit(self) -> StaleEdit:
+        """What the editor does with an edit when the text has changed since it was made."""
+        return self._server.profile.stale_edit
 
     @property
     def edits_unasked(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from agent_ls.domain.edits import Replacement, apply_replacements, inverse
-from agent_ls.lsp.edit_proof import proven
+from agent_ls.lsp.edit_proof import proven, shared_ends
 from agent_ls.lsp.positions import Encoding, TextPositions, split_lines
 
 
@@ -66,10 +66,10 @@ def misplaced_in(sent: SentEdit, text: str, now: str) -> Misplaced | None:
     except ValueError:
         return None
     end = sent.replacements[-1].end
-    is_above = text[:end] == sent.before[:end]
-    if is_above or proven(sent.before, sent.expected, sent.replacements, now) == "applied":
+    if text[:end] == sent.before[:end]:
         return None
-    return Misplaced(text, blind)
+    was_apart = proven(sent.before, sent.expected, sent.replacements, text) == "untouched"
+    return None if was_apart and now == _meant(sent, text) else Misplaced(text, blind)
 
 
 def guessed_from(sent: SentEdit, now: str) -> Misplaced | None:
@@ -103,6 +103,19 @@ def meant_lines(sent: SentEdit) -> tuple[int, int]:
     first = min(one.range.start.line for one in sent.said)
     last = max(one.range.end.line + _line_ends(one.new_text) for one in sent.said)
     return first + 1, last + 1
+
+
+def _meant(sent: SentEdit, text: str) -> str | None:
+    """Return what the edit was to make of a text that was typed in apart from it."""
+    head, tail = shared_ends(sent.before, text)
+    behind, grown = len(sent.before) - tail, len(text) - len(sent.before)
+    moved: list[Replacement] = []
+    for one in sent.replacements:
+        if not (one.end <= head or one.start >= behind):
+            return None
+        shift = 0 if one.end <= head else grown
+        moved.append(Replacement(start=one.start + shift, end=one.end + shift, text=one.text))
+    return apply_replacements(text, tuple(moved))
 
 
 def _in(positions: TextPositions, edit: types.TextEdit) -> Replacement:

@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from agent_ls.domain.edits import EditOutcome, Replacement
 from agent_ls.lsp.buffer_edits import BufferEdits, Reply
+from agent_ls.lsp.clients import StaleEdit
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
 from agent_ls.lsp.saved_texts import version_of
 
@@ -34,8 +35,7 @@ class ScriptedEditor:
     then: Callable[[], None] | None = None
     """What the person does once the editor has told of it."""
     line_end: str = "\n"
-    looks_at_no_version: bool = False
-    refuses_for_good: bool = False
+    stale_edit: StaleEdit = "unknown"
     edits_unasked: bool = True
     advised: list[str] = field(default_factory=list[str])
     sent: list[list[types.TextEdit]] = field(default_factory=list[list[types.TextEdit]])
@@ -155,7 +155,7 @@ async def test_a_refusal_for_good_is_waited_for_no_longer_than_for_what_was_type
 ) -> None:
     documents = opened("a = 1\n")
     editor = ScriptedEditor(
-        documents, applies=False, answers=Reply("no", "stale version"), refuses_for_good=True
+        documents, applies=False, answers=Reply("no", "stale version"), stale_edit="refused"
     )
 
     def typed() -> None:
@@ -308,7 +308,7 @@ LINES = "".join(f"typed = {number}\n" for number in range(20))
 async def test_an_edit_in_the_wrong_lines_is_taken_back(
     old: str, new: str, typed: str, told: str
 ) -> None:
-    editor = blind(told=told, typed=typed, looks_at_no_version=True)
+    editor = blind(told=told, typed=typed, stale_edit="applied")
     at = BASE.index(old)
     outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
     assert (outcome.status, text_of(editor.documents)) == ("stale", typed + BASE)
@@ -341,7 +341,7 @@ async def test_what_was_typed_beside_a_misplaced_edit_is_never_guessed(
 ) -> None:
     """It comes back as it was, or the person is told where to look."""
     theirs = typed(*_line_above(old))
-    editor = blind_to(theirs, told, looks_at_no_version=True)
+    editor = blind_to(theirs, told, stale_edit="applied")
     at = BASE.index(old)
     outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
     now = text_of(editor.documents)
@@ -352,8 +352,59 @@ async def test_what_was_typed_beside_a_misplaced_edit_is_never_guessed(
         assert (outcome.status, now, editor.advised) == ("stale", theirs, [])
 
 
+SAME = {
+    "the-same-change": ("import os\nimport os\nimport sys\n", "import os\nimport sys\n"),
+    "in-a-line-taken-out": ("a = 1\nb = 2\nc = 3\n", "a = 1\nimportant b = 2\nc = 3\n"),
+    "in-both-lines-taken-out": ("x\na = 1\na = 1\ny\n", "x\na = 11\na = 1\ny\n"),
+}
+
+
+@pytest.mark.parametrize("answers", [Reply("yes"), None], ids=["it-answers", "it-never-answers"])
+@pytest.mark.parametrize("told", ["apart", "in-steps"])
+@pytest.mark.parametrize("base, theirs", SAME.values(), ids=SAME)
+async def test_what_was_typed_where_a_line_is_taken_out_comes_back(
+    base: str, theirs: str, told: str, answers: Reply | None
+) -> None:
+    """Also where it makes the very text that the edit was to make."""
+    documents = opened(base)
+    editor = ScriptedEditor(documents, answers=answers, stale_edit="applied")
+    if told == "apart":
+        editor.before = lambda: documents.change(URI, 1, [Change(theirs)])
+    else:
+        editor.steps = [Change(theirs)]
+    start = base.index("\n") + 1
+    end = base.index("\n", start) + 1
+    outcome = await check(editor, base=base, start=start, end=end, text="", show_s=0.5)
+    assert (outcome.status, text_of(documents), editor.advised) == ("stale", theirs, [])
+
+
+@pytest.mark.parametrize(
+    "stale_edit, status, advised",
+    [
+        pytest.param("skipped", "unconfirmed", [], id="it-was-seen-to-skip-stale-edits"),
+        pytest.param("unknown", "unconfirmed", ["look at line 2"], id="nobody-knows"),
+    ],
+)
+async def test_what_looks_like_an_edit_in_the_wrong_lines_may_be_the_persons_own_work(
+    stale_edit: StaleEdit, status: str, advised: list[str]
+) -> None:
+    """The edit is skipped; the person takes out one line, and then the next but one."""
+    base = "a = 1\nb = 2\nc = 3\nd = 4\n"
+    documents = opened(base)
+    editor = ScriptedEditor(documents, applies=False, stale_edit=stale_edit)
+
+    def once_and_again() -> None:
+        documents.change(URI, 1, [Change("", (0, 0), (1, 0))])
+        documents.change(URI, 2, [Change("", (1, 0), (2, 0))])
+
+    editor.before = once_and_again
+    outcome = await check(editor, base=base, start=6, end=12, text="")
+    assert (outcome.status, text_of(documents)) == (status, "b = 2\nd = 4\n")
+    assert (len(editor.sent), editor.advised) == (1, advised)
+
+
 async def test_what_was_typed_above_an_old_line_above_the_edit_is_known() -> None:
-    editor = blind(told="at-once", looks_at_no_version=True)
+    editor = blind(told="at-once", stale_edit="applied")
     at = BASE.index("b = 2")
     outcome = await check(editor, base=BASE, start=at, end=at + 5, text="b = 3")
     assert (outcome.status, text_of(editor.documents)) == ("stale", "# typed\n" + BASE)
@@ -365,7 +416,7 @@ async def test_a_line_that_was_typed_and_taken_out_at_once_is_told() -> None:
     old = "    b = 2\n"
     at = BASE.index(old)
     theirs = BASE.replace(old, f"    # typed\n{old}")
-    editor = blind_to(theirs, "at-once", looks_at_no_version=True)
+    editor = blind_to(theirs, "at-once", stale_edit="applied")
     outcome = await check(editor, base=BASE, start=at, end=at + len(old), text="")
     assert (text_of(editor.documents), outcome.status) == (BASE, "unconfirmed")
     assert editor.advised == ["look at lines 3-4"]
@@ -375,7 +426,7 @@ async def test_a_line_that_was_typed_and_taken_out_at_once_is_told() -> None:
 async def test_an_edit_that_may_be_among_what_was_typed_is_not_made_again(
     old: str, new: str
 ) -> None:
-    editor = blind(told="at-once", typed=LINES, looks_at_no_version=True)
+    editor = blind(told="at-once", typed=LINES, stale_edit="applied")
     at = BASE.index(old)
     outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
     assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)
@@ -392,7 +443,7 @@ async def test_an_edit_that_may_be_among_what_was_typed_is_not_made_again(
 async def test_an_edit_that_stays_in_the_wrong_lines_is_told_to_everybody(
     options: dict[str, Any], then: str | None
 ) -> None:
-    editor = blind(told="apart", **options)
+    editor = blind(told="apart", stale_edit="applied", **options)
     if then is not None:
         editor.then = lambda: editor.documents.change(URI, 3, [Change(then, (0, 0), (0, 0))])
     at = BASE.index("b = 2")
@@ -407,7 +458,7 @@ async def test_an_edit_that_stays_in_the_wrong_lines_is_told_to_everybody(
 async def test_an_edit_beside_which_a_person_types_is_not_taken_back() -> None:
     """The typing touches the edit, so the text proves nothing; but it moved nothing either."""
     documents = opened("a = b\n")
-    editor = ScriptedEditor(documents, looks_at_no_version=True)
+    editor = ScriptedEditor(documents, stale_edit="applied")
     editor.before = lambda: documents.change(URI, 1, [Change("a = b  # typed\n")])
     outcome = await check(editor, base="a = b\n", start=5, end=5, text=" + 1")
     assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)
@@ -416,7 +467,7 @@ async def test_an_edit_beside_which_a_person_types_is_not_taken_back() -> None:
 
 async def test_what_a_person_typed_in_an_honest_editor_is_not_taken_back() -> None:
     """A line gone and one put in: the work of an editor that looks at no version, or theirs."""
-    editor = blind(told="at-once", looks_at_no_version=False)
+    editor = blind(told="at-once", stale_edit="unknown")
     at = BASE.index("    a = 1\n")
     outcome = await check(editor, base=BASE, start=at, end=at + 10, text="")
     assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)

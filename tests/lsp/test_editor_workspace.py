@@ -64,8 +64,7 @@ class Editor:
         self.documents.change(snapshot.uri, (snapshot.version or 0) + 1, changes)
         return Reply("yes")
 
-    looks_at_no_version = False
-    refuses_for_good = False
+    stale_edit = "refused"
     edits_unasked = True
 
     def advise_repairing(self, uri: str, lines: str) -> None:
