@@ -1,4 +1,4 @@
-"""The ``CodeIntel`` port over a workspace: small texts are parsed here, all else by the worker.
+"""The ``CodeIntel`` port over a workspace: small, flat texts are parsed here, others elsewhere.
 
 Owns where parsing happens, and what of it is remembered. Texts come from the workspace port or
 with the question; only the worker looks at the disk by itself, for files that nobody has unsaved.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +27,9 @@ from agent_ls.syntax.outline import has_outline, outline_of
 
 _INLINE_CHARS = 8_000
 """About 1 ms of parsing, during which nothing else runs."""
+_INLINE_DEPTH = 60
+"""Deeper nesting takes longer than its length says; brackets in strings count, too."""
+_BRACKET = re.compile(r"([(\[{])|[)\]}]")
 _MAX_REMEMBERED = 20_000
 """Symbols of texts that were asked for last, some hundred bytes each."""
 _LIMIT_S = 60.0
@@ -59,7 +63,7 @@ class WorkspaceCode:
             self._outlines.move_to_end(key)
             return self._outlines[key]
         found: Sequence[Symbol] | None
-        if len(text) <= _INLINE_CHARS:
+        if _is_quick(text):
             found = outline_of(text, language)
         else:
             rows = await self._worker.ask({"ask": "symbols", "path": path, "text": text})
@@ -78,7 +82,7 @@ class WorkspaceCode:
         language = language_of("", path)
         if language is None or not language.wheel:
             return ()
-        if len(before) + len(after) <= _INLINE_CHARS:
+        if len(before) + len(after) <= _INLINE_CHARS and _is_quick(before) and _is_quick(after):
             return new_faults(before, after, language)
         rows = await self._worker.ask(
             {"ask": "faults", "path": path, "before": before, "after": after}
@@ -139,6 +143,18 @@ class WorkspaceCode:
                 **question,
             }
         )
+
+
+def _is_quick(text: str) -> bool:
+    """Say whether a text is short and flat enough to be parsed while nothing else runs."""
+    if len(text) > _INLINE_CHARS:
+        return False
+    depth = 0
+    for bracket in _BRACKET.finditer(text):
+        depth = depth + 1 if bracket[1] else max(0, depth - 1)
+        if depth > _INLINE_DEPTH:
+            return False
+    return True
 
 
 def _symbol(row: Sequence[Any]) -> Symbol:

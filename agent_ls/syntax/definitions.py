@@ -41,6 +41,8 @@ _COMMENT = re.compile(r":\s*#.*")
 _SYMBOL = "symbol."
 _END_MARKS = ("{", "=>", "=", ":", ",", ";", "\\")
 _MAX_SIGNATURE_CHARS = 160
+_MAX_DEPTH = 200
+"""Deeper ones are left out: each has the names of all that are around it in its own."""
 
 
 @dataclass(slots=True)
@@ -178,6 +180,8 @@ def _nested(found: list[Found]) -> list[Found]:
     for one in found:
         while above and above[-1].node.end_byte <= one.node.start_byte:
             above.pop()
+        if len(above) > _MAX_DEPTH:
+            continue
         # What is declared side by side in one node is not inside of it.
         holder = next((up for up in reversed(above) if up.node.id != one.node.id), None)
         if holder is not None and holder.kind == "type" and holder.name == one.name:

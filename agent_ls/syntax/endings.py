@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.parsing import parse
+from agent_ls.syntax.parsing import nodes_at, parse
 from agent_ls.syntax.strings import COMMENTS
 
 _ENDED = {
@@ -58,12 +58,11 @@ def code_end(text: str, language: Language) -> int:
     tree = parse(data, language)
     end = len(data)
     while tree and (end := len(data[:end].rstrip())):
-        node = tree.root_node.descendant_for_byte_range(end - 1, end)
-        while node is not None and node.type not in COMMENTS:
-            node = node.parent
-        if node is None or node.end_byte < end:
+        around = nodes_at(tree.root_node, end - 1)
+        comment = next((one for one in around if one.type in COMMENTS), None)
+        if comment is None:
             break
-        end = node.start_byte
+        end = comment.start_byte
     return len(data[:end].decode("utf-8", "surrogatepass"))
 
 
@@ -85,7 +84,5 @@ def _is_in_one(text: str, closing: str, language: Language, kinds: set[str]) -> 
     tree = parse((text + closing).encode("utf-8", "surrogatepass"), language)
     if tree is None or (closing and tree.root_node.has_error):
         return False
-    node = tree.root_node.descendant_for_byte_range(end - 1, end)
-    while node is not None and node.end_byte == end and node.type not in kinds:
-        node = node.parent
-    return node is not None and node.end_byte == end
+    around = nodes_at(tree.root_node, end - 1)
+    return any(one.end_byte == end and one.type in kinds for one in around)

@@ -13,8 +13,9 @@ from tree_sitter import Node
 from agent_ls.domain.symbols import Symbol
 from agent_ls.syntax.definitions import Found, definitions, signature
 from agent_ls.syntax.languages import Language
+from agent_ls.syntax.leading import Leading
 from agent_ls.syntax.offsets import Offsets
-from agent_ls.syntax.overruns import broken_nodes, runs_into
+from agent_ls.syntax.overruns import Broken, runs_into
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
 from agent_ls.syntax.strings import COMMENTS
 
@@ -38,9 +39,7 @@ _GROUPS = frozenset(
     }
 )
 """Nodes around one or several definitions, which in Go may stand in parentheses."""
-_LEADING = COMMENTS | {"attribute_item", "attribute_declaration", "decorator"}
 _LISTED = frozenset({"key", "member"})
-_BLANKS = b" \t\r\n\xef\xbb\xbf"
 
 
 def has_outline(language: Language | None) -> bool:
@@ -62,7 +61,7 @@ def outline_of(
     beside: dict[int, list[Found]] = {}
     for one, node in zip(found, outer, strict=True):
         beside.setdefault(node.id, []).append(one)
-    whole = _Text(tree.root_node, data, language, offsets, broken_nodes(tree.root_node))
+    whole = _Text(data, language, offsets, Leading(tree, data, language), Broken(tree.root_node))
     return [
         _symbol(one, node, [other for other in beside[node.id] if other is not one], whole)
         for one, node in zip(found, outer, strict=True)
@@ -73,16 +72,16 @@ def outline_of(
 class _Text:
     """What all symbols of a text are made of."""
 
-    root: Node
     data: bytes
     language: Language
     offsets: Offsets
-    broken: frozenset[int]
+    leading: Leading
+    broken: Broken
 
 
 def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Symbol:
     data, offsets, up = text.data, text.offsets, one.node.parent
-    start, own_start = _leading(outer, text.root, data)
+    start, own_start = text.leading.above(outer)
     ending = _ending(outer)
     end = ending.end_byte if one.kind == "member" else _end(ending.end_byte, data)
     last = data[:end].rstrip() if ending.end_point.column == 0 else b""
@@ -143,70 +142,6 @@ def _wrapped(node: Node) -> Node:
             break
         node = parent
     return node
-
-
-def _leading(outer: Node, root: Node, data: bytes) -> tuple[int, int]:
-    """Return where what stands right above begins, and where it goes on behind comments."""
-    start = outer.start_byte
-    parts: list[tuple[int, bool]] = []
-    while (one := _right_before(start, outer, root, data)) is not None:
-        start = one.start_byte
-        parts.append((start, one.type in COMMENTS))
-    own_start = outer.start_byte
-    for begin, is_comment in parts:
-        if not is_comment:
-            own_start = begin
-    # Comments between attributes stay where they are.
-    return start, own_start
-
-
-def _right_before(start: int, outer: Node, root: Node, data: bytes) -> Node | None:
-    """Return the comment or decorator that ends on this or the line before; None without one."""
-    at = start
-    while at and data[at - 1] in _BLANKS:
-        at -= 1
-    if not at or data.count(b"\n", at, start) > 1:
-        return None
-    node = _leading_at(at, root)
-    if node is None or node.end_byte > start or node.id == outer.id:
-        return None
-    begin = node.start_byte
-    if node.type in COMMENTS and (
-        _margin(data, begin, root) != _margin(data, start, root) or _is_the_files(data, begin)
-    ):
-        # It goes on with something else, or belongs to what is before it on its line.
-        return None
-    return node
-
-
-def _leading_at(end: int, root: Node) -> Node | None:
-    """Return the comment or decorator that the byte before the place is a part of."""
-    node = root.descendant_for_byte_range(end - 1, end)
-    while node is not None and node.type not in _LEADING:
-        node = node.parent
-    return node
-
-
-def _margin(data: bytes, at: int, root: Node) -> bytes:
-    """Return what stands before the place on its line, without comments and decorators."""
-    line_start = data.rfind(b"\n", 0, at) + 1
-    line = data[line_start:at].removeprefix(b"\xef\xbb\xbf")
-    lead = line[: len(line) - len(line.lstrip(b" \t"))]
-    while data[line_start:at].strip(_BLANKS):
-        end = line_start + len(data[line_start:at].rstrip(_BLANKS))
-        node = _leading_at(end, root)
-        if node is None or node.end_byte > end or node.start_byte < line_start:
-            # Code before it: then this is no margin.
-            return line
-        at = node.start_byte
-    return lead
-
-
-def _is_the_files(data: bytes, begin: int) -> bool:
-    """Say whether a comment is about the whole file."""
-    return data.startswith((b"//!", b"/*!"), begin) or (
-        data.startswith(b"#!", begin) and not data[:begin].strip(_BLANKS)
-    )
 
 
 def _end(end: int, data: bytes) -> int:

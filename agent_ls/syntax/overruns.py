@@ -8,6 +8,8 @@ are none, unless a missing quote or comment end may be what makes them a part of
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from itertools import accumulate
 
 from tree_sitter import Node
 
@@ -33,31 +35,51 @@ _SAYS_MORE = re.compile(rb"[=:({]")
 _LABEL = re.compile(rb"\w+\s*:")
 
 
-def broken_nodes(root: Node) -> frozenset[int]:
-    """Return the ids of the nodes that have an error, or something missing, right inside."""
-    found: set[int] = set()
+class Broken:
+    """Where a tree has an error, or lacks something."""
+
+    def __init__(self, root: Node) -> None:
+        """Find the nodes that have it right inside."""
+        spans = sorted(_broken_spans(root))
+        self._starts = [start for start, _ in spans]
+        # The furthest end of those that begin until there.
+        self._ends = [*accumulate((end for _, end in spans), max)]
+
+    def __bool__(self) -> bool:
+        """Say whether there is any."""
+        return bool(self._starts)
+
+    def is_around(self, node: Node) -> bool:
+        """Say whether a node without errors of its own stands in something broken."""
+        before = bisect_right(self._starts, node.start_byte)
+        return before > 0 and self._ends[before - 1] >= node.end_byte
+
+
+def _broken_spans(root: Node) -> set[tuple[int, int]]:
+    """Return where the nodes are that have an error, or something missing, right inside."""
+    found: set[tuple[int, int]] = set()
     stack = [root] if root.has_error else []
     while stack:
         node = stack.pop()
         if node.is_error:
-            found.add(node.id)
+            found.add(node.byte_range)
         for child in node.children:
             if child.is_error or child.is_missing:
-                found.add(node.id)
+                found.add(node.byte_range)
             elif child.has_error:
                 stack.append(child)
-    return frozenset(found)
+    return found
 
 
 def runs_into(
-    outer: Node, name_row: int, data: bytes, broken: frozenset[int], language: Language
+    outer: Node, name_row: int, data: bytes, broken: Broken, language: Language
 ) -> int | None:
     """Return the 1-based line at which something else seems to begin inside of a definition.
 
     Shape: None for one that has no syntax errors and stands in nothing that lacks its end, so that
-    it ends where it says; ``broken`` is what ``broken_nodes`` says of the tree.
+    it ends where it says.
     """
-    if not broken or not (outer.has_error or _stands_in(outer, broken)):
+    if not broken or not (outer.has_error or broken.is_around(outer)):
         return None
     first = outer.start_byte
     line_start = data.rfind(b"\n", 0, first) + 1
@@ -111,13 +133,6 @@ def _defined_in(rest: bytes, around: Node, depth: int, language: Language) -> in
             if not opener or _SAYS_MORE.search(lines[row]):
                 return row
     return -1
-
-
-def _stands_in(node: Node, broken: frozenset[int]) -> bool:
-    up = node.parent
-    while up is not None and up.id not in broken:
-        up = up.parent
-    return up is not None
 
 
 def _is_another(line: bytes, depth: int) -> bool:

@@ -77,3 +77,15 @@ def walk(node: Node) -> Iterator[Node]:
         one = stack.pop()
         yield one
         stack.extend(reversed(one.children))
+
+
+def nodes_at(root: Node, at_byte: int) -> Iterator[Node]:
+    """Yield the nodes that hold a byte, the outermost first.
+
+    Goes down, for a node does not know its parent: to climb takes the square of the depth.
+    """
+    cursor = root.walk()
+    while (node := cursor.node) is not None and node.start_byte <= at_byte < node.end_byte:
+        yield node
+        if cursor.goto_first_child_for_byte(at_byte) is None:
+            break

@@ -6,7 +6,7 @@ There indentation is content.
 from __future__ import annotations
 
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Node, parse, walk
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Node, parse
 
 COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _STRINGS = ("string", "heredoc", "template_string")
@@ -23,11 +23,17 @@ def rows_in_strings(
     if "\n" not in text:
         return strings, docstrings
     tree = parse(text.encode("utf-8", "surrogatepass"), language, max_bytes=max_bytes)
-    for node in walk(tree.root_node) if tree else ():
+    # With what each stands in, for a node does not know its parent.
+    stack: list[tuple[Node, Node | None]] = [(tree.root_node, None)] if tree else []
+    while stack:
+        node, around = stack.pop()
         first, last = node.start_point.row, node.end_point.row
-        if first < last and is_string(node) and not is_string(node.parent):
-            rows = docstrings if _is_statement(node.parent) else strings
+        if first == last:
+            continue
+        if is_string(node) and not is_string(around):
+            rows = docstrings if _is_statement(around) else strings
             rows.update(range(first + 1, last + 1))
+        stack.extend((child, node) for child in node.children)
     return strings, docstrings
 
 

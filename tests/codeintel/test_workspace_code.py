@@ -69,6 +69,18 @@ async def test_small_texts_need_no_process(code: WorkspaceCode) -> None:
     assert code.worker_pid is None
 
 
+@pytest.mark.parametrize("asked", ["symbols", "faults"])
+async def test_small_texts_that_are_nested_deeply_are_for_the_worker(
+    code: WorkspaceCode, asked: str
+) -> None:
+    deep = '{"a":' * 1_300 + "1" + "}" * 1_300
+    if asked == "symbols":
+        assert await code.symbols("a.json", deep)
+    else:
+        assert not await code.faults("a.json", "", deep)
+    assert code.worker_pid is not None
+
+
 async def test_a_worker_that_was_killed_is_started_again(code: WorkspaceCode) -> None:
     await check(code, _LARGE[:20_000])
     first = code.worker_pid

@@ -98,6 +98,28 @@ def test_an_empty_text_defines_nothing(text: str) -> None:
     assert check(text, "a.py") == []
 
 
+@pytest.mark.parametrize(
+    "file_name, opener, closer",
+    [
+        ("a.json", '{"a":', "}"),
+        ("a.rs", "mod a {", "}"),
+        ("a.js", "function a(){", "}"),
+        ("a.js", "// a\nfunction a(){\n", "}\n"),
+        ("a.cpp", "namespace a {", "}"),
+        ("a.java", "@A class a {", "}"),
+    ],
+)
+def test_nesting_takes_as_long_as_the_text(file_name: str, opener: str, closer: str) -> None:
+    # With a climb from each definition this takes minutes, and ends as a test that is too slow.
+    depth = 3_000
+    text = opener * depth + ("1" if file_name == "a.json" else "") + closer * depth
+    language = language_of("", file_name)
+    assert language is not None
+    symbols = outline_of(text, language)
+    assert symbols is not None
+    assert [one.depth for one in symbols] == [*range(201)]
+
+
 def test_half_a_character_does_not_stop_an_outline() -> None:
     (symbol,) = check("x = '\ud800'\r\ndef ä(): pass\n", "a.py")[1:]
     assert (symbol.name, symbol.line) == ("ä", 2)

@@ -1,0 +1,104 @@
+"""What stands right above a definition and belongs to it: comments, decorators, attributes.
+
+Looks them all up once. A node does not know its parent, so to climb from each definition would
+take the cube of how deep they are nested.
+"""
+
+from __future__ import annotations
+
+from tree_sitter import Node, Query, QueryCursor, Tree
+
+from agent_ls.syntax.languages import Language
+from agent_ls.syntax.parsing import grammar_of
+from agent_ls.syntax.strings import COMMENTS
+
+_KINDS = COMMENTS | {"attribute_item", "attribute_declaration", "decorator"}
+_BLANKS = b" \t\r\n\xef\xbb\xbf"
+_queries: dict[tuple[str, str], Query] = {}
+
+
+class Leading:
+    """What stands above the definitions of one text."""
+
+    def __init__(self, tree: Tree, data: bytes, language: Language) -> None:
+        """Find the comments, decorators and attributes."""
+        self._data = data
+        self._by_end = _by_end(tree, data, language)
+
+    def above(self, outer: Node) -> tuple[int, int]:
+        """Return where what stands right above begins, and where it goes on behind comments."""
+        start = outer.start_byte
+        parts: list[tuple[int, bool]] = []
+        while (one := self._right_before(start)) is not None:
+            start = one.start_byte
+            parts.append((start, one.type in COMMENTS))
+        own_start = outer.start_byte
+        for begin, is_comment in parts:
+            if not is_comment:
+                own_start = begin
+        # Comments between attributes stay where they are.
+        return start, own_start
+
+    def _right_before(self, start: int) -> Node | None:
+        """Return what ends on the place's line or the one before; None without one."""
+        data, at = self._data, start
+        while at and data[at - 1] in _BLANKS:
+            at -= 1
+        if not at or data.count(b"\n", at, start) > 1:
+            return None
+        node = self._by_end.get(at)
+        if node is None or node.end_byte > start:
+            return None
+        begin = node.start_byte
+        if node.type in COMMENTS and (
+            self._margin(begin) != self._margin(start) or _is_the_files(data, begin)
+        ):
+            # It goes on with something else, or belongs to what is before it on its line.
+            return None
+        return node
+
+    def _margin(self, at: int) -> bytes:
+        """Return what stands before the place on its line, without comments and decorators."""
+        data = self._data
+        line_start = data.rfind(b"\n", 0, at) + 1
+        line = data[line_start:at].removeprefix(b"\xef\xbb\xbf")
+        lead = line[: len(line) - len(line.lstrip(b" \t"))]
+        while data[line_start:at].strip(_BLANKS):
+            end = line_start + len(data[line_start:at].rstrip(_BLANKS))
+            node = self._by_end.get(end)
+            if node is None or node.end_byte > end or node.start_byte < line_start:
+                # Code before it: then this is no margin.
+                return line
+            at = node.start_byte
+        return lead
+
+
+def _by_end(tree: Tree, data: bytes, language: Language) -> dict[int, Node]:
+    """Return them by where they end before blanks; of several at one place the innermost."""
+    query = _query_of(language)
+    captures = QueryCursor(query).captures(tree.root_node) if query else {}
+    found: dict[int, Node] = {}
+    for node in captures.get("leading", ()):
+        begin, end = node.start_byte, node.end_byte
+        while end > begin and data[end - 1] in _BLANKS:
+            end -= 1
+        known = found.get(end)
+        if known is None or known.start_byte <= begin:
+            found[end] = node
+    return found
+
+
+def _query_of(language: Language) -> Query | None:
+    grammar = grammar_of(language)
+    key = (language.wheel, language.function)
+    if grammar is not None and key not in _queries:
+        kinds = [kind for kind in sorted(_KINDS) if grammar.id_for_node_kind(kind, True)]
+        _queries[key] = Query(grammar, f"[{' '.join(f'({kind})' for kind in kinds)}] @leading")
+    return _queries.get(key)
+
+
+def _is_the_files(data: bytes, begin: int) -> bool:
+    """Say whether a comment is about the whole file."""
+    return data.startswith((b"//!", b"/*!"), begin) or (
+        data.startswith(b"#!", begin) and not data[:begin].strip(_BLANKS)
+    )
