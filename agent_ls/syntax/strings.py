@@ -31,7 +31,9 @@ def rows_in_strings(
         if first == last:
             continue
         if is_string(node) and not is_string(around):
-            rows = docstrings if _is_statement(around) else strings
+            # Only in Python a string that is a statement says something about the code.
+            is_docstring = language.id == "python" and _is_statement(around)
+            rows = docstrings if is_docstring else strings
             rows.update(range(first + 1, last + 1))
         stack.extend((child, node) for child in node.children)
     return strings, docstrings

@@ -5,6 +5,9 @@ New text takes the indentation of its place; lines inside strings over several l
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 from agent_ls.edits.indents import in_steps, indent_of, style_of, width
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.readings import unwrapped
@@ -40,9 +43,9 @@ def placed_at(block: str, place: str, text: str, language: Language, old: str = 
     if not first and place and leads and _is_absolute(code, place, style.unit, language):
         return "\n".join([place + lines[0], *lines[1:]])
     restyle = in_steps(code, old.split("\n"), style)
-    common = first
-    if not all(lead.startswith(first) for lead in leads):
-        common = min([first, *leads], key=len)
+    # Of a first line alone that is deeper than the others its own indentation says nothing.
+    is_first_right = 2 * sum(lead.startswith(first) for lead in leads) >= len(leads)
+    common = first if is_first_right else min([first, *leads], key=len)
     least = min(map(width, leads), default=0)
     found: list[str] = []
     for row, line in enumerate(lines):
@@ -52,6 +55,8 @@ def placed_at(block: str, place: str, text: str, language: Language, old: str = 
             found.append(line)
         elif not line.strip():
             found.append("")
+        elif not lead.startswith(common):
+            found.append(_less_deep(line, place, common, is_last=row == len(lines) - 1))
         else:
             deeper = lead.removeprefix(common)
             if restyle is not None:
@@ -60,17 +65,35 @@ def placed_at(block: str, place: str, text: str, language: Language, old: str = 
     return "\n".join(found)
 
 
+def _less_deep(line: str, place: str, common: str, *, is_last: bool) -> str:
+    """Return a line that is less deep than the first one, as much less deep at the place.
+
+    What stands at the margin stays there, as code that was made a comment, but for the last brace.
+    """
+    lead = indent_of(line)
+    if not lead:
+        return place + line if is_last and line.startswith(_CLOSERS) else line
+    return place.removesuffix(common.removeprefix(lead)) + line[len(lead) :]
+
+
 _HEADS = ("@", "#[", "[[", "#", "//", "/*", "<!--", "--")
 """How a line begins that the next one stands level with: a decorator, an attribute, a comment."""
 
 
 _CLOSERS = ("}", ")", "]")
+_LABEL = re.compile(r"[A-Za-z_]\w*\s*:(?!:)")
 
 
 def _is_absolute(code: list[str], place: str, unit: str, language: Language) -> bool:
     """Say whether only the first line lacks the indentation that the others have already."""
     goal = width(place)
-    rest = [line for line in code[1:] if line.strip()]
+    rest = [
+        line
+        for before, line in pairwise(code)
+        if line.strip() and not _is_at_margin(line, before, language)
+    ]
+    if not rest:
+        return False
     level = [line for line in rest if width(indent_of(line)) == goal]
     # Python's last line belongs to a body; with braces it is the one that closes the definition.
     ends = level if language.id == "python" else rest[-1:]
@@ -78,6 +101,15 @@ def _is_absolute(code: list[str], place: str, unit: str, language: Language) -> 
     is_level = is_closed or code[0].startswith(_HEADS)
     least = min(width(indent_of(line)) for line in rest)
     return least >= goal + (0 if is_level else width(unit) or 1)
+
+
+def _is_at_margin(line: str, before: str, language: Language) -> bool:
+    """Say whether a line may stand at the margin, whatever is around it."""
+    if indent_of(line):
+        return False
+    if before.endswith("\\") or comment_end(line, 0, language):
+        return True
+    return language.id in ("c", "cpp") and _LABEL.match(line) is not None
 
 
 def indent_at(text: str, at: int) -> str:
