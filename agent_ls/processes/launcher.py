@@ -18,6 +18,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -25,6 +26,8 @@ _SOCKET = 0
 _MAX_DESCRIPTORS = 8
 _MANY = 2**16
 _HEADER = struct.Struct("!I")
+_GRACE_S = 2.0
+_LOOK_S = 0.02
 _RESTORED = ("SIGPIPE", "SIGXFSZ")
 """Python ignores these, and what is ignored stays so in a new program."""
 
@@ -57,10 +60,32 @@ def main() -> int:
             if wake in ready:
                 os.read(wake, 4_096)
             _reap(asking, running)
-    for pid in running:
-        with suppress(OSError):
-            os.killpg(pid, signal.SIGTERM)
+    _end_all(set(running))
     return 0
+
+
+def _end_all(groups: set[int]) -> None:
+    """End what still runs: politely first, and what does not listen by force."""
+    until_s = time.monotonic() + _GRACE_S
+    living = _told(groups, signal.SIGTERM)
+    while living and time.monotonic() < until_s:
+        select.select([], [], [], _LOOK_S)
+        with suppress(ChildProcessError):
+            # Nobody is left to be told of an end; but what has ended is not to count as living.
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        living = _told(living, 0)
+    _told(living, signal.SIGKILL)
+
+
+def _told(groups: set[int], number: int) -> set[int]:
+    """Send a signal to groups of processes; return those in which one was there to get it."""
+    living: set[int] = set()
+    for group in groups:
+        with suppress(OSError):
+            os.killpg(group, number)
+            living.add(group)
+    return living
 
 
 def _receive(asking: socket.socket) -> tuple[dict[str, Any], list[int]] | None:

@@ -126,21 +126,33 @@ async def test_the_callers_descriptors_become_the_programs_first_ones() -> None:
     os.close(read_end)
 
 
-def test_when_the_server_is_killed_what_it_started_ends() -> None:
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param("", id="it-listens"),
+        pytest.param("for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)", id="it-does-not"),
+        pytest.param("if os.fork() == 0: signal.signal(15, signal.SIG_IGN)", id="its-child-not"),
+    ],
+)
+def test_when_the_server_is_killed_what_it_started_ends(program: str) -> None:
     script = """
         import asyncio, os, sys
         from agent_ls.processes.launching import start_piped
         async def main():
-            piped = await start_piped(["/bin/sleep", "600"], cwd=None, env={})
-            print(piped.program.pid, flush=True)
+            piped = await start_piped([sys.executable, "-uc", sys.argv[1]], cwd=None, env={})
+            for _ in range(int(sys.argv[2])):
+                print((await piped.stdout.readline()).decode(), end="", flush=True)
             await asyncio.sleep(600)
         asyncio.run(main())
     """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
+    ready = 2 if "fork" in program else 1
+    says = "os.write(1, str(os.getpid()).encode() + b'\\n')"
+    child = f"import os, signal, time\n{program}\n{says}\ntime.sleep(600)"
+    command = [sys.executable, "-c", textwrap.dedent(script), child, str(ready)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        child = psutil.Process(int(server.stdout.readline()))
+        children = [psutil.Process(int(server.stdout.readline())) for _ in range(ready)]
         server.kill()
-        gone, alive = psutil.wait_procs([child], timeout=20)
-    assert gone
+        gone, alive = psutil.wait_procs(children, timeout=20)
+    assert len(gone) == ready
     assert not alive
