@@ -16,6 +16,7 @@ from agent_ls.tools.symbol_separators import parted, without_separator
 _MAX_LINE_CHARS = 80
 _LONE_CR = re.compile(r"\r(?!\n)")
 _KEY = re.compile(r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z_$][\w$]*)\s*:[ \t]*""")
+_BRANCH = re.compile(r"(?m)^[ \t]*#[ \t]*(if|el|endif)")
 _GO_WORDS = {
     "constant": "const",
     "variable": "var",
@@ -27,8 +28,10 @@ _GO_WORDS = {
 _GO_OPENS = re.compile(r"(?:const|var|type|func|import)\b")
 
 
-def whole(symbol: Symbol, text: str) -> None:
+def whole(symbol: Symbol, text: str, language: Language) -> None:
     """Do nothing for a symbol whose end is known; ``ToolError`` for one that runs over others."""
+    if language.id in ("c", "cpp"):
+        _keeps_branches(symbol, text)
     if symbol.runs_into is None:
         return
     line = text.split("\n")[symbol.runs_into - 1].strip()[:_MAX_LINE_CHARS]
@@ -36,6 +39,22 @@ def whole(symbol: Symbol, text: str) -> None:
         f"Where {symbol.qualified} ends is not certain, for the file has a syntax error there, as "
         f"with a missing bracket: line {symbol.runs_into} ({line}) is no deeper than its first one "
         "and would be a part of it. Nothing was done. Use edit_file, or mend the error first."
+    )
+
+
+def _keeps_branches(symbol: Symbol, text: str) -> None:
+    depth = 0
+    for branch in _BRANCH.finditer(text, symbol.start, symbol.end):
+        word = branch[1]
+        depth += (word == "if") - (word == "endif")
+        if depth < 0 or (depth == 0 and word == "el"):
+            break
+    else:
+        if not depth:
+            return
+    raise ToolError(
+        f"{symbol.qualified} goes over the bounds of an #if in it or around it, so what belongs to "
+        "it is not certain. Nothing was done. Use edit_file."
     )
 
 

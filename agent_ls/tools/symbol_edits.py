@@ -40,7 +40,7 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     if not block:
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
     in_lines(text)
-    whole(symbol, text)
+    whole(symbol, text, language)
     block = as_entry(block, text, symbol, language)
     entry = keyed(block, text, symbol, language)
     if entry != block:
@@ -74,7 +74,7 @@ def inserted(
         raise ToolError("There is no text to insert.")
     in_lines(text)
     if position != "before":
-        whole(anchor, text)
+        whole(anchor, text, language)
     if position == "inside_end":
         return _inside(text, symbols, anchor, block, language)
     if anchor.is_listed:

@@ -49,6 +49,32 @@ def test_a_broken_definition_takes_nothing_with_it(
         check(name, crlf[0] or "", symbol, position, new_text, None, said)
 
 
+_HEADS = "#ifdef X\nint f(int a) {\n#else\nint f(void) {\n#endif\n    return 1;\n}\n"
+_SPLIT = "static int\n#ifdef X\nf(int a)\n#else\nf(void)\n#endif\n{\n    return 1;\n}\n"
+_GUARDED = "namespace n {\n#ifdef X\n    int a;\n#else\n    int b;\n#endif\n}\n"
+_BOUNDS = "goes over the bounds of an #if"
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, position, new_text, after, said",
+    [
+        ("b.c", _HEADS, "f", "replace", "int f(void) { return 5; }", None, _BOUNDS),
+        ("b.c", _HEADS, "f", "inside_end", "g();", None, _BOUNDS),
+        ("b.c", _HEADS, "f", "after", "int g;", None, _BOUNDS),
+        ("b.c", _SPLIT, "f", "replace", "static int f(void) { return 5; }", None, _BOUNDS),
+        ("b.cpp", _GUARDED, "n", "replace", "namespace n {\n}", "namespace n {\n}\n", ""),
+        ("b.cpp", _GUARDED, "n", "inside_end", "int c;",
+         _GUARDED.replace("#endif\n", "#endif\n    int c;\n"), ""),
+        ("b.py", "def f():\n    pass\n#endif\n", "f", "replace", "def f(): ...",
+         "def f(): ...\n#endif\n", ""),
+    ],
+)  # fmt: skip
+def test_a_definition_takes_no_part_of_an_if_of_the_preprocessors(
+    name: str, text: str, symbol: str, position: Way, new_text: str, after: str | None, said: str
+) -> None:
+    check(name, text, symbol, position, new_text, after, said)
+
+
 _CONST = "package p\n\nconst (\n\t// X doc\n\tX = 1\n)\n\nfunc f() {}\n"
 _TYPES = "package p\n\ntype (\n\tZ struct {\n\t\ta int\n\t}\n)\n"
 _API = "package p\n\ntype E interface {\n\tQ()\n}\n"
