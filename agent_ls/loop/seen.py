@@ -25,6 +25,8 @@ class SeenFile:
     """The digest of the text it read or wrote as a whole."""
     edits: tuple[tuple[str, str], ...] = ()
     """Its edits since of texts that it had not seen: the digests before and after each."""
+    is_read: bool = True
+    """False: it was only shown names of what the text defines, and the store has no such text."""
 
     @property
     def newest(self) -> str:
@@ -51,6 +53,15 @@ def after_result(seen: Seen, data: JsonValue) -> Seen:
     match data:
         case {"path": str(path), "text_blob": str(digest)}:
             return MappingProxyType({**seen, path: SeenFile(digest)})
+        case {"listed": dict(listed)}:
+            # Whoever has read a text does not know a newer one by its names.
+            known = {path for path, one in seen.items() if one.is_read}
+            names = {
+                path: SeenFile(digest, is_read=False)
+                for path, digest in listed.items()
+                if path not in known and isinstance(digest, str)
+            }
+            return MappingProxyType({**seen, **names})
         case _:
             return seen
 
@@ -64,6 +75,8 @@ def after_edit(seen: Seen, intent: EditIntended, after: str | None) -> Seen:
             known[intent.edit.new_path] = before
     elif after is not None:
         was = intent.before_blob
-        followed = None if before is None or was is None else before.edited(was, after)
+        followed = None
+        if before is not None and before.is_read and was is not None:
+            followed = before.edited(was, after)
         known[intent.edit.path] = followed or SeenFile(after)
     return MappingProxyType(known)

@@ -44,6 +44,11 @@ def called(symbol: Symbol, number: int) -> str:
     return f"{symbol.qualified}[{number}]"
 
 
+def is_numbered(wanted: str) -> bool:
+    """Say whether a name means one of several by its number."""
+    return _NUMBER.fullmatch(wanted.strip()) is not None
+
+
 def resolve(symbols: Sequence[Symbol], wanted: str) -> Symbol | NotOne:
     """Return the one symbol that a name means.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -10,8 +11,10 @@ from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.codeintel import CodeIntel
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments
@@ -47,6 +50,9 @@ class FindSymbol:
 
     code: CodeIntel
     options: FindSymbolOptions = FindSymbolOptions()
+    workspace: Workspace | None = None
+    seen: SeenTexts | None = None
+    """None: nobody needs to know later what was shown."""
 
     def paths(self, arguments: FindSymbolArguments) -> tuple[str, ...]:
         """Return all files."""
@@ -59,13 +65,29 @@ class FindSymbol:
     async def run(self, arguments: FindSymbolArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each definition: place, name, declaration."""
         found = await self.code.find(arguments.name, self.options.max_found + 1)
+        shown = found[: self.options.max_found]
         lines = [
             f"{visible_line(one.path)}:{one.line}: {one.qualified}: {cleaned(one.signature)}"
-            for one in found[: self.options.max_found]
+            for one in shown
         ]
         if len(found) > self.options.max_found:
             lines.append(f"(more than {self.options.max_found}; give a longer name)")
         return ToolOutput(
             "\n".join(lines) or f"Nothing is defined under a name like {arguments.name!r}.",
-            data={"found": len(lines)},
+            data={
+                "found": len(lines),
+                "listed": await self._marks(dict.fromkeys(one.path for one in shown)),
+            },
         )
+
+    async def _marks(self, paths: Iterable[str]) -> dict[str, str]:
+        """Return what the files held that were shown, by path, as far as they can be read."""
+        marks: dict[str, str] = {}
+        if self.workspace is None or self.seen is None:
+            return marks
+        for path in paths:
+            with suppress(WorkspaceError):
+                file = await self.workspace.read(path)
+                if mark := self.seen.mark_of(path, file.text):
+                    marks[path] = mark
+        return marks

@@ -18,7 +18,13 @@ from agent_ls.syntax.naming import NotOne, resolve
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import preview_of
 from agent_ls.tools.symbol_edits import Position, inserted
-from agent_ls.tools.symbol_places import change_of, placed_as_read, symbols_in, the_symbol
+from agent_ls.tools.symbol_places import (
+    change_of,
+    check_as_listed,
+    placed_as_read,
+    symbols_in,
+    the_symbol,
+)
 
 
 class InsertSymbolArguments(Arguments):
@@ -82,6 +88,8 @@ class InsertSymbol:
         position, text = arguments.position, arguments.text
         after = inserted(file.text, symbols, anchor, position, text, language)
         read = None if self.seen is None else await self.seen.text(path)
+        if read is None:
+            check_as_listed(file, arguments.anchor, self.seen, is_taken_out=False)
         if read is None or read == file.text:
             return file, anchor, change_of(file, after)
         known = await self.code.symbols(path, read) or ()

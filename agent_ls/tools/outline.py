@@ -11,7 +11,7 @@ from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments, FilePath
@@ -45,6 +45,8 @@ class Outline:
     workspace: Workspace
     code: CodeIntel
     options: OutlineOptions = OutlineOptions()
+    seen: SeenTexts | None = None
+    """None: nobody needs to know later what was shown."""
 
     def paths(self, arguments: OutlineArguments) -> tuple[str, ...]:
         """Return the file."""
@@ -64,9 +66,11 @@ class Outline:
             lines.append(note)
         if file.is_dirty:
             lines.append("(This is the editor's text; it is not saved yet.)")
+        mark = self.seen.mark_of(file.path, file.text) if self.seen else None
+        listed = {file.path: mark} if mark else {}
         return ToolOutput(
             "\n".join(lines) or f"{arguments.path} defines nothing.",
-            data={"path": arguments.path, "symbols": len(symbols)},
+            data={"path": arguments.path, "symbols": len(symbols), "listed": listed},
         )
 
     def _fitting(self, symbols: Iterable[Symbol]) -> tuple[list[Symbol], str]:

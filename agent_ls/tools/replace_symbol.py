@@ -21,6 +21,7 @@ from agent_ls.tools.symbol_bounds import keeps_shared
 from agent_ls.tools.symbol_edits import replaced
 from agent_ls.tools.symbol_places import (
     change_of,
+    check_as_listed,
     replaced_as_read,
     symbol_as_read,
     symbols_in,
@@ -86,6 +87,8 @@ class ReplaceSymbol:
         if symbol.shared:
             keeps_shared(symbol, symbols, await self.code.symbols(path, after) or ())
         read = None if self.seen is None else await self.seen.text(path)
+        if read is None:
+            check_as_listed(file, arguments.symbol, self.seen, is_taken_out=True)
         if read is None or read == file.text:
             return file, symbol, change_of(file, after), notes
         older = await symbol_as_read(path, read, arguments.symbol, self.code)

@@ -13,9 +13,9 @@ from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
 from agent_ls.loop.ports.codeintel import CodeIntel
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.syntax.languages import Language, language_of
-from agent_ls.syntax.naming import NotOne, resolve
+from agent_ls.syntax.naming import NotOne, is_numbered, resolve
 
 
 async def symbols_in(
@@ -47,6 +47,30 @@ def the_symbol(symbols: Sequence[Symbol], wanted: str, path: str) -> Symbol:
             more = f" Nothing was done; outline shows what {path} defines."
         raise ToolError(f"{path}: {found.reason}{more}")
     return found
+
+
+def check_as_listed(
+    file: TextFile, wanted: str, seen: SeenTexts | None, *, is_taken_out: bool
+) -> None:
+    """Do nothing where a name in a file that the model has not read means what it was shown.
+
+    Errors: ``ToolError`` for a file that changed since ``outline`` or ``find_symbol`` showed what
+    it defines, when the definition is taken out or one of several; and for one of several in a
+    file of which nothing was shown. Of files that may hold secrets nothing is kept.
+    """
+    if seen is None or not (is_taken_out or is_numbered(wanted)):
+        return
+    path = file.path
+    listed, mark = seen.listed(path), seen.mark_of(path, file.text)
+    if mark is None:
+        return
+    if listed is None and is_numbered(wanted):
+        reason = f"You have not looked which one {wanted} is"
+    elif listed not in (None, mark):
+        reason = "It changed since you looked what it defines, and you have not read it"
+    else:
+        return
+    raise ToolError(f"{path} was not changed. {reason}. Read {wanted} with read_file first.")
 
 
 async def symbol_as_read(path: str, read: str, wanted: str, code: CodeIntel) -> Symbol | None:

@@ -59,9 +59,12 @@ class Session:
         self.seen = SessionTexts(self.recorder, self.store, self.place.workspace)
 
     async def read(self, path: str = "a.py", **arguments: Any) -> None:
-        tool = ReadFile(self.place.workspace, seen=self.seen)
-        parsed = tool.Arguments.model_validate({"path": path, **arguments})
-        output = await tool.run(parsed, self.place.context())  # type: ignore[arg-type]
+        await self.look(ReadFile(self.place.workspace, seen=self.seen), path=path, **arguments)
+
+    async def look(self, tool: Tool[Any], **arguments: Any) -> None:
+        """Run a tool that only looks, recorded as the loop does it."""
+        parsed = tool.Arguments.model_validate(arguments)
+        output = await tool.run(parsed, self.place.context())
         result = ToolResult(call_id="cal_1", text=output.text, data=output.data)
         await self.recorder.emit(ToolCallFinished(result=result))
 

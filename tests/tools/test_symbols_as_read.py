@@ -11,7 +11,9 @@ from agent_ls.codeintel.workspace_code import WorkspaceCode
 from agent_ls.domain.errors import ToolError
 from agent_ls.store.sql_store import open_store
 from agent_ls.tools.delete_file import DeleteFile
+from agent_ls.tools.find_symbol import FindSymbol
 from agent_ls.tools.insert_symbol import InsertSymbol
+from agent_ls.tools.outline import Outline
 from agent_ls.tools.replace_symbol import ReplaceSymbol
 from tests.tools.conftest import Place
 from tests.tools.test_merging import Session
@@ -132,6 +134,87 @@ async def test_text_is_put_beside_the_definition_that_was_meant(
         with pytest.raises(ToolError, match=said):
             await session.do(tool, **call)
         assert file.read_text() == now
+
+
+_LOOKS = ["outline", "find_symbol"]
+
+
+async def look(session: Session, code: WorkspaceCode, tool_name: str) -> None:
+    """Let the model see what a.py defines, or that it defines g."""
+    workspace, seen = session.place.workspace, session.seen
+    if tool_name == "outline":
+        await session.look(Outline(workspace, code, seen=seen), path="a.py")
+    else:
+        await session.look(FindSymbol(code, workspace=workspace, seen=seen), name="g")
+
+
+@pytest.mark.parametrize("looked", _LOOKS)
+@pytest.mark.parametrize(
+    "shown, now, symbol, is_replaced",
+    [
+        pytest.param(_READ, _READ, "g", True, id="unchanged"),
+        pytest.param(_READ, _READ.replace("2\n", "3\n"), "g", False, id="typed-inside"),
+        pytest.param(_TWO + _READ, _TWO + _READ, "f[2]", True, id="a-number"),
+        pytest.param(
+            _TWO + _READ, f"def f(): ...\n{_TWO}{_READ}", "f[2]", False, id="a-number-moved"
+        ),
+    ],
+)
+async def test_what_was_listed_is_replaced_only_while_it_is_as_it_was(
+    session: Session,
+    code: WorkspaceCode,
+    looked: str,
+    shown: str,
+    now: str,
+    symbol: str,
+    is_replaced: bool,
+) -> None:
+    tool = ReplaceSymbol(session.place.workspace, code, session.seen)
+    file = session.place.write("a.py", shown)
+    await look(session, code, looked)
+    file.write_text(now)
+    call = {"path": "a.py", "symbol": symbol, "new_text": "def new():\n    pass"}
+    if not is_replaced:
+        with pytest.raises(ToolError, match=r"you have not read it\. Read .* first"):
+            await session.do(tool, **call)
+        assert file.read_text() == now
+        await (session.read() if looked == "outline" else look(session, code, looked))
+    await session.do(tool, **call)
+    assert "def new()" in file.read_text()
+
+
+async def test_one_of_several_is_not_chosen_by_a_number_that_nobody_saw(
+    session: Session, code: WorkspaceCode
+) -> None:
+    workspace, file = session.place.workspace, session.place.write("a.py", _TWO)
+    replace, insert = (
+        ReplaceSymbol(workspace, code, session.seen),
+        InsertSymbol(workspace, code, session.seen),
+    )
+    for tool, call in (
+        (replace, {"symbol": "f[2]", "new_text": "def f(): ..."}),
+        (insert, {"anchor": "f[2]", "position": "after", "text": "def new(): ..."}),
+    ):
+        with pytest.raises(ToolError, match=r"not looked which one f\[2\] is"):
+            await session.do(tool, path="a.py", **call)
+    assert file.read_text() == _TWO
+    # A plain name that means one needs no look.
+    await session.do(replace, path="a.py", symbol="h", new_text="def h(): ...")
+
+
+async def test_a_list_of_names_is_no_look_at_what_others_changed(
+    session: Session, code: WorkspaceCode
+) -> None:
+    file = session.place.write("a.py", _READ)
+    await session.read()
+    file.write_text(_TYPED)
+    await look(session, code, "outline")
+    with pytest.raises(ToolError, match=r"log\('typed'\)"):
+        await session.do(
+            ReplaceSymbol(session.place.workspace, code, session.seen),
+            path="a.py", symbol="f", new_text="def f():\n    return 3",
+        )  # fmt: skip
+    assert file.read_text() == _TYPED
 
 
 async def test_a_file_is_not_deleted_with_what_others_wrote_in_it(session: Session) -> None:

@@ -184,3 +184,13 @@ class SeenTexts(Protocol):
     async def text(self, path: str) -> str | None:
         """Return the text that the model believes a file to have; None when nobody knows."""
         ...
+
+    def mark_of(self, path: str, text: str) -> str | None:
+        """Return what tells a text from others of which the model sees only what it defines; None
+        for a file that may hold secrets.
+        """
+        ...
+
+    def listed(self, path: str) -> str | None:
+        """Return the mark of the text that the model knows only so; None for none or a read one."""
+        ...
