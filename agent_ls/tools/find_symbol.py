@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
@@ -80,9 +80,9 @@ class FindSymbol:
             },
         )
 
-    async def _marks(self, paths: Iterable[str]) -> dict[str, str]:
+    async def _marks(self, paths: Iterable[str]) -> JsonValue:
         """Return what the files held that were shown, by path, as far as they can be read."""
-        marks: dict[str, str] = {}
+        marks: dict[str, JsonValue] = {}
         if self.workspace is None or self.seen is None:
             return marks
         for path in paths:

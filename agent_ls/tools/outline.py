@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pydantic import JsonValue
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.record import Record
@@ -67,7 +69,7 @@ class Outline:
         if file.is_dirty:
             lines.append("(This is the editor's text; it is not saved yet.)")
         mark = self.seen.mark_of(file.path, file.text) if self.seen else None
-        listed = {file.path: mark} if mark else {}
+        listed: JsonValue = {file.path: mark} if mark else {}
         return ToolOutput(
             "\n".join(lines) or f"{arguments.path} defines nothing.",
             data={"path": arguments.path, "symbols": len(symbols), "listed": listed},
