@@ -25,6 +25,8 @@ _PARTS = re.compile(
     rb"|(?:public|private|protected|default)\s*:"
 )
 """How a line begins that may stand level with a definition's first one and belong to it."""
+_NO_CODE = re.compile(rb"[)\]};,#]|//|/\*")
+"""How what may follow on a definition's last line begins."""
 _OPENERS = {"ecmascript": b"class _ {\n", "json": b"{\n"}
 """What makes a member of what follows, by the folder of a language's queries."""
 _FURTHER_BYTES = 4_000
@@ -40,7 +42,8 @@ class Broken:
 
     def __init__(self, root: Node) -> None:
         """Find the nodes that have it right inside."""
-        spans = sorted(_broken_spans(root))
+        found, self._missing = _broken_spans(root)
+        spans = sorted(found)
         self._starts = [start for start, _ in spans]
         # The furthest end of those that begin until there.
         self._ends = [*accumulate((end for _, end in spans), max)]
@@ -54,21 +57,41 @@ class Broken:
         before = bisect_right(self._starts, node.start_byte)
         return before > 0 and self._ends[before - 1] >= node.end_byte
 
+    def lacks_end(self, node: Node, data: bytes) -> bool:
+        """Say whether something is missing where the node ends, or right before it, in a line that
+        goes on with code: then part of the line is taken for another definition.
+        """
+        before, end = node.start_byte, node.end_byte
+        while before and data[before - 1] in b" \t":
+            before -= 1
+        if before in self._missing and before < node.start_byte:
+            return True
+        if end not in self._missing:
+            return False
+        past = data.find(b"\n", end)
+        rest = data[end : past if past >= 0 else len(data)].strip()
+        return bool(rest) and not _NO_CODE.match(rest)
 
-def _broken_spans(root: Node) -> set[tuple[int, int]]:
-    """Return where the nodes are that have an error, or something missing, right inside."""
+
+def _broken_spans(root: Node) -> tuple[set[tuple[int, int]], set[int]]:
+    """Return where the nodes are that have an error, or something missing, right inside; and where
+    what is missing should be.
+    """
     found: set[tuple[int, int]] = set()
+    missing: set[int] = set()
     stack = [root] if root.has_error else []
     while stack:
         node = stack.pop()
         if node.is_error:
             found.add(node.byte_range)
         for child in node.children:
+            if child.is_missing:
+                missing.add(child.start_byte)
             if child.is_error or child.is_missing:
                 found.add(node.byte_range)
             elif child.has_error:
                 stack.append(child)
-    return found
+    return found, missing
 
 
 def runs_into(
@@ -76,10 +99,14 @@ def runs_into(
 ) -> int | None:
     """Return the 1-based line at which something else seems to begin inside of a definition.
 
-    Shape: None for one that has no syntax errors and stands in nothing that lacks its end, so that
-    it ends where it says.
+    Shape: the line it ends on where its last sign is missing there; None for one that has no syntax
+    errors and stands in nothing that lacks its end, so that it ends where it says.
     """
-    if not broken or not (outer.has_error or broken.is_around(outer)):
+    if not broken:
+        return None
+    if broken.lacks_end(outer, data):
+        return outer.end_point.row + 1
+    if not (outer.has_error or broken.is_around(outer)):
         return None
     first = outer.start_byte
     line_start = data.rfind(b"\n", 0, first) + 1

@@ -37,8 +37,8 @@ def whole(symbol: Symbol, text: str, language: Language) -> None:
     line = text.split("\n")[symbol.runs_into - 1].strip()[:_MAX_LINE_CHARS]
     raise ToolError(
         f"Where {symbol.qualified} ends is not certain, for the file has a syntax error there, as "
-        f"with a missing bracket: line {symbol.runs_into} ({line}) is no deeper than its first one "
-        "and would be a part of it. Nothing was done. Use edit_file, or mend the error first."
+        f"with a missing bracket or an unknown word: it may end before or in line "
+        f"{symbol.runs_into} ({line}). Nothing was done. Use edit_file, or mend the error first."
     )
 
 

@@ -9,6 +9,10 @@ from tests.support.symbol_changes import Way, check
 _GO = "package p\n\nfunc A() {\n\tif x {\n\t\treturn\n\n}\n\nfunc B() int {\n\treturn 2\n}\n"
 _JAVA = "class A {\n    void a() {\n        if (x) {\n    }\n\n    void b() {\n    }\n}\n"
 _C = "int a(void)\n{\n    if (x) {\n        return 1;\n}\n\nint b(void)\n{\n    return 2;\n}\n"
+_GNU = (
+    "extern char *index (const char *s, int c)\n"
+    '     __THROW __asm ("index") __attribute_pure__ __nonnull ((1));\nint z;\n'
+)
 _PY = (
     "class C:\n    def m(self):\n        x = (1,\n    def n(self):\n        return 3\n"
     "\ndef z(): ...\n"
@@ -36,6 +40,11 @@ _BROKEN = "int a(void)\n{\n#if X\n    f(;\n#endif\nout:\n    return 1;\n}\n"
         ("a.c", _BROKEN, "a", "replace", "int a(void)\n{\n}", "int a(void)\n{\n}\n", ""),
         ("a.py", "def f():\n    x = (1\n\n\ny = 2\n", "f", "replace", "def f():\n    x = 1", None,
          "line 5 (y = 2)"),
+        ("a.c", _GNU, "index", "after", "int q(void);", None, 'line 2 (__THROW __asm ("index")'),
+        ("a.c", _GNU, "index", "replace", "int q(void);", None, "an unknown word"),
+        ("a.c", _GNU, "__nonnull", "replace", "int q(void);", None, "an unknown word"),
+        ("a.c", _GNU, "z", "after", "int q;", _GNU + "int q;\n", ""),
+        ("a.c", "struct S { int a };\n", "S.a", "replace", "int b", "struct S { int b };\n", ""),
         ("a.py", "def f(\n    a,\n):\n    x = = 1\n", "f", "replace", "def f(): ...",
          "def f(): ...\n", ""),
     ],
