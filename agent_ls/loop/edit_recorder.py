@@ -187,7 +187,7 @@ class EditRecorder:
             )
         else:
             is_applied = outcome.status == "applied"
-            added, removed = _line_changes(before, after) if is_applied else (0, 0)
+            added, removed = _line_changes(edit, before, after) if is_applied else (0, 0)
             ended = EditApplied(
                 call_id=intent.call_id,
                 path=edit.path,
@@ -267,7 +267,10 @@ def _left_by(edit: FileEdit, before: bytes | None) -> bytes | None:
     return None if after is None else (mark + after).encode(errors="surrogateescape")
 
 
-def _line_changes(before: bytes | None, after: bytes | None) -> tuple[int, int]:
+def _line_changes(edit: FileEdit, before: bytes | None, after: bytes | None) -> tuple[int, int]:
+    """Return how many lines an edit added and removed; what was typed meanwhile is not its own."""
+    with contextlib.suppress(ValueError):
+        after = _left_by(edit, before)
     return changed_lines(
         (before or b"").decode(errors="replace"), (after or b"").decode(errors="replace")
     )

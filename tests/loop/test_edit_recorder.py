@@ -72,6 +72,16 @@ class Worn(DiskWorkspace):
         raise WorkspaceError(f"{edit.path}: the disk is worn out")
 
 
+class TypedIn(DiskWorkspace):
+    """A folder in which somebody goes on in a file as soon as it has been edited."""
+
+    async def apply(self, edit: FileEdit) -> EditOutcome:
+        outcome = await super().apply(edit)
+        with (self.roots[0].path / edit.path).open("a") as file:
+            file.write("typed\n")
+        return outcome
+
+
 class Shy(DiskWorkspace):
     """A disk that does not tell permissions any more."""
 
@@ -151,6 +161,16 @@ async def test_a_watch_is_told_of_both_names_of_a_moved_file(folder: Path) -> No
     told = Told()
     await check(folder, _MOVE, _BY_CALL, told=told)
     assert sorted(told.paths) == ["a.txt", "a.txt", "b.txt", "b.txt"]
+
+
+async def test_what_is_typed_right_behind_an_edit_is_not_counted_as_its_lines(
+    folder: Path,
+) -> None:
+    (folder / "a.txt").write_bytes(b"one\ntwo\n")
+    _, after = await check(folder, _CHANGE, _BY_CALL, told=None, disk=TypedIn)
+    assert (folder / "a.txt").read_bytes() == b"ONE\n1\ntwo\ntyped\n"
+    assert isinstance(after, e.EditApplied)
+    assert (after.added_lines, after.removed_lines) == (2, 1)
 
 
 @pytest.mark.parametrize(
