@@ -15,7 +15,7 @@ from agent_ls.checkers.lines import line_text, lines_of
 from agent_ls.checkers.own_pattern import read_by_pattern
 from agent_ls.checkers.process import ProgramOutcome
 from agent_ls.domain.findings import CheckReport, Finding
-from agent_ls.safety.text import visible
+from agent_ls.safety.text import cleaned, visible, visible_line
 
 _MAX_REASON = 500
 _MAX_SAID = 10_000
@@ -64,7 +64,7 @@ async def _said(run: CommandRun) -> list[Said]:
             raise ValueError(f"it could not be started: {outcome.stderr}")
         case "exited":
             pass
-    printed = outcome.stdout
+    printed = outcome.stdout.removeprefix("\ufeff")
     if options.output != "lines":
         return (
             await asyncio.to_thread(read_json, options.output, printed) if printed.strip() else []
@@ -130,8 +130,9 @@ def _finding(run: CommandRun, said: Said, name: str, lines: list[str]) -> Findin
     return Finding(
         path=name,
         checker=run.options.name,
-        code=said.code,
-        message=_plain(run, said.message),
+        code=visible_line(said.code),
+        # The model reads it, too.
+        message=cleaned(_plain(run, said.message)),
         severity=said.severity or run.options.severity,
         start_line=line,
         start_column=column,

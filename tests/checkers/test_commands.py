@@ -256,6 +256,16 @@ async def test_odd_places_lose_nothing_that_was_said(
     ] == expected
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "with-a-byte-order-mark"])
+async def test_what_it_says_hides_nothing(folder: Path, mark: str) -> None:
+    told = {"severity": 2, "message": "\x1b[31mred\0\u202edna\nmore", "ruleId": "a\nb", "line": 1}
+    said = mark + json.dumps([{"filePath": "a.txt", "messages": [told]}])
+    options = todo(folder, command=f"printf %s {shlex.quote(said)}", output="eslint")
+    report = await check(folder, {"a.txt": "one\n"}, options)
+    assert report.problems == ()
+    assert [(one.code, one.message) for one in report.findings] == [("a\\nb", "reddna\nmore")]
+
+
 async def test_a_program_of_a_trusted_folders_own_comes_first(folder: Path) -> None:
     program = folder / "node_modules" / ".bin" / "todo"
     write(folder, {"node_modules/.bin/todo": f"#!{sys.executable}\nprint('a.txt:1: its own')\n"})
