@@ -13,30 +13,28 @@ from agent_ls.safety.trust import TrustedFolders
 def roots_of(
     folders: Mapping[str, str], document_uris: Iterable[str], trust: TrustedFolders
 ) -> tuple[Root, ...]:
-    """Return the roots, in the editor's order, each with a name of its own.
+    """Return the roots, in the editor's order, each with a name of its own; the gone come last.
 
-    Folders that are gone come last, and only beside others: without them a name that begins with
-    theirs would mean something in another. Without a folder that is there the root is that of the
-    first open file; without that there is none.
+    A name is a folder's while the editor has its folders open, also while one of them is gone: what
+    is recorded by a name must not mean a file of another folder. Folders that are gone are there
+    only beside others. Without a folder that is there the root is that of the first open file;
+    without that there is none.
     """
-    found: dict[Path, str] = {}
-    gone: dict[Path, str] = {}
+    named: dict[Path, str] = {}
     for uri, name in folders.items():
         path = uri_to_path(uri)
         if path is not None:
-            (found if path.is_dir() else gone).setdefault(path.resolve(), name)
-    if found:
-        found |= gone
-    else:
+            named.setdefault(path.resolve(), name)
+    gone = {path for path in named if not path.is_dir()}
+    if len(gone) == len(named):
         files = (path for uri in document_uris if (path := uri_to_path(uri)) is not None)
         first = next((path.parent for path in files if path.parent.is_dir()), None)
-        if first is not None:
-            found[first.resolve()] = first.name
+        named = {} if first is None else {first.resolve(): first.name}
     roots: list[Root] = []
-    for path, name in found.items():
+    for path, name in named.items():
         taken = {root.name for root in roots}
         roots.append(Root(_free(name or path.name or "root", taken), path, trust.is_trusted(path)))
-    return tuple(roots)
+    return tuple(sorted(roots, key=lambda root: root.path in gone))
 
 
 def _free(name: str, taken: set[str]) -> str:

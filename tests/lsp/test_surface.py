@@ -290,6 +290,22 @@ def test_a_folder_that_is_gone_keeps_its_name_beside_another(tmp_path: Path) -> 
     assert roots_of({(tmp_path / "gone").as_uri(): "gone"}, [], trust) == ()
 
 
+@pytest.mark.parametrize("gone", ["one/app", "two/app"])
+def test_folders_of_one_name_keep_their_names_while_one_is_gone(tmp_path: Path, gone: str) -> None:
+    places = [tmp_path / name for name in ("one/app", "two/app")]
+    for place in places:
+        place.mkdir(parents=True)
+    trust = TrustedFolders(tmp_path / "trusted.json")
+    folders = {place.as_uri(): "app" for place in places}
+
+    def names() -> dict[Path, str]:
+        return {root.path: root.name for root in roots_of(folders, [], trust)}
+
+    at_first = names()
+    (tmp_path / gone).rename(tmp_path / "away")
+    assert names() == at_first
+
+
 def test_without_a_folder_the_first_open_files_is_the_root(tmp_path: Path) -> None:
     trust = TrustedFolders(tmp_path / "trusted.json")
     uris = ["untitled:1", (tmp_path / "a.py").as_uri()]
