@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import psutil
 
@@ -25,60 +26,96 @@ Unwritten = Callable[[], Awaitable[bool]]
 """Says whether a session has in the store what it has here, and no more."""
 
 
+@dataclass(eq=False, slots=True)
+class Lease:
+    """One taking of a session, told from every other one, of this process's too, by its owner."""
+
+    session_id: str
+    owner: str
+
+    @property
+    def is_loose(self) -> bool:
+        """Say whether it goes to whoever wants to use the session."""
+        return is_loose_lease(self.owner)
+
+
 class HeldLeases:
-    """What this process may write, and what it only looks at."""
+    """What this process may write, and what it only looks at.
+
+    A session that is taken anew belongs to that lease: an older one of it can neither be renewed
+    nor given back any more.
+    """
 
     def __init__(self, store: Leases, owner: str) -> None:
         """Take the store and a name that no other process has: ``host:pid:…``."""
         self._store = store
-        self._owner, self._looker = owner, owner + _LOOSE
-        self._loose: set[str] = set()
+        self._owner = f"{owner}:"
+        self._count = 0
+        self._held: dict[str, Lease] = {}
+        """The newest of each session that was not given back, by its id."""
         self._changing = asyncio.Lock()
         """A lease that is made firm is nobody's for a moment, which must not look like a loss."""
 
-    async def take(self, session_id: str, *, is_loose: bool = False) -> None:
+    @property
+    def held(self) -> tuple[Lease, ...]:
+        """Return those that were taken and not given back, the lost ones among them."""
+        return tuple(self._held.values())
+
+    async def take(self, session_id: str, *, is_loose: bool = False) -> Lease:
         """Begin to hold a session. Errors: ``SessionHeld`` when another process does."""
-        self._loose.discard(session_id)
-        if is_loose:
-            self._loose.add(session_id)
+        self._count += 1
+        firm = f"{self._owner}{self._count}"
+        lease = Lease(session_id, firm + _LOOSE if is_loose else firm)
         for _ in range(_TRIES):
             # Who only looks may come between the look at the lease and the taking.
             holder = await self._store.lease_owner(session_id)
             if holder is not None and (
-                is_dead(holder) or (is_loose_lease(holder) and not is_loose)
+                self._is_mine(holder)
+                or is_dead(holder)
+                or (is_loose_lease(holder) and not is_loose)
             ):
                 await self._store.release(session_id, holder)
-            if await self._store.lease(session_id, self._name(session_id), _LEASE_S):
-                return
+            if await self._store.lease(session_id, lease.owner, _LEASE_S):
+                self._held[session_id] = lease
+                return lease
         raise SessionHeld(
             f"another agent-ls writes session {session_id}; close it there, or wait "
             f"{_LEASE_S:.0f} s if it has died"
         )
 
-    async def renew(self, session_id: str, is_unwritten: Unwritten) -> bool:
-        """Hold a session for longer; False when somebody else took it."""
+    async def renew(self, lease: Lease, is_unwritten: Unwritten) -> bool:
+        """Hold a session for longer; False when somebody else took it, or it was given back."""
         async with self._changing:
-            if session_id in self._loose:
-                return await self._is_still_held(session_id, is_unwritten)
-            return await self._store.lease(session_id, self._owner, _LEASE_S)
-
-    async def tighten(self, session_id: str, is_unwritten: Unwritten) -> bool:
-        """Hold a session against everybody; False when somebody took it that was held loosely."""
-        async with self._changing:
-            if session_id not in self._loose:
-                return True
-            if not await self._is_still_held(session_id, is_unwritten):
+            if not self._is_newest(lease):
                 return False
-            await self._store.release(session_id, self._looker)
-            is_firm = await self._store.lease(session_id, self._owner, _LEASE_S)
+            if lease.is_loose:
+                return await self._is_still_held(lease, is_unwritten)
+            return await self._store.lease(lease.session_id, lease.owner, _LEASE_S)
+
+    async def tighten(self, lease: Lease, is_unwritten: Unwritten) -> bool:
+        """Hold a session against everybody; False when somebody took it that was held loosely, or
+        it was given back.
+        """
+        async with self._changing:
+            if not self._is_newest(lease):
+                return False
+            if not lease.is_loose:
+                return True
+            if not await self._is_still_held(lease, is_unwritten):
+                return False
+            await self._store.release(lease.session_id, lease.owner)
+            firm = lease.owner.removesuffix(_LOOSE)
+            is_firm = await self._store.lease(lease.session_id, firm, _LEASE_S)
             if is_firm:
-                self._loose.discard(session_id)
+                lease.owner = firm
             return is_firm
 
-    async def release(self, session_id: str) -> None:
-        """Give a session back."""
-        await self._store.release(session_id, self._name(session_id))
-        self._loose.discard(session_id)
+    async def release(self, lease: Lease) -> None:
+        """Give a session back; nothing happens where it was taken anew, or is somebody else's."""
+        async with self._changing:
+            if self._is_newest(lease):
+                del self._held[lease.session_id]
+            await self._store.release(lease.session_id, lease.owner)
 
     async def is_free(self, session_id: str, *, to_look: bool = False) -> bool:
         """Say whether no other living process keeps this one from a session, as far as is known.
@@ -87,24 +124,27 @@ class HeldLeases:
         """
         holder = await self._store.lease_owner(session_id)
         # One that is being opened here is held by us, and not open yet.
-        if holder is None or holder in (self._owner, self._looker) or is_dead(holder):
+        if holder is None or self._is_mine(holder) or is_dead(holder):
             return True
         return is_loose_lease(holder) and not to_look
 
-    async def _is_still_held(self, session_id: str, is_unwritten: Unwritten) -> bool:
+    async def _is_still_held(self, lease: Lease, is_unwritten: Unwritten) -> bool:
         """Hold a session loosely for longer, and say whether nobody can have written it since it
         was taken. What is held against everybody tells that in its journal.
 
         A lease that is over, as on a machine that slept, may have been somebody's meanwhile.
         """
-        holder = await self._store.lease_owner(session_id)
-        if holder not in (None, self._looker):
+        holder = await self._store.lease_owner(lease.session_id)
+        if holder not in (None, lease.owner):
             return False
-        is_held = await self._store.lease(session_id, self._looker, _LEASE_S)
+        is_held = await self._store.lease(lease.session_id, lease.owner, _LEASE_S)
         return is_held and (holder is not None or await is_unwritten())
 
-    def _name(self, session_id: str) -> str:
-        return self._looker if session_id in self._loose else self._owner
+    def _is_newest(self, lease: Lease) -> bool:
+        return self._held.get(lease.session_id) is lease
+
+    def _is_mine(self, owner: str) -> bool:
+        return owner.startswith(self._owner)
 
 
 def is_loose_lease(owner: str) -> bool:

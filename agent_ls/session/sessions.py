@@ -20,7 +20,7 @@ from agent_ls.loop.ports.store import SessionSummary, Store
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.forking import forked, place_of_turn
-from agent_ls.session.held_leases import HeldLeases
+from agent_ls.session.held_leases import HeldLeases, Lease
 from agent_ls.session.loading import load_settled, refuse_other_kind
 from agent_ls.session.open_changes import has_open_changes
 from agent_ls.session.session import BuildKit, Session
@@ -72,6 +72,8 @@ class Sessions:
         self._leases = HeldLeases(store, f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}")
         self._open: dict[str, Session] = {}
         """The one that was used last comes last."""
+        self._lease_of: dict[Session, Lease] = {}
+        """Those of the open ones, and of the ones that are just closing."""
         self._set_aside: set[str] = set()
         """Closed here while their faces may still know them."""
         self._decided: dict[str, int] = {}
@@ -87,7 +89,7 @@ class Sessions:
     async def create(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
         """Begin a new session."""
         session_id = self._ids.new("ses")
-        await self._leases.take(session_id)
+        lease = await self._leases.take(session_id)
         recorder = Recorder(session_id, self._store, self._clock)
         await recorder.emit(
             SessionCreated(
@@ -98,7 +100,7 @@ class Sessions:
                 dry_run=self._is_dry_run,
             )
         )
-        return await self._opened(recorder)
+        return await self._opened(recorder, lease)
 
     async def fresh(self, *, mode: Mode | None = None, model: str | None = None) -> Session:
         """Return a session in which nothing was said yet: an old one nobody has open, or a new one.
@@ -131,14 +133,15 @@ class Sessions:
             known = self._open.get(session_id)
             if known is not None:
                 is_current = to_look or await self._tighten(known)
-                self._open.pop(session_id, None)
-                if is_current and not known.is_closed:
+                # It may have been left while that was asked.
+                is_here = self._open.pop(session_id, None) is known
+                if is_here and is_current and not known.is_closed:
                     self._open[session_id] = known
                     return known
                 # The store takes nothing of it any more; what is stored is the truth.
-                await self._ended(known, "reloading")
+                await self._given_back(known, "reloading")
             try:
-                await self._leases.take(session_id, is_loose=to_look)
+                lease = await self._leases.take(session_id, is_loose=to_look)
             except StoreError:
                 if known is not None:
                     self._on_taken(session_id)
@@ -151,9 +154,9 @@ class Sessions:
                     self._clock,
                     is_dry_run=self._is_dry_run,
                 )
-                return await self._opened(recorder)
+                return await self._opened(recorder, lease)
             except BaseException:
-                await self._leases.release(session_id)
+                await self._leases.release(lease)
                 raise
 
     async def resume(self, session_id: str) -> Session:
@@ -241,8 +244,9 @@ class Sessions:
         ended = await asyncio.gather(
             *(session.close() for session in self._open.values()), return_exceptions=True
         )
+        self._open.clear()
         released = await asyncio.gather(
-            *(self._leases.release(session_id) for session_id in self._open),
+            *(self._leases.release(lease) for lease in self._leases.held),
             return_exceptions=True,
         )
         for failure in (*ended, *released):
@@ -250,14 +254,14 @@ class Sessions:
                 _log.warning("a session did not close in order: %s", failure)
             elif isinstance(failure, Exception):
                 _log.error("a session did not close in order", exc_info=failure)
-        self._open.clear()
+        self._lease_of.clear()
         await self._on_close()
 
     async def _is_my_kind(self, session_id: str) -> bool:
         first = await self._store.beginning(session_id)
         return first is not None and fold_all([first]).is_dry_run is self._is_dry_run
 
-    async def _opened(self, recorder: Recorder) -> Session:
+    async def _opened(self, recorder: Recorder, lease: Lease) -> Session:
         session = Session(
             recorder,
             self._store,
@@ -266,6 +270,7 @@ class Sessions:
             claim=lambda: self._claim(session),
         )
         self._set_aside.discard(session.id)
+        self._lease_of[session] = lease
         idle = [one for one in self._open.values() if one.is_cut_off or not one.is_busy]
         self._open[session.id] = session
         if self._renewing is None:
@@ -278,17 +283,23 @@ class Sessions:
         """Close one session and give its lease back; whoever looks for it opens it again."""
         self._open.pop(session.id, None)
         self._set_aside.add(session.id)
-        await self._ended(session, by)
-        try:
-            await self._leases.release(session.id)
-        except StoreError as error:
-            _log.warning("could not give the lease on %s back: %s", session.id, error)
+        await self._given_back(session, by)
 
-    async def _ended(self, session: Session, by: str) -> None:
+    async def _given_back(self, session: Session, by: str) -> None:
         try:
             await session.close(by)
         except StoreError as error:
             _log.warning("session %s did not close in order: %s", session.id, error)
+        lease = self._lease_of.pop(session, None)
+        try:
+            if lease is not None:
+                await self._leases.release(lease)
+        except StoreError as error:
+            _log.warning("could not give the lease on %s back: %s", session.id, error)
+
+    def _is_open(self, session: Session) -> bool:
+        """Say whether it is open, and not another that was loaded in its place."""
+        return self._open.get(session.id) is session
 
     async def _claim(self, session: Session) -> None:
         """Hold a session for certain before something is decided in it.
@@ -296,20 +307,21 @@ class Sessions:
         Errors: ``StoreError`` when another process went on with it while it was looked at, or it
         was closed here.
         """
-        if self._open.get(session.id) is not session:
+        is_held = self._is_open(session) and await self._tighten(session)
+        if not self._is_open(session):
             raise StoreError(
                 f"session {session.id} was closed here; open it again (agent-ls.session.resume)"
             )
-        if not await self._tighten(session):
-            if self._open.get(session.id) is session:
-                await self._taken(session)
+        if not is_held:
+            await self._taken(session)
             raise StoreError(
                 f"another agent-ls went on with session {session.id}; look at its changes there, "
                 "or again here when it is closed"
             )
 
     async def _tighten(self, session: Session) -> bool:
-        return await self._leases.tighten(session.id, partial(self._is_unwritten, session))
+        lease = self._lease_of[session]
+        return await self._leases.tighten(lease, partial(self._is_unwritten, session))
 
     async def _is_unwritten(self, session: Session) -> bool:
         journal = await self._store.load(session.id)
@@ -317,16 +329,23 @@ class Sessions:
 
     async def _taken(self, session: Session) -> None:
         await self._leave(session, "another agent-ls")
-        self._on_taken(session.id)
+        if session.id not in self._open:
+            self._on_taken(session.id)
 
     async def _renew_leases(self) -> None:
         while True:
             await self._clock.sleep(_RENEW_S)
-            for session_id, session in list(self._open.items()):
-                try:
-                    is_unwritten = partial(self._is_unwritten, session)
-                    if not await self._leases.renew(session_id, is_unwritten):
-                        _log.warning("another agent-ls took over session %s", session_id)
-                        await self._taken(session)
-                except StoreError as error:
-                    _log.warning("could not renew the lease on %s: %s", session_id, error)
+            for session in list(self._open.values()):
+                # Meanwhile some were left, and may have been opened anew.
+                if self._is_open(session):
+                    await self._renew(session)
+
+    async def _renew(self, session: Session) -> None:
+        is_unwritten = partial(self._is_unwritten, session)
+        try:
+            is_held = await self._leases.renew(self._lease_of[session], is_unwritten)
+            if not is_held and self._is_open(session):
+                _log.warning("another agent-ls took over session %s", session.id)
+                await self._taken(session)
+        except StoreError as error:
+            _log.warning("could not renew the lease on %s: %s", session.id, error)

@@ -70,9 +70,12 @@ class StillClock:
 
     inner: Clock
     goes_on: asyncio.Event = field(default_factory=asyncio.Event)
+    rests: asyncio.Event = field(default_factory=asyncio.Event)
+    """Somebody has begun to wait."""
 
     async def sleep(self, seconds: float) -> None:
         assert seconds > 0
+        self.rests.set()
         await self.goes_on.wait()
         self.goes_on.clear()
 
@@ -81,6 +84,31 @@ class StillClock:
 
     def monotonic_s(self) -> float:
         return self.inner.monotonic_s()
+
+
+async def run_out(sessions: Sessions, session: Session) -> None:
+    """Let the lease on a session be over, as when the machine slept."""
+    holder = await sessions._store.lease_owner(session.id)
+    assert holder is not None
+    await sessions._store.release(session.id, holder)
+
+
+async def renewed_by_hand(sessions: Sessions) -> StillClock:
+    """Begin the renewal of the leases anew, on a clock of the test's; return when it waits."""
+    assert sessions._renewing is not None
+    sessions._renewing.cancel()
+    clock = sessions._clock = StillClock(sessions._clock)
+    sessions._renewing = asyncio.ensure_future(sessions._renew_leases())
+    await clock.rests.wait()
+    clock.rests.clear()
+    return clock
+
+
+async def until_left(sessions: Sessions, session: Session) -> None:
+    """Wait until a session is not open any more, though its closing may take."""
+    async with asyncio.timeout(TURN_LIMIT_S):
+        while session.id in sessions._open:  # noqa: ASYNC110 - its closing tells nobody
+            await asyncio.sleep(0)
 
 
 async def test_a_session_whose_lease_is_lost_ends_here(
@@ -92,13 +120,10 @@ async def test_a_session_whose_lease_is_lost_ends_here(
         open_test_sessions(tmp_path, model_host) as sessions,
     ):
         first = await sessions.create()
-        assert sessions._renewing is not None
-        sessions._renewing.cancel()
-        clock = sessions._clock = StillClock(sessions._clock)
-        sessions._renewing = asyncio.ensure_future(sessions._renew_leases())
+        clock = await renewed_by_hand(sessions)
         await first.submit("Hello.")
         await model.wait_for_requests(1)
-        await sessions._leases.release(first.id)
+        await run_out(sessions, first)
         assert await sessions._store.lease(first.id, "elsewhere:1:x", 60)
         clock.goes_on.set()
         async with asyncio.timeout(TURN_LIMIT_S):
@@ -269,10 +294,7 @@ async def test_who_looks_is_told_that_another_process_went_on(
         made, mine = await first.create(), await first.create()
         await first._leave(made, "test")
         await first.open(made.id, to_look=True)
-        assert first._renewing is not None
-        first._renewing.cancel()
-        clock = first._clock = StillClock(first._clock)
-        first._renewing = asyncio.ensure_future(first._renew_leases())
+        clock = await renewed_by_hand(first)
         theirs = await second.open(made.id)
         await theirs.set_mode(Mode.PLAN)
         await second._leave(theirs, "test")
@@ -313,8 +335,7 @@ async def test_a_lease_that_ran_out_while_one_looked_is_lost_only_if_somebody_wr
         await first._leave(made, "test")
         looked = await first.open(made.id, to_look=True)
         # As on a machine that slept.
-        await first._leases.release(made.id)
-        first._leases._loose.add(made.id)
+        await run_out(first, made)
         if is_written:
             theirs = await second.open(made.id)
             await theirs.set_mode(Mode.PLAN)
@@ -327,6 +348,77 @@ async def test_a_lease_that_ran_out_while_one_looked_is_lost_only_if_somebody_wr
             assert await first.find(made.id) is looked
         with pytest.raises(StoreError, match="another agent-ls writes"):
             await second.open(made.id)
+
+
+async def test_a_session_that_is_left_while_another_is_renewed_is_not_held_again(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        _, left = await first.create(), await first.create()
+        clock = await renewed_by_hand(first)
+        slow = first._leases._store = _Slow(first._store)
+        clock.goes_on.set()
+        await slow.is_asked.wait()
+        leaving = asyncio.ensure_future(first._leave(left, "making room"))
+        await until_left(first, left)
+        slow.goes_on.set()
+        await asyncio.gather(leaving, clock.rests.wait())
+        await second.open(left.id)
+
+
+async def test_a_session_that_is_opened_while_it_closes_stays_open_and_held(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    taken: list[str] = []
+    is_done = asyncio.Event()
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        first._on_taken = taken.append
+        made = await first.create()
+        await first._leave(made, "test")
+        looked = await first.open(made.id, to_look=True)
+        step = asyncio.ensure_future(looked.review._settled(is_done.wait()))
+        clock = await renewed_by_hand(first)
+        theirs = await second.open(made.id)
+        await theirs.set_mode(Mode.PLAN)
+        await second._leave(theirs, "test")
+        # It is found lost, and waits for what is being done in it.
+        clock.goes_on.set()
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await until_left(first, looked)
+            again = await first.open(made.id)
+            is_done.set()
+            await asyncio.gather(step, clock.rests.wait())
+        assert await first.find(made.id) is again
+        assert taken == []
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id)
+
+
+async def test_an_older_lease_neither_renews_nor_gives_back_a_newer_one(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async def unwritten() -> bool:
+        return True
+
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        leases = HeldLeases(sessions._store, "here:1:x")
+        for is_loose in (False, True):
+            older = await leases.take("ses_1", is_loose=is_loose)
+            newer = await leases.take("ses_1")
+            assert not await leases.renew(older, unwritten)
+            assert not await leases.tighten(older, unwritten)
+            await leases.release(older)
+            assert await sessions._store.lease_owner("ses_1") == newer.owner
+            await leases.release(newer)
+            for one in (older, newer):
+                assert not await leases.renew(one, unwritten)
+            assert await sessions._store.lease_owner("ses_1") is None
 
 
 async def test_nothing_is_decided_in_a_session_that_was_closed_here(
@@ -352,13 +444,13 @@ async def test_whoever_loses_the_race_for_a_session_is_told_so_each_time(
         made = await sessions.create()
         await sessions._leave(made, "test")
         leases = HeldLeases(_Overtaken(sessions._store), "here:1:x")
-        await leases.take(made.id, is_loose=True)
+        lease = await leases.take(made.id, is_loose=True)
 
         async def unwritten() -> bool:
             return True
 
-        assert [await leases.tighten(made.id, unwritten) for _ in range(2)] == [False, False]
-        assert not await leases.renew(made.id, unwritten)
+        assert [await leases.tighten(lease, unwritten) for _ in range(2)] == [False, False]
+        assert not await leases.renew(lease, unwritten)
 
 
 async def test_who_uses_a_session_gets_it_though_another_begins_to_look_at_that_moment(
@@ -368,8 +460,8 @@ async def test_who_uses_a_session_gets_it_though_another_begins_to_look_at_that_
         made = await sessions.create()
         await sessions._leave(made, "test")
         leases = HeldLeases(_Glanced(sessions._store), "here:1:x")
-        await leases.take(made.id)
-        assert await sessions._store.lease_owner(made.id) == "here:1:x"
+        lease = await leases.take(made.id)
+        assert await sessions._store.lease_owner(made.id) == lease.owner
 
 
 @dataclass
@@ -396,6 +488,19 @@ class _Overtaken(_Between):
         assert await self.inner.lease(session_id, "elsewhere:1:x", 60)
 
 
+@dataclass
+class _Slow(_Between):
+    """What is asked of the store takes until the test says so."""
+
+    is_asked: asyncio.Event = field(default_factory=asyncio.Event)
+    goes_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
+        self.is_asked.set()
+        await self.goes_on.wait()
+        return await super().lease(session_id, owner, ttl_s)
+
+
 class _Glanced(_Between):
     """Somebody begins to look right after a look at the lease."""
 
@@ -417,7 +522,7 @@ async def test_a_cut_off_session_that_others_look_at_is_found_and_resumed(
         session = await dying.create()
         await session.submit("Hello.")
         await model.wait_for_requests(1)
-        await dying._leases.release(session.id)
+        await run_out(dying, session)
         opening = asyncio.ensure_future(looking.open(session.id, to_look=True))
         for _ in range(20):
             # At every moment of the other's opening it is there to be resumed.
