@@ -349,3 +349,6 @@ class Sessions:
                 await self._taken(session)
         except StoreError as error:
             _log.warning("could not renew the lease on %s: %s", session.id, error)
+        except Exception as error:
+            # The others' leases would be over within a minute.
+            _log.error("could not renew the lease on %s", session.id, exc_info=error)

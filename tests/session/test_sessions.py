@@ -350,6 +350,26 @@ async def test_a_lease_that_ran_out_while_one_looked_is_lost_only_if_somebody_wr
             await second.open(made.id)
 
 
+async def test_a_session_that_breaks_while_leases_are_renewed_takes_no_other_ones(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    def break_down(session_id: str) -> None:
+        raise ValueError(session_id)
+
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        sessions._on_taken = break_down
+        lost, other = await sessions.create(), await sessions.create()
+        clock = await renewed_by_hand(sessions)
+        for one in (lost, other):
+            await run_out(sessions, one)
+        assert await sessions._store.lease(lost.id, "elsewhere:1:x", 60)
+        async with asyncio.timeout(TURN_LIMIT_S):
+            clock.goes_on.set()
+            await clock.rests.wait()
+        assert lost.is_closed
+        assert await sessions._store.lease_owner(other.id) is not None
+
+
 async def test_a_session_that_is_left_while_another_is_renewed_is_not_held_again(
     tmp_path: Path, model_host: Provider
 ) -> None:
