@@ -133,8 +133,7 @@ class Review:
 
         Errors: ``AgentLsError`` when there is no such turn or no such call, or a turn runs.
         """
-        if self._recorder.state.is_running:
-            raise AgentLsError("A turn is running; stop it before you restore files.")
+        self._refuse_running()
         ledger = await self.ledger()
         if turn_id not in ledger.turns:
             raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
@@ -152,6 +151,8 @@ class Review:
             ]
             return [one for one in each if one.status != "nothing"]
         await self._claim()
+        # One may have begun in between, and those of the files that are not restored yet are its.
+        self._refuse_running()
         if call_id:
             # What later turns did is theirs, and goes first.
             for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:
@@ -164,6 +165,10 @@ class Review:
             if result.status != "nothing":
                 found[result.path] = result
         return list(found.values())
+
+    def _refuse_running(self) -> None:
+        if self._recorder.state.is_running:
+            raise AgentLsError("A turn is running; stop it before you restore files.")
 
     async def follow(self, path: str, new_path: str) -> None:
         """Know that the person renamed a file, or a folder with all that is in it.
@@ -219,6 +224,8 @@ class Review:
     async def _make_room_to_restore(self, turn_id: str, ring: Ring) -> None:
         try:
             async with self._order.of(places(self._workspace, ring)):
+                if self._recorder.state.is_running:
+                    return
                 step = await aside(self._workspace, (), ring[0])
                 await self._applied(self._decided("undo", turn_id, ring[0], ()), step)
         except _OF_ONE_FILE as error:
@@ -325,6 +332,9 @@ class Review:
             for _ in range(_TRIES + 2):
                 names = {path, lineage[0].path}
                 async with self._order.of(places(workspace, names)):
+                    if self._recorder.state.is_running:
+                        reason = "a turn has begun meanwhile"
+                        return FileResult(turn_id, path, "refused", done, reason)
                     step = await restoring_step(workspace, self._blobs, lineage, path)
                     if isinstance(step, Clash):
                         return FileResult(turn_id, path, "conflict", 0, step.reason, step)

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ToolCall
-from agent_ls.domain.edits import ChangeText, DeleteFile
+from agent_ls.domain.edits import ChangeText, DeleteFile, EditOutcome, FileEdit
 from agent_ls.domain.errors import AgentLsError, StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.review import ReviewDecision
@@ -209,6 +209,48 @@ async def test_typing_right_behind_an_edit_is_the_persons(tmp_path: Path) -> Non
 
     after = _TEXT.replace("two", "two mine").replace("one", "1")
     await check(tmp_path, story, after={"a.py": after})
+
+
+@pytest.mark.parametrize("begins", ["before the first file", "behind the first file"])
+async def test_what_is_not_restored_yet_when_a_turn_begins_stays(
+    tmp_path: Path, begins: str
+) -> None:
+    is_early = begins == "before the first file"
+    changed = _TEXT.replace("two", "2")
+
+    async def story(session: Reviewed) -> None:
+        async def begin() -> None:
+            await session.turn()
+
+        class Prompted(TypedBehind):
+            async def apply(self, edit: FileEdit) -> EditOutcome:
+                outcome = await super().apply(edit)
+                await begin()
+                return outcome
+
+        for name in ("a.py", "b.py"):
+            await session.agent(name, "two", "2")
+        await session.end()
+        if is_early:
+            session.claim = begin
+        else:
+            session.workspace = cast("Workspace", Prompted(session.workspace, lambda: None))
+        await session.restart()
+        if is_early:
+            with pytest.raises(AgentLsError, match="A turn is running"):
+                await session.review.restore("trn_1")
+        else:
+            told = [(one.status, one.reason) for one in await session.review.restore("trn_1")]
+            assert told == [("done", ""), ("refused", "a turn has begun meanwhile")]
+        await session.end()
+
+    await check(
+        tmp_path,
+        story,
+        {"a.py": _TEXT, "b.py": _TEXT},
+        after={"a.py": changed, "b.py": changed if is_early else _TEXT},
+        still_open=[("a.py", "two"), ("b.py", "two")][: 2 if is_early else 1],
+    )
 
 
 async def test_what_a_command_changed_is_undone_and_restored_like_an_edit(tmp_path: Path) -> None:
