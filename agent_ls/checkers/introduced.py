@@ -71,27 +71,21 @@ class IntroducedChecks:
         own = OwnTexts(before, now, by_others)
         before = await with_others_changes(before, by_others)
         others = await self._unsaved_elsewhere(now) if concerned else ""
-        looks = [
-            asyncio.ensure_future(
-                self._of_one(
-                    checker,
-                    before,
-                    now,
-                    others,
-                    asker,
-                    own,
-                    anew=anew,
-                    commands=commands,
-                    within_s=within_s,
-                )
+        reports = await together(
+            self._of_one(
+                checker,
+                before,
+                now,
+                others,
+                asker,
+                own,
+                anew=anew,
+                commands=commands,
+                within_s=within_s,
             )
             for checker in concerned
-        ]
-        try:
-            return _joined([await look for look in looks])
-        finally:
-            for look in looks:
-                look.cancel()
+        )
+        return _joined(reports)
 
     async def let_go(self, asker: str) -> None:
         """End what goes on for an asker who wants no more answers, its programs with it."""

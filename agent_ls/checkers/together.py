@@ -10,18 +10,23 @@ T = TypeVar("T")
 
 
 async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return what each returns, in order. Errors: that of the first one that fails.
+    """Return what each returns, in order. Errors: that of the first in order that fails.
 
-    Who is cancelled, or meets an error, waits until all of them have come to their end:
-    ``asyncio.gather`` goes when the first one does, while the others' programs are still there.
+    Who is cancelled, however often, or meets an error, waits until all of them have come to their
+    end: ``asyncio.gather`` goes while the others' programs are still there.
     """
     tasks = [asyncio.create_task(one) for one in works]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for one in tasks:
+    left, stopped = set(tasks), None
+    while left:
+        try:
+            left = (await asyncio.wait(left, return_when=asyncio.FIRST_EXCEPTION))[1]
+        except asyncio.CancelledError as error:
+            stopped = error
+        for one in left:
             if not one.cancelling():
                 # Once more would keep it from waiting for its program's end.
                 one.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+    failures = [error for one in tasks if not one.cancelled() and (error := one.exception())]
+    if stopped is not None or failures:
+        raise stopped or failures[0]
+    return [one.result() for one in tasks]

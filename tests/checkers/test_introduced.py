@@ -290,6 +290,24 @@ async def until(what: Callable[[], object]) -> None:
             await asyncio.sleep(0)
 
 
+async def test_who_is_cancelled_leaves_no_checker_of_single_files_running(tmp_path: Path) -> None:
+    is_gone = asyncio.Event()
+    both = [
+        TodoChecker(name=name, is_per_file=True, go_on=asyncio.Event(), is_gone=is_gone)
+        for name in ("first", "second")
+    ]
+    checks = IntroducedChecks(tuple(both), workspace(tmp_path))
+    asking = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t"))
+    await until(lambda: all(len(one.asked) == 2 for one in both))
+    asking.cancel()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    is_gone.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert [one.ended for one in both] == [{"": "cancelled", "TODO": "cancelled"}] * 2
+
+
 async def test_a_checker_of_projects_that_takes_too_long_keeps_nobody_and_is_found_when_it_is_done(
     tmp_path: Path,
 ) -> None:
