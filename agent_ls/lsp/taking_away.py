@@ -83,7 +83,8 @@ class TakingAway:
         if new_place is not None:
             self._moves.append((place, new_place))
         reply = await self._editor.take_away(document.uri, new_uri)
-        if new_place is not None and reply.said == "nothing":
+        if new_place is not None and reply.said != "yes":
+            # What it tells of later is the person's.
             self.is_own_move(place, new_place)
         if reply.said == "no":
             why = f": {reply.reason}" if reply.reason else ""

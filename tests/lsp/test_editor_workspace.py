@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from lsprotocol import types
@@ -36,13 +36,15 @@ from agent_ls.workspace.disk import DiskWorkspace
 from tests.session.reviewing import Reviewed
 from tests.tools.conftest import BufferedWorkspace, Place
 
+_Said = Literal["yes", "no", "nothing"]
+
 
 @dataclass
 class Editor:
     """An editor that applies text edits, and deletes, moves and saves where the test lets it."""
 
     documents: DocumentStore
-    takes_away: str = "nothing"
+    takes_away: _Said = "nothing"
     saves: bool = False
     advised: list[list[str]] = field(default_factory=list)
     apart: list[list[str]] = field(default_factory=list)
@@ -82,7 +84,7 @@ class Editor:
             else:
                 path.rename(Path(new_uri.removeprefix("file://")))
             self.documents.close(uri)
-        return Reply("yes" if self.takes_away == "yes" else "nothing")
+        return Reply(self.takes_away)
 
     async def save(self, uris: list[str]) -> bool:
         for uri in uris if self.saves else ():
@@ -250,7 +252,7 @@ async def test_creating_fills_an_empty_new_buffer_and_nothing_else(world: World)
 @pytest.mark.parametrize("takes_away", ["nothing", "yes"])
 @pytest.mark.parametrize("kind", ["delete", "move"])
 async def test_an_open_clean_file_is_taken_away_by_the_editor_or_from_disk(
-    tmp_path: Path, kind: str, takes_away: str
+    tmp_path: Path, kind: str, takes_away: _Said
 ) -> None:
     root = tmp_path.resolve()
     (root / "a.py").write_text("a = 1\n")
@@ -263,15 +265,16 @@ async def test_an_open_clean_file_is_taken_away_by_the_editor_or_from_disk(
     assert not await world.workspace.exists("a.py")
 
 
-@pytest.mark.parametrize("takes_away", ["nothing", "yes"])
+@pytest.mark.parametrize("takes_away", ["nothing", "no", "yes"])
 async def test_a_move_that_the_editor_was_asked_for_is_no_rename_of_the_persons(
-    tmp_path: Path, takes_away: str
+    tmp_path: Path, takes_away: _Said
 ) -> None:
     root = tmp_path.resolve()
     (root / "a.py").write_text("a = 1\n")
     world = make(root, takes_away=takes_away)
     world.open("a.py", "a = 1\n")
-    assert (await check(world, "move", "a.py", to="b.py")).status == "applied"
+    moved = await check(world, "move", "a.py", to="b.py")
+    assert moved.status == ("refused" if takes_away == "no" else "applied")
     # One that is told for the second time is another one.
     told = [world.workspace.is_own_move(root / "a.py", root / "b.py") for _ in range(2)]
     assert told == [takes_away == "yes", False]
