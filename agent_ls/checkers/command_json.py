@@ -1,7 +1,7 @@
 """Reads the three kinds of JSON that commands which check print; what is no such JSON is refused.
 
 Types say what is needed of it. Numbers may be written as strings or with a point, what is not
-used may be anything, and one that is missing or null is 0, or empty.
+used may be anything, and what is not needed is 0, or empty, where it is missing or null.
 """
 
 from __future__ import annotations
@@ -80,12 +80,15 @@ class _SarifArtifact(_Printed):
 
 
 class _SarifPhysical(_Printed):
-    artifact_location: _SarifArtifact = _SarifArtifact()
+    artifact_location: Annotated[_SarifArtifact, _or(_SarifArtifact())] = _SarifArtifact()
     region: Annotated[_SarifRegion, _or(_SarifRegion())] = _SarifRegion()
 
 
 class _SarifPlace(_Printed):
-    physical_location: _SarifPhysical = _SarifPhysical()
+    physical_location: Annotated[_SarifPhysical, _or(_SarifPhysical())] = _SarifPhysical()
+
+
+_SarifMaybePlace = Annotated[_SarifPlace, _or(_SarifPlace())]
 
 
 class _SarifMessage(_Printed):
@@ -93,10 +96,10 @@ class _SarifMessage(_Printed):
 
 
 class _SarifResult(_Printed):
-    message: _SarifMessage
+    message: Annotated[_SarifMessage, _or(_SarifMessage())] = _SarifMessage()
     level: Annotated[str, _or("warning")] = "warning"
     rule_id: _Text = ""
-    locations: Annotated[tuple[_SarifPlace, ...], _or(())] = ()
+    locations: Annotated[tuple[_SarifMaybePlace, ...], _or(())] = ()
 
 
 class _SarifRun(_Printed):

@@ -209,6 +209,25 @@ FOUND: Row = ("a.js", 2, 3, "r", E, "bad")
             "sarif", sarif(locations=[{"logicalLocations": []}]), ("", 0, 0, "", W, "m"),
             id="a place that is no file",
         ),
+        pytest.param(
+            "sarif", sarif(locations=[{"physicalLocation": {"artifactLocation": None}}]),
+            ("", 0, 0, "", W, "m"), id="no file at a place",
+        ),
+        pytest.param(
+            "sarif", sarif(locations=[{"physicalLocation": None}]), ("", 0, 0, "", W, "m"),
+            id="null for a place in a file",
+        ),
+        pytest.param(
+            "sarif", sarif(locations=[None]), ("", 0, 0, "", W, "m"), id="null for a place"
+        ),
+        pytest.param(
+            "sarif", sarif(message=None, locations=[{}]), ("", 0, 0, "", W, ""),
+            id="null for a message",
+        ),
+        pytest.param(
+            "sarif", {"runs": [{"results": [{"ruleId": "r", "locations": [{}]}]}]},
+            ("", 0, 0, "r", W, ""), id="only the rule's name",
+        ),
     ],
 )  # fmt: skip
 def test_json_may_be_odd_where_it_can_be_understood(
