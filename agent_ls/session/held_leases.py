@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import psutil
@@ -97,18 +98,22 @@ class HeldLeases:
         it was given back.
         """
         async with self._changing:
-            if not self._is_newest(lease):
-                return False
-            if not lease.is_loose:
-                return True
-            if not await self._is_still_held(lease, is_unwritten):
-                return False
-            await self._store.release(lease.session_id, lease.owner)
-            firm = lease.owner.removesuffix(_LOOSE)
-            is_firm = await self._store.lease(lease.session_id, firm, _LEASE_S)
-            if is_firm:
-                lease.owner = firm
-            return is_firm
+            return await self._made_firm(lease, is_unwritten)
+
+    @asynccontextmanager
+    async def firmly(self, lease: Lease, is_unwritten: Unwritten) -> AsyncGenerator[bool]:
+        """Hold a session against everybody meanwhile; False as with ``tighten``.
+
+        Nothing may be done meanwhile that takes, renews or gives back leases.
+        """
+        async with self._changing:
+            was_loose = lease.is_loose
+            is_firm = await self._made_firm(lease, is_unwritten)
+            try:
+                yield is_firm
+            finally:
+                if is_firm and was_loose:
+                    await self._replaced(lease, lease.owner + _LOOSE)
 
     async def release(self, lease: Lease) -> None:
         """Give a session back; nothing happens where it was taken anew, or is somebody else's."""
@@ -127,6 +132,23 @@ class HeldLeases:
         if holder is None or self._is_mine(holder) or is_dead(holder):
             return True
         return is_loose_lease(holder) and not to_look
+
+    async def _made_firm(self, lease: Lease, is_unwritten: Unwritten) -> bool:
+        if not self._is_newest(lease):
+            return False
+        if not lease.is_loose:
+            return True
+        if not await self._is_still_held(lease, is_unwritten):
+            return False
+        return await self._replaced(lease, lease.owner.removesuffix(_LOOSE))
+
+    async def _replaced(self, lease: Lease, owner: str) -> bool:
+        """Hold a session by another name; False when somebody was faster."""
+        await self._store.release(lease.session_id, lease.owner)
+        is_held = await self._store.lease(lease.session_id, owner, _LEASE_S)
+        if is_held or is_loose_lease(owner):
+            lease.owner = owner
+        return is_held
 
     async def _is_still_held(self, lease: Lease, is_unwritten: Unwritten) -> bool:
         """Hold a session loosely for longer, and say whether nobody can have written it since it

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -68,13 +69,16 @@ class Review:
         order: EditOrder,
         watch: CommandWatch | None,
         claim: Callable[[], Awaitable[None]],
+        claimed: Callable[[], AbstractAsyncContextManager[None]],
     ) -> None:
         """Follow the session; its journal is read when the review is first asked for.
 
-        ``claim`` is awaited before a decision: nobody else may write the session meanwhile.
+        ``claim`` is awaited before a decision: nobody else may write the session from then on.
+        In ``claimed`` nobody may while something is recorded that the person has not decided.
         """
         self._recorder, self._workspace, self._blobs = recorder, workspace, blobs
-        self._ids, self._order, self._claim = ids, order, claim
+        self._ids, self._order = ids, order
+        self._claim, self._claimed = claim, claimed
         self._queue = EditOrder()
         """The files that are decided about right now, by the names the ledger has for them."""
         self._edits = EditRecorder(recorder, workspace, blobs, watch)
@@ -178,13 +182,14 @@ class Review:
         renamed = renames(await self.ledger(), path, new_path)
         if not renamed:
             return
-        await self._claim()
         names = [Path(one) for pair in renamed.items() for one in pair]
         where = [self._workspace.locate(str(one))[1] for one in names]
         # What is under way ends under the name that it began with.
         async with self._queue.of(names), self._order.of(where):
             if renames(await self.ledger(), path, new_path):
-                await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
+                # Who goes on with it elsewhere is not kept from that.
+                async with self._claimed():
+                    await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
 
     async def _parted(
         self, decision: ReviewDecision, turn_id: str, wanted: frozenset[str] | None

@@ -7,6 +7,7 @@ runner's, who decides is in ``approvals``, what the loop does is the loop's.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
 from agent_ls.domain.approvals import ApprovalAnswer, QuestionAnswer
@@ -49,10 +50,12 @@ class Session:
         *,
         is_attended: bool,
         claim: Callable[[], Awaitable[None]],
+        claimed: Callable[[], AbstractAsyncContextManager[None]],
     ) -> None:
         """Take the journal's recorder and what builds the parts around this session's approver.
 
-        ``claim`` makes sure that nobody else writes what was only looked at, or raises.
+        ``claim`` makes sure that nobody else writes what was only looked at, or raises; ``claimed``
+        does so for a while.
         """
         self._recorder, self._journals = recorder, journals
         self._approvals = Approvals(recorder, is_attended=is_attended)
@@ -66,6 +69,7 @@ class Session:
             order=self._kit.order,
             watch=self._kit.watch,
             claim=claim,
+            claimed=claimed,
         )
         self._runner = TurnRunner(self._kit, recorder)
 

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 
 from agent_ls.domain.errors import StoreError
@@ -268,6 +269,7 @@ class Sessions:
             self._build_kit,
             is_attended=self._is_attended,
             claim=lambda: self._claim(session),
+            claimed=lambda: self._claimed(session),
         )
         self._set_aside.discard(session.id)
         self._lease_of[session] = lease
@@ -308,6 +310,24 @@ class Sessions:
         was closed here.
         """
         is_held = self._is_open(session) and await self._tighten(session)
+        await self._refuse_lost(session, is_held=is_held)
+
+    @asynccontextmanager
+    async def _claimed(self, session: Session) -> AsyncGenerator[None]:
+        """Hold a session for certain meanwhile; then it is looked at again, if it was before.
+
+        Errors: as of ``_claim``.
+        """
+        is_held = self._is_open(session)
+        if is_held:
+            is_unwritten = partial(self._is_unwritten, session)
+            async with self._leases.firmly(self._lease_of[session], is_unwritten) as is_held:
+                if is_held and self._is_open(session):
+                    yield
+                    return
+        await self._refuse_lost(session, is_held=is_held)
+
+    async def _refuse_lost(self, session: Session, *, is_held: bool) -> None:
         if not self._is_open(session):
             raise StoreError(
                 f"session {session.id} was closed here; open it again (agent-ls.session.resume)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,7 @@ class Reviewed:
             order=EditOrder(),
             watch=self.watch,
             claim=self.claim,
+            claimed=nullcontext,
         )
 
     async def restart(self) -> None:

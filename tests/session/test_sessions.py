@@ -257,6 +257,51 @@ async def test_who_looks_at_a_session_and_then_decides_holds_it_for_certain(
                 await third.open(one.id)
 
 
+async def test_who_renames_a_file_of_a_session_that_is_looked_at_still_only_looks(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    writes = (
+        '[[answer]]\n[[answer.call]]\ntool = "write_file"\n'
+        'arguments = { path = "a.txt", content = "x\\n" }\n[[answer]]\ntext = "Done."\n'
+    )
+    async with (
+        scripted(writes, port=model_port),
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+        open_test_sessions(tmp_path, model_host) as third,
+    ):
+        made = await first.create(mode=Mode.AUTO)
+        await check(first, made, "Done.")
+        await first._leave(made, "test")
+        looked = await second.open(made.id, to_look=True)
+        await looked.review.follow("a.txt", "b.txt")
+        assert await second.open(made.id, to_look=True) is looked
+        used = await third.open(made.id)
+        assert [one.path for one in await used.review.decide("keep", Selection())] == ["b.txt"]
+        with pytest.raises(StoreError, match="another agent-ls went on with"):
+            await looked.review.follow("b.txt", "c.txt")
+        assert looked.is_closed
+
+
+async def test_who_decides_while_a_rename_is_recorded_holds_the_session_for_certain(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    async with (
+        open_test_sessions(tmp_path, model_host) as first,
+        open_test_sessions(tmp_path, model_host) as second,
+    ):
+        made = await first.create()
+        await first._leave(made, "test")
+        looked = await first.open(made.id, to_look=True)
+        async with first._claimed(looked):
+            deciding = asyncio.ensure_future(looked.review.decide("keep", Selection()))
+            with pytest.raises(StoreError, match="another agent-ls writes"):
+                await second.open(made.id)
+        assert await deciding == []
+        with pytest.raises(StoreError, match="another agent-ls writes"):
+            await second.open(made.id)
+
+
 async def test_what_was_written_while_it_was_only_looked_at_is_read(
     tmp_path: Path, model_host: Provider
 ) -> None:
