@@ -90,6 +90,7 @@ class Edge:
         self._reloading = asyncio.Lock()
         self._beginning = asyncio.Lock()
         self._reviewing = asyncio.Lock()
+        self._following = asyncio.Lock()
         self.refresh_roots()
         server.documents.listen(self._on_document)
 
@@ -290,16 +291,20 @@ class Edge:
 
     async def follow_renamed(self, uris: Sequence[tuple[str, str]]) -> None:
         """Let the reviews of the open sessions follow files and folders that were renamed."""
-        for renamed in uris:
-            paths = [path.resolve() for one in renamed if (path := uri_to_path(one)) is not None]
-            names = [shown for one in paths if (shown := self.workspace.shown(one)) is not None]
-            if len(names) != len(renamed) or self.workspace.is_own_move(*paths):
-                continue
-            for session in list(self.faces.sessions.values()):
-                try:
-                    await session.review.follow(*names)
-                except AgentLsError as error:
-                    _log.warning("%s does not follow %s: %s", session.id, names[0], error)
+        # One after the other: the next may be of what one before has made.
+        async with self._following:
+            # While other settings are taken over no session is open.
+            await self._settled()
+            for renamed in uris:
+                paths = [one.resolve() for uri in renamed if (one := uri_to_path(uri)) is not None]
+                names = [shown for one in paths if (shown := self.workspace.shown(one)) is not None]
+                if len(names) != len(renamed) or self.workspace.is_own_move(*paths):
+                    continue
+                for session in list(self.faces.sessions.values()):
+                    try:
+                        await session.review.follow(*names)
+                    except AgentLsError as error:
+                        _log.warning("%s does not follow %s: %s", session.id, names[0], error)
 
     def _on_taken(self, session_id: str) -> None:
         """Show no changes any more of a session with which another process went on."""

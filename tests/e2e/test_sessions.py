@@ -223,6 +223,33 @@ async def test_who_looks_at_one_session_and_works_in_another_keeps_only_its_own(
     await check(tmp_path, sessions=2)
 
 
+async def test_a_file_that_is_renamed_while_other_settings_are_taken_over_is_followed(
+    tmp_path: Path,
+) -> None:
+    scenario = (
+        '[[answer]]\n[[answer.call]]\ntool = "write_file"\n'
+        'arguments = { path = "n0.py", content = "x = 2\\n" }\n[[answer]]\ntext = "Done."\n'
+    )
+    root = tmp_path / "work"
+    async with ScriptedModel(scenario) as model, server(tmp_path, model) as editor:
+        await editor.execute("agent-ls.mode", "auto")
+        await editor.execute("agent-ls.prompt", "Make it")
+        await editor.until(lambda: _ends(editor) or None, 30, "the turn's end")
+        for count in range(3):
+            old, new = root / f"n{count}.py", root / f"n{count + 1}.py"
+            settings = {"agent-ls": {"marker": f"ROBOT{count}"}}
+            await editor.notify("workspace/didChangeConfiguration", {"settings": settings})
+            old.rename(new)
+            moved = {"oldUri": old.as_uri(), "newUri": new.as_uri()}
+            await editor.notify("workspace/didRenameFiles", {"files": [moved]})
+        async with asyncio.timeout(20):
+            listed: list[str] = []
+            while listed != ["n3.py"]:
+                (turn,) = await editor.execute("agent-ls.review.list")
+                listed = [one["path"] for one in turn["files"]]
+    await check(tmp_path, sessions=1)
+
+
 def _ends(editor: ClientEditor) -> list[dict[str, Any]]:
     values = (value for values in editor.shown.progress.values() for value in values)
     return [one for one in values if one["kind"] == "end"]
