@@ -353,7 +353,8 @@ class Edge:
     def _look_again(self) -> None:
         """See where changes are after others did something to files, or to whole folders."""
         paths = [uri_to_path(uri) for uri in self.server.protocol.folders]
-        if all(path is None or path.is_dir() for path in paths):
+        there = [path.is_dir() for path in paths if path is not None]
+        if any(there) or not there:
             # Perhaps one is back that was gone when somebody looked which folders there are.
             self.refresh_roots()
         self.faces.marks.look()
