@@ -9,6 +9,7 @@ from tree_sitter import Node
 from agent_ls.domain.symbols import Fault
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
+from agent_ls.syntax.strings import COMMENTS
 
 _MAX_LINE_CHARS = 120
 
@@ -46,7 +47,8 @@ def new_faults(
 
 def _faults(text: str, language: Language, max_bytes: int) -> list[Node] | None:
     """Return the outermost nodes that are errors or missing; None when it cannot be parsed."""
-    tree = parse(text.encode("utf-8", "surrogatepass"), language, max_bytes=max_bytes)
+    data = text.encode("utf-8", "surrogatepass")
+    tree = parse(data, language, max_bytes=max_bytes)
     if tree is None or not tree.root_node.has_error:
         return None if tree is None else []
     found: list[Node] = []
@@ -54,10 +56,26 @@ def _faults(text: str, language: Language, max_bytes: int) -> list[Node] | None:
     while stack:
         node = stack.pop()
         if node.is_error or node.is_missing:
-            found.append(node)
+            if not (language.id == "jsonc" and _is_last_comma(node, data)):
+                found.append(node)
         elif node.has_error:
             stack.extend(reversed(node.children))
     return found
+
+
+def _is_last_comma(node: Node, data: bytes) -> bool:
+    """Say whether this is the comma behind a list's last entry, which JSON with comments allows."""
+    if data[node.start_byte : node.end_byte] != b",":
+        return False
+    before, behind = node.prev_sibling, node.next_sibling
+    while behind is not None and behind.type in COMMENTS:
+        behind = behind.next_sibling
+    return (
+        before is not None
+        and behind is not None
+        and before.type not in ("{", "[")
+        and behind.type in ("}", "]")
+    )
 
 
 def _line(text: str, row: int) -> str:

@@ -32,6 +32,8 @@ def check(file_name: str, before: str, after: str) -> list[tuple[int, str]]:
         pytest.param("a.js", "f({ a: 1 });\n", "f({ a: 1 };\n",
                      [(1, "f({ a: 1 };  (')' is missing)")], id="missing"),
         pytest.param("a.json", '{"a": 1}', '{"a": 1,}', [(1, '{"a": 1,}')], id="json"),
+        pytest.param("a.jsonc", '{"a": 1}', '{"a": 1, // a\n}', [], id="a-last-comma-is-fine"),
+        pytest.param("a.jsonc", '{"a": 1}', '{,}', [(1, "{,}")], id="a-comma-alone-is-not"),
         pytest.param("a.sh", "f() { :; }\n", "f() { :;\n", [(1, "f() { :;")],
                      id="bash"),
         pytest.param("a.ini", "[a]\n", "[[[\n", [], id="unknown-language"),
