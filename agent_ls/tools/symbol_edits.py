@@ -96,7 +96,7 @@ def inserted(
         at = text.rfind("\n", 0, at) + 1
         at += text.startswith("\ufeff", at)
         return text[:at] + placed + "\n" * (1 + gap) + text[at:]
-    at = line_end(text, anchor.end, language)
+    at = line_end(text, anchor.end, language, across=True)
     if at is None:
         rest = text[anchor.end :].lstrip(" \t")
         return f"{text[: anchor.end]}\n{placed}\n{indent_at(text, anchor.start)}{rest}"

@@ -7,7 +7,12 @@ import re
 from agent_ls.syntax.languages import Language
 
 _DECORATOR = re.compile(r"@(?!interface\b)[\w.:$]+(?:\s*(?=\())?|#!?(?=\[)")
-_EXPORT = re.compile(r"(?:export|declare)\b(?:\s+(?:default|declare)\b)?")
+_WORDS = {
+    "ecmascript": re.compile(r"(?:export|declare)\b(?:\s+(?:default|declare)\b)?"),
+    "bash": re.compile(r"(?:export|declare|readonly|typeset|local)\b(?:\s+-\w+)*"),
+    "cpp": re.compile(r"template\b"),
+}
+"""By the folder of a language's queries: words before a definition that say something of it."""
 _COMMENTED = re.compile(r"/\*.*?\*/\s*")
 _PYTHONS_COMMENT = re.compile(r"\s+#.*")
 _COMMENTS = ("//", "/*", "*", "#")
@@ -15,7 +20,7 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 def lost(old: str, new: str, language: Language) -> list[str]:
-    """Return the decorators, attributes and export words of the old text that the new one lacks.
+    """Return the decorators, attributes and words like ``export`` that only the old text has.
 
     Shape: as they are written, without the comments behind them; of one that goes on in further
     lines only the first.
@@ -28,7 +33,7 @@ def lost(old: str, new: str, language: Language) -> list[str]:
 
 
 def _head(text: str, language: Language) -> tuple[list[str], list[str]]:
-    """Return the decorators and attributes before the definition itself, and its export words."""
+    """Return the decorators and attributes before the definition itself, and its own words."""
     found: list[str] = []
     for line in text.split("\n"):
         rest = line.strip()
@@ -38,7 +43,8 @@ def _head(text: str, language: Language) -> tuple[list[str], list[str]]:
             # Python's goes to the end of its line, comment and all.
             rest = "" if language.id == "python" else rest[len(one) :].lstrip()
         if rest and not rest.startswith(_COMMENTS):
-            match = _EXPORT.match(rest) if "ecmascript" in language.outline else None
+            patterns = (_WORDS[one] for one in language.outline if one in _WORDS)
+            match = next((one for pattern in patterns if (one := pattern.match(rest))), None)
             return found, match.group().split() if match else []
     return found, []
 

@@ -123,12 +123,15 @@ def is_first_on_line(text: str, at: int) -> bool:
     return not text[text.rfind("\n", 0, at) + 1 : at].strip("\ufeff \t")
 
 
-def line_end(text: str, at: int, language: Language) -> int | None:
-    """Return where the line ends when only comments or separators follow on it; else None."""
+def line_end(text: str, at: int, language: Language, *, across: bool = False) -> int | None:
+    """Return where the line ends when only comments or separators follow on it; else None.
+
+    Shape: with ``across`` the last line of comments over several.
+    """
     while text[at : at + 1] not in ("", "\r", "\n"):
         if text[at] in " \t,;":
             at += 1
-        elif (past := comment_end(text, at, language)) and "\n" not in text[at:past]:
+        elif (past := comment_end(text, at, language)) and (across or "\n" not in text[at:past]):
             at = past
         else:
             return None

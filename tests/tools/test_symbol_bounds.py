@@ -9,6 +9,7 @@ from tests.support.symbol_changes import Way, check
 _GO = "package p\n\nfunc A() {\n\tif x {\n\t\treturn\n\n}\n\nfunc B() int {\n\treturn 2\n}\n"
 _JAVA = "class A {\n    void a() {\n        if (x) {\n    }\n\n    void b() {\n    }\n}\n"
 _C = "int a(void)\n{\n    if (x) {\n        return 1;\n}\n\nint b(void)\n{\n    return 2;\n}\n"
+_TWO_LINES = "struct S {\n    int a; /* about a\n              more */\n    int b;\n};\n"
 _GNU = (
     "extern char *index (const char *s, int c)\n"
     '     __THROW __asm ("index") __attribute_pure__ __nonnull ((1));\nint z;\n'
@@ -147,6 +148,8 @@ _METHOD = "class X {\n  @Input() // why\n  /** Doc. */ m() {}\n}\n"
          "function f() {\n    g();\n} // f\n", ""),
         ("a.ts", "class A {\n  m() {} /* m\n  */\n}\n", "m", "replace", "m() { return; }",
          "class A {\n  m() { return; } /* m\n  */\n}\n", ""),
+        ("a.c", _TWO_LINES, "S.a", "after", "int c;",
+         _TWO_LINES.replace("*/\n", "*/\n    int c;\n"), ""),
         ("a.ts", _METHOD, "m", "before", "n() {}",
          _METHOD.replace("  @", "  n() {}\n\n  @"), ""),
     ],
@@ -178,6 +181,13 @@ def test_a_comment_behind_something_belongs_to_that(
          "#[ignore]"),
         ("a.py", '@a("#") # why\n@b[0]\ndef f(): ...', '@a("#")\n@b[0]\ndef f(): pass', ""),
         ("a.py", "@a  # why\ndef f(): ...", "def f(): pass", "@a"),
+        ("a.sh", "export Y=2", "Y=3", "export"),
+        ("a.sh", "declare -r Y=2", "declare Y=3", "-r"),
+        ("a.sh", "export Y=2", "export Y=3", ""),
+        ("a.cpp", "template <class T>\nint f(T a) { return 1; }", "int f(T a) { return 2; }",
+         "template"),
+        ("a.cpp", "template <class T> int f(T a) { return 1; }",
+         "template <typename T>\nint f(T a) { return 2; }", ""),
     ],
 )  # fmt: skip
 def test_what_stood_before_a_definition_and_is_not_repeated_is_said(
@@ -188,7 +198,7 @@ def test_what_stood_before_a_definition_and_is_not_repeated_is_said(
         if name != "A.java" or "I {" in old
         else (f"class A {{\n    {one}\n}}" for one in (old, new))
     )
-    wanted = {"A.java": "A.f", "a.ts": "Foo", "a.rs": "t", "a.py": "f"}[name]
+    wanted = {"A.java": "A.f", "a.ts": "Foo", "a.rs": "t", "a.sh": "Y"}.get(name, "f")
     wanted = "I" if "I {" in old else "toString" if "toString" in old else wanted
     told = f"Not in the new text and so gone: {said}." if said else ""
     check(name, before, wanted, "replace", new, after, told)
