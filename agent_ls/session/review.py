@@ -30,14 +30,14 @@ from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.followed_ledger import FollowedLedger
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
+from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_moments import lineages
 from agent_ls.session.review_order import goals, in_order, in_the_way, restored_in_order
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_renames import renames
-from agent_ls.session.review_restore import effect_of, foreseen, restoring_step
+from agent_ls.session.review_restore import effect_of, foreseen, name_after, restoring_step
 from agent_ls.session.review_rings import Ring, aside, restorable_rings, ring_of, room_step
 from agent_ls.session.review_steps import Clash, FileResult, places
-from agent_ls.session.review_touches import Touch
 
 _log = logging.getLogger(__name__)
 
@@ -142,33 +142,42 @@ class Review:
         if turn_id not in ledger.turns:
             raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
         point = RestorePoint(turn_id, call_id)
-        found: dict[str, FileResult] = {}
         if call_id and not lineages(ledger, point):
             raise AgentLsError(f"The turn has no call {call_id} that changed files.")
         if dry_run:
-            those = lineages(ledger, point)
-            rings = await restorable_rings(self._workspace, self._blobs, turn_id, those)
-            freed = {name for ring in rings for name in ring}
-            each = [
-                await foreseen(self._workspace, self._blobs, turn_id, one, freed=freed)
-                for one in those
-            ]
-            return [one for one in each if one.status != "nothing"]
+            return await self._foreseen(turn_id, lineages(ledger, point))
         await self._claim()
         # One may have begun in between, and those of the files that are not restored yet are its.
         self._refuse_running()
+        earlier: list[FileResult] = []
         if call_id:
             # What later turns did is theirs, and goes first.
             for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:
-                found = {one.path: one for one in await self.restore(later)}
+                earlier = await self.restore(later)
         those = lineages(await self.ledger(), point)
         for ring in await restorable_rings(self._workspace, self._blobs, turn_id, those):
             await self._settled(self._make_room_to_restore(turn_id, ring))
-        for lineage in restored_in_order(lineages(await self.ledger(), point)):
+        found: list[FileResult] = []
+        for planned in restored_in_order(lineages(await self.ledger(), point)):
+            now = lineages(await self.ledger(), point)
+            # The file that stood in its place may have gone back since.
+            lineage = next(one for one in now if one.touches[0].at == planned.touches[0].at)
             result = await self._restore_file(point, lineage)
             if result.status != "nothing":
-                found[result.path] = result
-        return list(found.values())
+                found.append(result)
+                earlier = [one for one in earlier if one.path != lineage.path]
+        return [*earlier, *found]
+
+    async def _foreseen(self, turn_id: str, those: Sequence[Lineage]) -> list[FileResult]:
+        rings = await restorable_rings(self._workspace, self._blobs, turn_id, those)
+        freed = {name for ring in rings for name in ring}
+        found: dict[str, FileResult] = {}
+        for one in restored_in_order(those):
+            result = await foreseen(self._workspace, self._blobs, turn_id, one, freed=freed)
+            found[one.touches[0].at] = result
+            freed |= {one.path} if result.edit in ("move", "delete") else set()
+        each = [found[one.touches[0].at] for one in those]
+        return [one for one in each if one.status != "nothing"]
 
     def _refuse_running(self) -> None:
         if self._recorder.state.is_running:
@@ -329,13 +338,13 @@ class Review:
                 return 0
             return FileResult(turn_id, file.path, "refused", 0, outcome.reason)
 
-    async def _restore_file(self, point: RestorePoint, lineage: Sequence[Touch]) -> FileResult:
+    async def _restore_file(self, point: RestorePoint, lineage: Lineage) -> FileResult:
         workspace, turn_id = self._workspace, point.turn_id
-        path = lineage[-1].new_path
+        path = lineage.path
         done = 0
         try:
             for _ in range(_TRIES + 2):
-                names = {path, lineage[0].path}
+                names = {path, lineage.origin}
                 async with self._order.of(places(workspace, names)):
                     if self._recorder.state.is_running:
                         reason = "a turn has begun meanwhile"
@@ -343,17 +352,19 @@ class Review:
                     step = await restoring_step(workspace, self._blobs, lineage, path)
                     if isinstance(step, Clash):
                         return FileResult(turn_id, path, "conflict", 0, step.reason, step)
-                    event = self._decided("restore", turn_id, lineage[-1].new_path, ())
+                    event = self._decided("restore", turn_id, path, ())
                     event = event.model_copy(update={"call_id": point.call_id})
                     if step is None:
-                        await self._recorder.emit(event)
+                        if done or not lineage.is_covered:
+                            await self._recorder.emit(event)
                         status, kind = ("done", "move") if done else ("nothing", None)
                         return FileResult(turn_id, path, status, done, edit=kind)
                     outcome = await self._settled(self._applied(event, step))
                     if outcome.status == "applied" and step.kind != "move":
-                        return FileResult(turn_id, path, "done", done + 1, edit=effect_of(step))
+                        name, effect = name_after(step, path), effect_of(step)
+                        return FileResult(turn_id, name, "done", done + 1, edit=effect)
                     if outcome.status == "applied":
-                        done, path = done + 1, lineage[0].path
+                        done, path = done + 1, lineage.origin
                     elif outcome.status != "stale":
                         return FileResult(turn_id, path, "refused", 0, outcome.reason)
         except _OF_ONE_FILE as error:

@@ -33,11 +33,11 @@ async def image_step(workspace: Workspace, file: FileLedger, state: HunkState) -
 
 
 async def restored_image(
-    workspace: Workspace, path: str, lineage: Sequence[Images], *, is_moved: bool
+    workspace: Workspace, path: str, lineage: Sequence[Images], *, is_moved: bool, is_free: bool
 ) -> PutImage | Clash | None:
     """Return what brings back the file before a lineage of changes, oldest first.
 
-    Shape: None when it is as it was.
+    Shape: None when it is as it was. Where the path ``is_free`` what stands there now will be gone.
     """
     if is_moved:
         return Clash(path, 0, None, None, "it is no text, and was moved since")
@@ -45,13 +45,18 @@ async def restored_image(
         if not holds_same(older[1], newer[0]):
             return Clash(path, 0, None, None, "it was changed by somebody else, too")
     base, goal = reversed(reduce(joined, lineage))
-    return await put_back(workspace, path, (base, goal))
+    return await put_back(workspace, path, (base, goal), is_free=is_free)
 
 
-async def put_back(workspace: Workspace, path: str, images: Images) -> PutImage | Clash | None:
+async def put_back(
+    workspace: Workspace, path: str, images: Images, *, is_free: bool = False
+) -> PutImage | Clash | None:
     """Return the edit that makes the second of the first; None when the file is that already."""
     base, goal = images
-    (_, is_goal), (_, is_base) = await workspace.compare([look_at(path, goal), look_at(path, base)])
+    looks = [look_at(path, goal), look_at(path, base)]
+    is_goal, is_base = goal is None, base is None
+    if not is_free:
+        (_, is_goal), (_, is_base) = await workspace.compare(looks)
     if is_goal:
         return None
     if goal is not None and goal.is_missing:

@@ -19,6 +19,7 @@ from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
+from agent_ls.session.review_lineages import Lineages
 from agent_ls.session.review_renames import follow, renames
 from agent_ls.session.review_touches import (
     Fetch,
@@ -61,8 +62,8 @@ class Ledger:
         """Take how a sub-agent's journal and stored bytes are got."""
         self.turns: dict[str, TurnLedger] = {}
         """By id, oldest first."""
-        self.touches: list[Touch] = []
-        """Oldest first."""
+        self.lineages = Lineages()
+        """What happened to each file."""
         self.turn_of: dict[str, str] = {}
         """By call, in the order of the answers; what a stopped one did may be heard of when the
         next turn has begun.
@@ -74,6 +75,11 @@ class Ledger:
         self._turn_id = ""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
         self._decisions: dict[str, tuple[FileEdit | PutImage, e.ReviewDecided]] = {}
+
+    @property
+    def touches(self) -> list[Touch]:
+        """Return every edit that happened, oldest first."""
+        return self.lineages.touches
 
     def file(self, turn_id: str, path: str) -> FileLedger | None:
         """Return a file's ledger."""
@@ -146,7 +152,7 @@ class Ledger:
                 images=event.images,
                 modes=(event.before_mode, event.after_mode),
             )
-            self.touches.append(touch)
+            self.lineages.keep(touch)
             await self._edited(touch)
 
     def _begun(self, event: e.TurnStarted | e.Answered, seq: int) -> None:
@@ -169,26 +175,35 @@ class Ledger:
             else:
                 self._decisions[event.review_id] = event.edit, event
             return
-        if event.review_id not in self._decisions:
-            return
-        edit, decision = self._decisions.pop(event.review_id)
-        if event.status != "applied":
-            return
-        self._decided(decision)
-        if decision.decision != "restore" and not decision.hunks and edit.kind == "move":
-            self._made_room(decision.turn_id, edit)
+        edit, decision = self._decisions.pop(event.review_id, (None, None))
+        if edit is not None and decision is not None and event.status == "applied":
+            await self._carried_out(decision, edit, event.after_blob, at)
+
+    async def _carried_out(
+        self,
+        decision: e.ReviewDecided,
+        edit: FileEdit | PutImage,
+        after_blob: str | None,
+        at: str,
+    ) -> None:
+        if decision.decision != "restore":
+            self._decided(decision)
+            if not decision.hunks and edit.kind == "move":
+                self._made_room(decision.turn_id, edit)
         if isinstance(edit, PutImage):
-            blobs, images = (None, event.after_blob), (edit.base, edit.goal)
+            blobs, images = (None, after_blob), (edit.base, edit.goal)
             places = edit.path, edit.path
             touch = Touch(self._turn(""), *places, *blobs, None, "", at, decision, images)
-            self.touches.append(touch)
+            self.lineages.keep(touch)
         else:
-            blobs = decision.before_blob, event.after_blob
+            blobs = decision.before_blob, after_blob
             modes = modes_of(edit, decision.before_mode)
             touch = self._touched(edit, blobs, modes, "", at, decision)
         if decision.call_id:
             # What the turn did before that call stays a change of its.
             await self._edited(replace(touch, turn_id=decision.turn_id))
+        elif decision.decision == "restore":
+            self._restored(decision, touch.new_path)
 
     async def _edited(self, touch: Touch) -> None:
         """Let a turn's file follow an edit of the agent's."""
@@ -252,7 +267,9 @@ class Ledger:
             new_path = places[1] or posixpath.normpath(edit.new_path)
         turn_id = self._turn(call_id)
         touch = Touch(turn_id, path, new_path, *blobs, edit, call_id, at, decision, modes=modes)
-        self.touches.append(touch)
+        # A file that was moved and then deleted comes back at once where it was before.
+        origin = decision.path if decision is not None and touch.brings_back else path
+        self.lineages.keep(replace(touch, path=origin))
         return touch
 
     def _turn(self, call_id: str) -> str:
@@ -261,7 +278,7 @@ class Ledger:
     def _decided(self, event: e.ReviewDecided) -> None:
         if event.decision == "restore":
             if not event.call_id:
-                self._restored(event)
+                self._restored(event, event.path)
             return
         turn = self.turns.get(event.turn_id)
         file = turn.files.get(event.path) if turn else None
@@ -281,17 +298,11 @@ class Ledger:
                 # Older turns know it by the name that it had then.
                 break
 
-    def _restored(self, event: e.ReviewDecided) -> None:
+    def _restored(self, event: e.ReviewDecided, path: str) -> None:
         """Let everything that this turn and later ones changed in the file be undone."""
-        path = event.path
+        those = self.lineages.of(path)
         for turn in reversed(list(self.turns.values())):
-            file = turn.files.get(path)
-            if file is not None:
-                ids = [one.id for one in file.hunks]
-                undone = file.decided(ids, "undone", event.before_mode)
-                turn.put([undone], gone=[path])
-                # Older turns know it by the name that it had then.
-                path = file.moved_from or path
+            turn.undo(lambda one: those is not None and those.made(one.id), event.before_mode)
             if turn.turn_id == event.turn_id:
                 break
 

@@ -5,7 +5,10 @@ Pure: asks the ledger. What the person decided about older changes is theirs, li
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agent_ls.session.review_ledger import Ledger, RestorePoint
+from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_touches import Touch
 
 
@@ -23,25 +26,29 @@ def moment_before(ledger: Ledger, hunk_id: str) -> RestorePoint | None:
     return None
 
 
-def lineages(ledger: Ledger, point: RestorePoint) -> list[list[Touch]]:
-    """Return every edit since a moment: those of one file together, oldest first.
+def lineages(ledger: Ledger, point: RestorePoint) -> list[Lineage]:
+    """Return every edit since a moment, those of one file together.
 
     Shape: the file that was touched last comes first; nothing for a call that changed none.
     """
     if point.call_id and point.call_id not in calls_that_changed(ledger, point.turn_id):
         return []
     calls, start = _calls_since(ledger, point), _start(ledger, point)
-    found: dict[str, list[Touch]] = {}
-    for one in ledger.touches:
-        if one.decision is None:
-            is_since = one.call_id in calls
-        else:
-            # A file is followed wherever it was moved.
-            is_moved = one.path != one.new_path and one.path in found
-            is_since = is_moved or _oldest(ledger, one) >= start
-        if is_since:
-            found[one.new_path] = [*found.pop(one.path, []), one]
-    return list(reversed(found.values()))
+    found: list[Lineage] = []
+    for lineage in ledger.lineages.all():
+        since: list[Touch] = []
+        for one in lineage.touches:
+            if one.decision is None:
+                is_since = one.call_id in calls
+            else:
+                # A file is followed wherever it was moved.
+                is_moved = one.path != one.new_path and bool(since)
+                is_since = is_moved or _oldest(ledger, one) >= start
+            if is_since:
+                since.append(one)
+        if since:
+            found.append(replace(lineage, touches=since))
+    return found
 
 
 def _calls_since(ledger: Ledger, point: RestorePoint) -> set[str]:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
+from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_rings import ring_of
 from agent_ls.session.review_steps import Clash
-from agent_ls.session.review_touches import Touch
 
 
 def in_order(files: Mapping[str, FileLedger]) -> list[str]:
@@ -19,10 +19,14 @@ def in_order(files: Mapping[str, FileLedger]) -> list[str]:
     return _behind_their_goals({path: goals(file.hunks) for path, file in newest})
 
 
-def restored_in_order(lineages: Iterable[Sequence[Touch]]) -> list[Sequence[Touch]]:
-    """Return what happened to each file such that none comes before the one in its old place."""
-    of = {one[-1].new_path: one for one in lineages}
-    return [of[path] for path in _behind_their_goals({path: {of[path][0].path} for path in of})]
+def restored_in_order(lineages: Sequence[Lineage]) -> list[Lineage]:
+    """Return what happened to each file such that none comes before the one in its old place.
+
+    Files that are gone stand in no other's place, and come back last.
+    """
+    of = {one.path: one for one in lineages if one.stands}
+    order = _behind_their_goals({path: {one.origin} for path, one in of.items()})
+    return [*(of[path] for path in order), *(one for one in lineages if not one.stands)]
 
 
 def _behind_their_goals(goals_of: Mapping[str, set[str]]) -> list[str]:

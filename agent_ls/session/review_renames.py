@@ -6,12 +6,11 @@ does it where the file is now.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Protocol
 
 from agent_ls.edits.review import FileLedger
-from agent_ls.session.review_touches import Touch
+from agent_ls.session.review_lineages import Lineages
 
 
 class Turn(Protocol):
@@ -30,7 +29,7 @@ class Turn(Protocol):
 class Changes(Protocol):
     """What of a ledger follows a file."""
 
-    touches: list[Touch]
+    lineages: Lineages
 
     @property
     def turns(self) -> Mapping[str, Turn]:
@@ -63,34 +62,13 @@ def follow(changes: Changes, path: str, new_path: str) -> None:
             break
         if file is not None:
             turn.put([file.renamed(new_path)], gone=(path,))
-    for at in _history(changes.touches, path):
-        one = changes.touches[at]
-        is_move = one.path != one.new_path
-        # Where it was before a move of the agent's, there it is brought back to.
-        origin = one.path if is_move else new_path
-        changes.touches[at] = replace(one, path=origin, new_path=new_path)
-        if is_move:
-            break
+    changes.lineages.rename(path, new_path)
 
 
 def _is_taken(changes: Changes, path: str, new_path: str) -> bool:
     """Say whether the review knows of another file than that of a path under the new one."""
-    own = set(_history(changes.touches, path))
-    others = (one for at, one in enumerate(changes.touches) if at not in own)
+    own = set(changes.lineages.numbers_of(path))
+    others = (one for at, one in enumerate(changes.lineages.touches) if at not in own)
     return any(one.new_path == new_path for one in others) or any(
         {path, new_path} <= turn.files.keys() for turn in changes.turns.values()
     )
-
-
-def _history(touches: Sequence[Touch], path: str) -> Iterator[int]:
-    """Yield the places of the touches of the file of today under a path, newest first."""
-    for at, one in reversed(list(enumerate(touches))):
-        is_move = one.path != one.new_path
-        if is_move and one.path == path:
-            # The file that was there before went elsewhere.
-            return
-        if one.new_path == path:
-            if one.is_gone:
-                return
-            yield at
-            path = one.path

@@ -19,7 +19,7 @@ from agent_ls.domain.edits import (
     apply_replacements,
 )
 from agent_ls.domain.errors import BytesDamaged, WorkspaceError
-from agent_ls.domain.images import PutImage
+from agent_ls.domain.images import Images, PutImage
 from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.modes import FileModes
@@ -28,6 +28,7 @@ from agent_ls.loop.edit_recorder import missing_words
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import restored_image
+from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_plans import merged_texts
 from agent_ls.session.review_steps import APART, MISSING, Clash, FileResult, places
 from agent_ls.session.review_touches import Touch, both_images, images_of, text_of, texts_of
@@ -36,7 +37,7 @@ from agent_ls.session.review_touches import Touch, both_images, images_of, text_
 async def restoring_step(
     workspace: Workspace,
     blobs: Blobs,
-    lineage: Sequence[Touch],
+    lineage: Lineage,
     path: str,
     *,
     freed: Collection[str] = (),
@@ -49,34 +50,34 @@ async def restoring_step(
     Errors: ``WorkspaceError`` for a file that cannot be read, ``BytesDamaged`` where the store has
     lost what it was.
     """
-    images = [await images_of(one, blobs.get_blob) for one in lineage]
-    if any(one is not None for one in images):
-        each = [
-            known or await both_images(one, blobs.get_blob)
-            for known, one in zip(images, lineage, strict=True)
-        ]
-        is_moved = any(one.path != one.new_path for one in lineage)
-        return await restored_image(workspace, path, each, is_moved=is_moved)
-    now = await workspace.read(path) if await workspace.exists(path) else None
-    sides = [await texts_of(one, blobs.get_blob) for one in lineage]
+    touches = lineage.touches
+    if (images := await _images(touches, blobs)) is not None:
+        is_moved = any(one.path != one.new_path for one in touches)
+        is_free = lineage.is_covered and path in freed
+        return await restored_image(workspace, path, images, is_moved=is_moved, is_free=is_free)
+    is_there = not lineage.is_covered and await workspace.exists(path)
+    now = await workspace.read(path) if is_there else None
+    sides = [await texts_of(one, blobs.get_blob) for one in touches]
     try:
         goal = await _without(sides, now.text if now else None)
         if now is not None and goal == now.text and (left := await _left_on_disk(sides, now)):
             return left
     except _Contradiction as error:
-        wanted = await text_of(lineage[0].before_blob, blobs.get_blob)
+        wanted = await text_of(touches[0].before_blob, blobs.get_blob)
         return Clash(path, error.line, now.text if now else None, wanted, str(error))
-    origin, modes = lineage[0].path, FileModes()
-    for one in lineage:
-        modes = modes.touched(one.modes, is_gone=one.after_blob is None)
     if goal is None:
         return None if now is None else DeleteFile(path=path, base_version=now.version)
-    if now is None:
-        return CreateFile(path=origin, text=goal, mode=modes.lost)
-    if path != origin:
-        if origin not in freed and await workspace.exists(origin):
-            return Clash(path, 0, now.text, goal, f"it was moved, and {origin} exists again")
-        return MoveFile(path=path, base_version=now.version, new_path=origin)
+    modes = FileModes()
+    for one in touches:
+        modes = modes.touched(one.modes, is_gone=one.after_blob is None)
+    if now is None or path != lineage.origin:
+        if lineage.origin not in freed and await workspace.exists(lineage.origin):
+            went = "deleted" if lineage.is_gone else "moved"
+            reason = f"it was {went}, and {lineage.origin} exists again"
+            return Clash(path, 0, now and now.text, goal, reason)
+        if now is None:
+            return CreateFile(path=lineage.origin, text=goal, mode=modes.lost)
+        return MoveFile(path=path, base_version=now.version, new_path=lineage.origin)
     if replacements := replacements_between(now.text, goal):
         replacements = with_ends_of(sides[0][0] or "", now.text, replacements)
         back = modes.back()
@@ -84,11 +85,22 @@ async def restoring_step(
     return None
 
 
+async def _images(touches: Sequence[Touch], blobs: Blobs) -> list[Images] | None:
+    """Return what each touch made of the whole file; None where all of it was text."""
+    found = [await images_of(one, blobs.get_blob) for one in touches]
+    if all(one is None for one in found):
+        return None
+    return [
+        known or await both_images(one, blobs.get_blob)
+        for known, one in zip(found, touches, strict=True)
+    ]
+
+
 async def foreseen(
     workspace: Workspace,
     blobs: Blobs,
     turn_id: str,
-    lineage: Sequence[Touch],
+    lineage: Lineage,
     *,
     freed: Collection[str] = (),
 ) -> FileResult:
@@ -96,9 +108,9 @@ async def foreseen(
 
     What stands under ``freed`` names would make room.
     """
-    path = lineage[-1].new_path
+    path = lineage.path
     try:
-        places(workspace, {path, lineage[0].path})
+        places(workspace, {path, lineage.origin})
         step = await restoring_step(workspace, blobs, lineage, path, freed=freed)
         goal = step.goal if isinstance(step, PutImage) else None
         if goal is not None and await blobs.get_blob(goal.digest or "") is None:
@@ -109,7 +121,12 @@ async def foreseen(
         return FileResult(turn_id, path, "conflict", 0, step.reason, step)
     if step is None:
         return FileResult(turn_id, path, "nothing")
-    return FileResult(turn_id, path, "done", edit=effect_of(step))
+    return FileResult(turn_id, name_after(step, path), "done", edit=effect_of(step))
+
+
+def name_after(edit: FileEdit | PutImage, path: str) -> str:
+    """Return how a file is called in a result: one that comes back by the name that it gets."""
+    return edit.path if effect_of(edit) == "create" else path
 
 
 def effect_of(edit: FileEdit | PutImage) -> Literal["change", "create", "delete", "move"]:

@@ -6,7 +6,7 @@ is broken off between has lost nothing, and is no ring any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import count
 
 from agent_ls.domain.edits import MoveFile
@@ -14,10 +14,10 @@ from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_restore import foreseen
 from agent_ls.session.review_steps import Clash
-from agent_ls.session.review_touches import Touch
 
 Ring = tuple[str, ...]
 """Paths: each file goes where the next one is, the last where the first is."""
@@ -82,11 +82,11 @@ async def aside(workspace: Workspace, known: Container[str], path: str) -> MoveF
 
 
 async def restorable_rings(
-    workspace: Workspace, blobs: Blobs, turn_id: str, lineages: Iterable[Sequence[Touch]]
+    workspace: Workspace, blobs: Blobs, turn_id: str, lineages: Iterable[Lineage]
 ) -> list[Ring]:
     """Return the rings of files each of which can be restored once one of them makes room."""
-    of = {one[-1].new_path: one for one in lineages}
-    goals = {path: lineage[0].path for path, lineage in of.items()}
+    of = {one.path: one for one in lineages if one.stands}
+    goals = {path: lineage.origin for path, lineage in of.items()}
     found: list[Ring] = []
     for path in of:
         ring = _followed(goals.get, path)

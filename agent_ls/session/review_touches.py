@@ -24,7 +24,7 @@ class Touch:
     """The turn in which, or after which, it happened."""
     path: str
     new_path: str
-    """Another one only for a move."""
+    """Another one only for a move, and for a file that comes back at another place than it went."""
     before_blob: str | None
     after_blob: str | None
     edit: FileEdit | None = None
@@ -44,6 +44,12 @@ class Touch:
     def is_gone(self) -> bool:
         """Say whether it took the file away."""
         return self.after_blob is None if self.images is None else self.images[1] is None
+
+    @property
+    def brings_back(self) -> bool:
+        """Say whether the review made the file anew that was taken away before."""
+        before = self.before_blob if self.images is None else self.images[0]
+        return self.decision is not None and before is None and not self.is_gone
 
 
 async def unless_damaged(fetch: Fetch, digest: str) -> bytes | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from agent_ls.edits.review import FileLedger
+from agent_ls.edits.review_hunks import Hunk
 
 
 @dataclass(slots=True)
@@ -24,6 +25,18 @@ class TurnLedger:
     """Files that commands changed as well and that are not under review."""
     _beneath: tuple[FileLedger, ...] = ()
     """Files that are gone while another one has their name, the last one on top."""
+
+    def undo(self, is_meant: Callable[[Hunk], bool], mode: int | None) -> None:
+        """Let all changes be undone of the files that have such a one, also of those beneath.
+
+        A file that goes with that had these permissions; None: not known.
+        """
+        for file in (*self.files.values(), *self._beneath):
+            if any(is_meant(one) for one in file.hunks):
+                self._beneath = tuple(one for one in self._beneath if one is not file)
+                is_shown = self.files.get(file.path) is file
+                undone = file.decided([one.id for one in file.hunks], "undone", mode)
+                self.put([undone], gone=[file.path] if is_shown else [])
 
     def put(self, files: Iterable[FileLedger], gone: Iterable[str]) -> None:
         """Let these files stand last, and those of these paths be gone.

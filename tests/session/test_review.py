@@ -28,6 +28,7 @@ from agent_ls.store import schema
 from tests.session.reviewing import Reviewed, TypedBehind, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+_AB = {"a.py": _TEXT, "b.py": "b\n"}
 
 Story = Callable[[Reviewed], Awaitable[object]]
 
@@ -624,6 +625,64 @@ async def test_a_file_that_was_restored_is_not_taken_for_the_one_that_was_made_i
     await check(tmp_path, story, after={"a.py": _TEXT})
 
 
+async def _moves(session: Reviewed, *moves: str) -> None:
+    """Have the agent move files, each as ``OLD NEW``; without a new name it deletes the file."""
+    for one in moves:
+        old, _, new = one.partition(" ")
+        await (session.agent_moves(old, new) if new else session.agent_writes(old, None))
+
+
+@pytest.mark.parametrize(
+    ("turns", "told"),
+    [
+        ([["a.py", "b.py a.py"]], {"a.py": "create", "b.py": "move"}),
+        ([["a.py"], ["b.py a.py"]], {"a.py": "create", "b.py": "move"}),
+        ([["a.py t.py", "t.py", "b.py t.py"]], {"a.py": "create", "b.py": "move"}),
+        ([["a.py", "b.py a.py", "a.py"]], {"a.py": "create", "b.py": "create"}),
+        ([["a.py"], ["b.py a.py", "a.py t.py"]], {"a.py": "create", "b.py": "move"}),
+        ([["b.py t.py", "a.py b.py", "b.py"]], {"a.py": "create", "b.py": "move"}),
+        ([["a.py t.py", "b.py a.py", "t.py b.py", "b.py"]], {"a.py": "create", "b.py": "move"}),
+        ([["a.py t.py", "b.py a.py", "t.py b.py", "b.py", "a.py"]], dict.fromkeys(_AB, "create")),
+    ],
+)
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_a_restore_brings_back_also_what_was_deleted_under_the_name_of_another_file(
+    tmp_path: Path, turns: list[list[str]], told: dict[str, str], *, is_restarted: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        for number, moves in enumerate(turns):
+            if number:
+                await session.turn()
+            await _moves(session, *moves)
+        await session.end()
+        if is_restarted:
+            await session.restart()
+        dry = await session.review.restore("trn_1", dry_run=True)
+        assert statuses(dry) == [(one.path, "done") for one in dry]
+        results = await session.review.restore("trn_1")
+        assert {one.path: one.edit for one in results} == told
+        assert sorted(str(one.edit) for one in dry) == sorted(told.values())
+        assert await session.review.restore("trn_1") == []
+
+    await check(tmp_path, story, _AB, after=_AB)
+
+
+async def test_a_file_that_stays_in_the_place_of_a_deleted_one_keeps_its_changes(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await _moves(session, "a.py t.py", "t.py")
+        await session.turn()
+        await _moves(session, "b.py t.py")
+        (session.folder / "b.py").write_text("mine\n")
+        await session.end()
+        results = await session.review.restore("trn_1")
+        assert sorted(statuses(results)) == [("a.py", "done"), ("t.py", "conflict")]
+
+    after = {**_AB, "b.py": "mine\n", "t.py": _AB["b.py"]}
+    await check(tmp_path, story, _AB, after=after, still_open=[("t.py", "moved")])
+
+
 async def changed_places(session: Reviewed) -> None:
     """Have the agent let a.py and b.py change places, and edit one of them."""
     await session.agent_moves("a.py", "t.py")
@@ -632,7 +691,7 @@ async def changed_places(session: Reviewed) -> None:
     await session.agent("b.py", "two", "2")
 
 
-_PLACES = {"a.py": _TEXT, "b.py": "b\n"}
+_PLACES = _AB
 _CHANGED_PLACES = {"a.py": "b\n", "b.py": _TEXT.replace("two", "2")}
 
 

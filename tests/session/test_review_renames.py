@@ -243,3 +243,51 @@ async def test_a_decision_that_is_under_way_ends_before_the_file_is_followed(
         await session.review.follow("a.py", "b.py")
         await session.review.decide("redo", Selection())
         assert session.texts() == {"b.py": _TEXT.replace("two", "2")}
+
+
+@pytest.mark.parametrize("took", [["a.py"], ["a.py t.py", "t.py"], ["a.py t.py"]])
+@pytest.mark.parametrize("back_by", ["undo", "restore"])
+@pytest.mark.parametrize("has_another", [False, True])
+async def test_a_file_that_came_back_and_was_renamed_stays_where_it_is(
+    tmp_path: Path, took: list[str], back_by: str, *, has_another: bool
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"a.py": _TEXT}) as session:
+        await session.turn()
+        for one in took:
+            old, _, new = one.partition(" ")
+            await (session.agent_moves(old, new) if new else session.agent_writes(old, None))
+        await session.end()
+        if back_by == "undo":
+            await session.undo()
+        else:
+            await session.review.restore("trn_1")
+            assert await session.review.restore("trn_1") == []
+        assert session.texts() == {"a.py": _TEXT}
+        await rename(session, "a.py", "mine.py")
+        if has_another:
+            (folder / "a.py").write_text("another\n")
+        there = session.texts()
+        assert await session.review.restore("trn_1", dry_run=True) == []
+        assert await session.review.restore("trn_1") == []
+        assert session.texts() == there
+
+
+async def test_what_was_moved_away_from_a_name_is_no_change_of_the_file_that_gets_it(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    async with reviewed(folder, {"a.py": _TEXT, "b.py": "b\n"}) as session:
+        await session.turn()
+        await session.agent("a.py", "two", "2")
+        await session.agent_moves("b.py", "c.py")
+        await rename(session, "a.py", "b.py")
+        await session.end()
+        results = await session.review.restore("trn_1")
+        assert sorted((one.path, one.status) for one in results) == [
+            ("b.py", "done"),
+            ("c.py", "conflict"),
+        ]
+        assert session.texts() == {"b.py": _TEXT, "c.py": "b\n"}

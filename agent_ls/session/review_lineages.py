@@ -1,0 +1,145 @@
+"""Which file each edit was of, while files get names that others had before.
+
+Pure. A name is that of the file that got it last; one that had it before, and is gone, is beneath,
+and has the name again as soon as that other file has gone elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent_ls.session.review_touches import Touch
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """What happened to one file since a moment."""
+
+    touches: Sequence[Touch]
+    """Oldest first; never none."""
+    is_gone: bool = False
+    """It was taken away last: it stands nowhere."""
+    is_covered: bool = False
+    """Another file has its name now."""
+
+    @property
+    def stands(self) -> bool:
+        """Say whether it is where its name leads."""
+        return not self.is_gone and not self.is_covered
+
+    @property
+    def path(self) -> str:
+        """Return where it is, or was last."""
+        return self.touches[-1].new_path
+
+    def made(self, hunk_id: str) -> bool:
+        """Say whether a hunk is of one of its touches."""
+        return any(f"{hunk_id}.".startswith(f"{one.at}.") for one in self.touches)
+
+    @property
+    def origin(self) -> str:
+        """Return where it was at the moment."""
+        return self.touches[0].path
+
+
+@dataclass(slots=True)
+class _Line:
+    """One file: its name, and the numbers of its touches, oldest first."""
+
+    name: str
+    numbers: list[int]
+
+
+class Lineages:
+    """Every touch with the file that it was of."""
+
+    def __init__(self) -> None:
+        """Know of no file."""
+        self.touches: list[Touch] = []
+        """Oldest first."""
+        self._on_top: dict[str, _Line] = {}
+        self._beneath: list[_Line] = []
+        """The one that was covered last comes last."""
+
+    def keep(self, touch: Touch) -> None:
+        """Take the next touch in."""
+        line = self._brought_back(touch) or self._on_top.get(touch.path) or _Line(touch.path, [])
+        self.touches.append(touch)
+        line.numbers.append(len(self.touches) - 1)
+        self._put(line, touch.new_path)
+
+    def all(self) -> list[Lineage]:
+        """Return every file that was touched, the one that was touched last first."""
+        covered = [(one, True) for one in self._beneath]
+        each = [*((one, False) for one in self._on_top.values()), *covered]
+        each.sort(key=lambda one: one[0].numbers[-1], reverse=True)
+        return [self._lineage(line, is_covered=is_covered) for line, is_covered in each]
+
+    def of(self, path: str) -> Lineage | None:
+        """Return all that happened to the file that had this path last."""
+        line = self._on_top.get(path)
+        return None if line is None else self._lineage(line, is_covered=False)
+
+    def _lineage(self, line: _Line, *, is_covered: bool) -> Lineage:
+        touches = [self.touches[number] for number in line.numbers]
+        return Lineage(touches, self._is_gone(line), is_covered)
+
+    def numbers_of(self, path: str) -> list[int]:
+        """Return the numbers of the touches of the file of today under a path, oldest first.
+
+        Shape: none of before the agent took it away, unless the review brought it back.
+        """
+        line = self._on_top.get(path)
+        return [] if line is None or self._is_gone(line) else line.numbers[self._began(line) :]
+
+    def rename(self, path: str, new_path: str) -> None:
+        """Let the file of today under a path have another name, wherever it had this one."""
+        line = self._on_top.get(path)
+        if line is None or self._is_gone(line):
+            return
+        began = self._began(line)
+        for number in line.numbers[began:]:
+            one = self.touches[number]
+            old, new = (new_path if name == path else name for name in (one.path, one.new_path))
+            self.touches[number] = replace(one, path=old, new_path=new)
+        older, line.numbers = line.numbers[:began], line.numbers[began:]
+        self._put(line, new_path)
+        if older:
+            self._put(_Line(path, older), path)
+
+    def _put(self, line: _Line, name: str) -> None:
+        if self._on_top.get(line.name) is line:
+            del self._on_top[line.name]
+        self._beneath = [one for one in self._beneath if one is not line]
+        line.name = name
+        if (other := self._on_top.pop(name, None)) is not None:
+            self._beneath.append(other)
+        self._on_top[name] = line
+        for one in reversed(self._beneath):
+            if one.name not in self._on_top:
+                self._on_top[one.name] = one
+        shown = set(map(id, self._on_top.values()))
+        self._beneath = [one for one in self._beneath if id(one) not in shown]
+
+    def _brought_back(self, touch: Touch) -> _Line | None:
+        """Return the file that the review brought back by this touch, if it did so."""
+        if not touch.brings_back or touch.decision is None:
+            return None
+        those = [self._on_top.get(touch.path), *reversed(self._beneath)]
+        gone = [one for one in those if one and one.name == touch.path and self._is_gone(one)]
+        for one in gone:
+            if any(map(self._lineage(one, is_covered=False).made, touch.decision.hunks)):
+                return one
+        return gone[0] if gone else None
+
+    def _is_gone(self, line: _Line) -> bool:
+        return self.touches[line.numbers[-1]].is_gone
+
+    def _began(self, line: _Line) -> int:
+        """Return the index of the first touch of the file that a line ends with."""
+        for index in range(len(line.numbers) - 1, 0, -1):
+            before, after = (self.touches[number] for number in line.numbers[index - 1 : index + 1])
+            if before.is_gone and not after.brings_back:
+                return index
+        return 0
