@@ -98,7 +98,8 @@ class Review:
         return await self._followed.newest()
 
     async def decide(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
-        """Keep, undo or redo; return what became of each file, newest turn first.
+        """Keep, undo or redo; return what became of each file, newest turn first; a redo goes
+        the other way, for what a newer turn changed may be what an older one made.
 
         A file is undone wholly or, where there is a conflict, not at all.
         Errors: ``AgentLsError`` for ``restore``, which has a method of its own.
@@ -111,7 +112,8 @@ class Review:
             await asyncio.wait(self._steps, timeout=_PATIENCE_S)
         ledger = await self.ledger()
         found: list[FileResult] = []
-        for turn_id in reversed(list(ledger.turns)):
+        turns = list(ledger.turns)
+        for turn_id in turns if decision == "redo" else reversed(turns):
             if chosen.turn_id not in (None, turn_id):
                 continue
             stuck = {} if chosen.path else await self._parted(decision, turn_id, chosen.hunks)
@@ -224,15 +226,18 @@ class Review:
         self, decision: ReviewDecision, turn_id: str, ring: Ring, wanted: frozenset[str] | None
     ) -> FileResult | None:
         async with self._order.of(places(self._workspace, ring)):
-            files = (await self.ledger()).turns[turn_id].files
             states = _FROM[decision], _GOAL[decision]
-            if ring_of(files, ring[0], states[0]) != ring:
-                return None
-            step = await room_step(self._workspace, files, ring, wanted, states)
-            if isinstance(step, Clash):
-                return FileResult(turn_id, step.path, "conflict", 0, step.reason, step)
-            if step is not None:
-                await self._applied(self._decided(decision, turn_id, ring[0], ()), step)
+            # Where all of them are gone one comes back first, and makes room then.
+            for _ in range(2):
+                files = (await self.ledger()).turns[turn_id].files
+                if ring_of(files, ring[0], states[0]) != ring:
+                    return None
+                step = await room_step(self._workspace, files, ring, wanted, states)
+                if isinstance(step, Clash):
+                    return FileResult(turn_id, step.path, "conflict", 0, step.reason, step)
+                if step is not None and step.edit is not None:
+                    event = self._decided(decision, turn_id, step.edit.path, step.hunks)
+                    await self._applied(event, step.edit)
         return None
 
     async def _make_room_to_restore(self, turn_id: str, ring: Ring) -> None:

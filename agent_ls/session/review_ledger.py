@@ -288,15 +288,14 @@ class Ledger:
             turn.put([after], gone=[event.path])
 
     def _made_room(self, turn_id: str, edit: MoveFile) -> None:
-        """Let a file be reviewed under another name, none of its changes being decided about."""
-        path, new_path = edit.path, edit.new_path
-        for turn in reversed(list(self.turns.values())):
-            file = turn.files.get(path)
-            if file is not None:
-                turn.put([replace(file, path=new_path)], gone=[path])
-            if turn.turn_id == turn_id or (file is not None and file.moved_from):
-                # Older turns know it by the name that it had then.
-                break
+        """Let a file be reviewed under another name, none of its changes being decided about.
+
+        Other turns know it by the name that it had then, and has again after the decision.
+        """
+        turn = self.turns.get(turn_id)
+        file = turn.files.get(edit.path) if turn else None
+        if turn is not None and file is not None:
+            turn.put([replace(file, path=edit.new_path)], gone=[edit.path])
 
     def _restored(self, event: e.ReviewDecided, path: str) -> None:
         """Let everything that this turn and later ones changed in the file be undone."""

@@ -17,7 +17,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_restore import foreseen
-from agent_ls.session.review_steps import Clash
+from agent_ls.session.review_steps import Clash, Step
 
 Ring = tuple[str, ...]
 """Paths: each file goes where the next one is, the last where the first is."""
@@ -50,15 +50,17 @@ async def room_step(
     ring: Ring,
     wanted: frozenset[str] | None,
     states: tuple[HunkState, HunkState],
-) -> MoveFile | Clash | None:
-    """Return the move by which the first file of a ring makes room; None: not all is to move.
+) -> Step | Clash | None:
+    """Return the step by which one file of a ring makes room; None: not all is to move.
 
+    Shape: a file that is gone has no room to make; where all are, the first comes back for it.
     ``states`` are those of the changes before and after the decision. Invariant: nothing is moved
     where one of the files cannot go the whole way.
 
     Errors: ``WorkspaceError`` for a file that cannot be read.
     """
     before, after = states
+    steps: list[Step] = []
     for name in ring:
         hunks = files[name].those(before, wanted)
         if not any(one.kind == "moved" for one in hunks):
@@ -66,7 +68,11 @@ async def room_step(
         step = await next_step(workspace, files[name], hunks, after, freed=ring)
         if isinstance(step, Clash):
             return step
-    return await aside(workspace, files, ring[0])
+        steps.append(step)
+    standing = next((name for name in ring if files[name].has_place), None)
+    if standing is None:
+        return steps[0]
+    return Step((), await aside(workspace, files, standing))
 
 
 async def aside(workspace: Workspace, known: Container[str], path: str) -> MoveFile:

@@ -309,6 +309,47 @@ async def test_an_undo_is_undone(tmp_path: Path) -> None:
     await check(tmp_path, story, after={"a.py": after}, still_open=[("a.py", "two")])
 
 
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [["a.py t.py", "b.py a.py", "t.py b.py"], ["b.py t.py", "c.py b.py", "t.py c.py"]],
+        [["a.py t.py"], ["t.py s.py"]],
+        [["a.py"], ["b.py a.py"]],
+        [["a.py t.py", "b.py a.py", "t.py b.py"], ["a.py t.py"]],
+        [["a.py t.py", "b.py a.py", "t.py b.py"], ["a.py t.py"], ["c.py a.py", "t.py c.py"]],
+        [["a.py t.py", "b.py a.py", "c.py b.py", "t.py c.py"], ["b.py sub/b.py"]],
+        [["a.py t.py", "b.py a.py", "t.py b.py", "b.py"]],
+        [["a.py t.py", "b.py a.py", "t.py b.py", "b.py", "a.py"]],
+        [["a.py t.py", "b.py a.py", "t.py b.py"], ["b.py"], ["a.py b.py"]],
+    ],
+)
+async def test_turns_that_build_on_each_other_are_undone_and_done_again_at_once(
+    tmp_path: Path, turns: list[list[str]]
+) -> None:
+    files = {**_AB, "c.py": "c\n"}
+
+    async def story(session: Reviewed) -> None:
+        for number, moves in enumerate(turns):
+            if number:
+                await session.turn()
+            await _moves(session, *moves)
+            for name in sorted(session.texts()):
+                text = session.texts()[name]
+                await session.agent_writes(name, f"{text}{number}\n")
+        there = session.texts()
+        for _ in range(2):
+            assert {one.status for one in await session.undo()} == {"done"}
+            assert session.texts() == files
+            assert await session.open_hunks() == []
+            await session.restart()
+            redone = await session.review.decide("redo", Selection())
+            assert {one.status for one in redone} == {"done"}
+            assert session.texts() == there
+        await session.undo()
+
+    await check(tmp_path, story, files, after=files)
+
+
 @pytest.mark.parametrize("by", ["undo", "restore"])
 @pytest.mark.parametrize(
     "text",
