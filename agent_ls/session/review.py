@@ -32,7 +32,13 @@ from agent_ls.session.followed_ledger import FollowedLedger
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
 from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_moments import lineages
-from agent_ls.session.review_order import goals, in_order, in_the_way, restored_in_order
+from agent_ls.session.review_order import (
+    changed_later,
+    goals,
+    in_order,
+    in_the_way,
+    restored_in_order,
+)
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_renames import renames
 from agent_ls.session.review_restore import effect_of, foreseen, name_after, restoring_step
@@ -232,6 +238,10 @@ class Review:
                 files = (await self.ledger()).turns[turn_id].files
                 if ring_of(files, ring[0], states[0]) != ring:
                     return None
+                for name in ring:
+                    hunks = files[name].those(states[0], wanted)
+                    if (clash := await self._waits(turn_id, files[name], hunks)) is not None:
+                        return FileResult(turn_id, name, "conflict", 0, clash.reason, clash)
                 step = await room_step(self._workspace, files, ring, wanted, states)
                 if isinstance(step, Clash):
                     return FileResult(turn_id, step.path, "conflict", 0, step.reason, step)
@@ -239,6 +249,11 @@ class Review:
                     event = self._decided(decision, turn_id, step.edit.path, step.hunks)
                     await self._applied(event, step.edit)
         return None
+
+    async def _waits(self, turn_id: str, file: FileLedger, hunks: Sequence[Hunk]) -> Clash | None:
+        turns = (await self.ledger()).turns
+        newer = list(turns)[list(turns).index(turn_id) + 1 :]
+        return changed_later((turns[one].files for one in newer), file, hunks)
 
     async def _make_room_to_restore(self, turn_id: str, ring: Ring) -> None:
         try:
@@ -329,7 +344,8 @@ class Review:
             if files.get(file.path) is not file:
                 # The agent was faster.
                 return 0
-            step = in_the_way(files, file, hunks) or await next_step(workspace, file, hunks, goal)
+            step = in_the_way(files, file, hunks) or await self._waits(turn_id, file, hunks)
+            step = step or await next_step(workspace, file, hunks, goal)
             if isinstance(step, Clash):
                 return FileResult(turn_id, file.path, "conflict", 0, step.reason, step)
             event = self._decided(decision, turn_id, file.path, step.hunks)

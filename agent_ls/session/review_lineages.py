@@ -126,12 +126,20 @@ class Lineages:
         """Return the file that the review brought back by this touch, if it did so."""
         if not touch.brings_back or touch.decision is None:
             return None
-        those = [self._on_top.get(touch.path), *reversed(self._beneath)]
-        gone = [one for one in those if one and one.name == touch.path and self._is_gone(one)]
+        top = self._on_top.get(touch.path)
+        those = [*([top] if top else []), *reversed(self._beneath)]
+        gone = [one for one in those if one.name == touch.path and self._is_gone(one)]
+        if touch.decision.decision == "restore":
+            # What a restore took away was not there at its moment; it brings another file back.
+            gone = [one for one in gone if not self._was_restored(one)] or gone
         for one in gone:
             if any(map(self._lineage(one, is_covered=False).made, touch.decision.hunks)):
                 return one
         return gone[0] if gone else None
+
+    def _was_restored(self, line: _Line) -> bool:
+        decision = self.touches[line.numbers[-1]].decision
+        return decision is not None and decision.decision == "restore"
 
     def _is_gone(self, line: _Line) -> bool:
         return self.touches[line.numbers[-1]].is_gone

@@ -795,6 +795,37 @@ async def test_files_that_changed_places_are_not_restored_where_one_of_them_cann
     await check(tmp_path, story, _PLACES, after=after, still_open=still_open)
 
 
+@pytest.mark.parametrize(
+    ("moves", "changed", "left"),
+    [
+        (["a.py t.py", "b.py a.py", "t.py b.py"], "a.py", {"a.py": "b\n", "b.py": _TEXT}),
+        (["b.py c.py"], "c.py", {"a.py": _TEXT, "c.py": "b\n"}),
+    ],
+)
+@pytest.mark.parametrize("how", ["text", "move", "delete"])
+@pytest.mark.parametrize("by", ["turn", "file"])
+async def test_a_move_is_not_undone_before_what_a_newer_turn_changed_where_it_led(
+    tmp_path: Path, moves: list[str], changed: str, left: dict[str, str], how: str, by: str
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await _moves(session, *moves)
+        await session.turn()
+        if how == "text":
+            await session.agent(changed, "b", "B")
+        else:
+            await _moves(session, f"{changed} new.py" if how == "move" else changed)
+        there, is_open = session.texts(), await session.open_hunks()
+        chosen = {"turn_id": "trn_1"} | ({"path": changed} if by == "file" else {})
+        results = await session.undo(**chosen)
+        assert {one.status for one in results} == {"conflict"}
+        assert (session.texts(), await session.open_hunks()) == (there, is_open)
+        await session.undo(turn_id="trn_2")
+        assert session.texts() == left
+        await session.undo(turn_id="trn_1")
+
+    await check(tmp_path, story, _AB, after=_AB)
+
+
 async def test_three_files_that_changed_places_go_back_beside_two_others(tmp_path: Path) -> None:
     files = {f"sub/{name}": f"{name}\n" for name in "abcde"}
 

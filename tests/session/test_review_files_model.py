@@ -2,7 +2,8 @@
 
 The reference is simple: what the person wrote is nowhere lost by a decision of the review: it is
 there, or comes back with what is still open. A decision that says it did nothing has done nothing,
-and without the person all comes back.
+and without the person all comes back: by an undo, by a restore that says before what it will do,
+and as it was by a redo of every turn.
 """
 
 from __future__ import annotations
@@ -259,3 +260,76 @@ async def test_what_a_person_wrote_stays_and_what_the_agent_did_goes(
         await store.close()
     # Not even files that changed their places in turn stand in each other's way.
     assert not stayed
+
+
+class Moves(Walk):
+    """An agent that mostly moves its files about, over several turns, and deletes some."""
+
+    async def agent(self) -> None:
+        there = sorted(self.contents())
+        if not there:
+            await super().agent()
+            return
+        name, other = self.dice.choice(there), self.dice.choice(_NAMES)
+        if other not in there:
+            await self.session.agent_moves(name, other)
+        elif other != name and self.dice.random() < 0.6:
+            for old, new in ((name, "aside"), (other, name), ("aside", other)):
+                await self.session.agent_moves(old, new)
+        elif self.dice.random() < 0.5:
+            await self.session.agent_writes(name, None)
+        else:
+            self.number += 1
+            text = (await self.session.workspace.read(name)).text
+            await self.session.agent_writes(name, f"{text}agent{self.number}\n")
+
+    def content(self, word: str = "line") -> bytes:
+        self.number += 1
+        return f"{word}{self.number}\n".encode()
+
+    async def step(self) -> None:
+        await self.dice.choice((self.agent, self.agent, self.agent, self.turn, self.restart))()
+
+    async def all(self, decision: ReviewDecision) -> None:
+        results = await self.session.review.decide(decision, Selection())
+        assert {one.status for one in results} <= {"done"}, results
+
+    async def restored(self) -> None:
+        await self.session.end()
+        told = await self.session.review.restore("trn_1", dry_run=True)
+        results = await self.session.review.restore("trn_1")
+        assert {one.status for one in results} <= {"done"}, results
+        assert len(told) == len(results), (told, results)
+        assert self.contents() == self.before
+        await self.session.review.restore("trn_1")
+        assert self.contents() == self.before
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "numbers", [range(60), pytest.param(range(60, 3_000), marks=pytest.mark.long)]
+)
+async def test_files_that_are_moved_about_and_deleted_all_come_back_and_go_again(
+    tmp_path: Path, numbers: range
+) -> None:
+    store = open_store(tmp_path / "store.db")
+    try:
+        for number in numbers:
+            folder = tmp_path / f"work{number}"
+            folder.mkdir()
+            session = Reviewed(folder, store, session_id=f"ses_{number}")
+            walk = Moves(session, random.Random(number), is_alone=True)
+            await session.turn()
+            for _ in range(walk.dice.randint(2, _STEPS_OF_ONE)):
+                await walk.step()
+            there = walk.contents()
+            if walk.dice.random() < 0.7:
+                await walk.all("undo")
+                assert walk.contents() == walk.before, number
+                await walk.restart()
+                if walk.dice.random() < 0.8:
+                    await walk.all("redo")
+                    assert walk.contents() == there, number
+            await walk.restored()
+    finally:
+        await store.close()
