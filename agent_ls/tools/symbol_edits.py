@@ -73,7 +73,8 @@ def inserted(
     if not block:
         raise ToolError("There is no text to insert.")
     in_lines(text)
-    if position != "before":
+    is_tail = position == "after" and _ends_line(text, anchor, language)
+    if position != "before" and not is_tail:
         whole(anchor, text, language)
     if position == "inside_end":
         return _inside(text, symbols, anchor, block, language)
@@ -103,6 +104,19 @@ def inserted(
     following = _next(symbols, anchor)
     is_tight = following is not None and not text[at : following.start].count("\n") > 1
     return text[:at] + "\n" * (1 + gap) + placed + "\n" * (gap * is_tight) + text[at:]
+
+
+def _ends_line(text: str, anchor: Symbol, language: Language) -> bool:
+    """Say whether a symbol is what an unknown word left of its line, to the end of that.
+
+    Where it ends is certain then.
+    """
+    return (
+        anchor.first_line == anchor.last_line == anchor.runs_into
+        and not is_first_on_line(text, anchor.start)
+        and text[anchor.end - 1] == ";"
+        and line_end(text, anchor.end, language) is not None
+    )
 
 
 def _inside(

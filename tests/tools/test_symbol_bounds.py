@@ -14,6 +14,7 @@ _GNU = (
     "extern char *index (const char *s, int c)\n"
     '     __THROW __asm ("index") __attribute_pure__ __nonnull ((1));\nint z;\n'
 )
+_API_C = "API void APIENTRY g(void);\n"
 _PY = (
     "class C:\n    def m(self):\n        x = (1,\n    def n(self):\n        return 3\n"
     "\ndef z(): ...\n"
@@ -44,6 +45,8 @@ _BROKEN = "int a(void)\n{\n#if X\n    f(;\n#endif\nout:\n    return 1;\n}\n"
         ("a.c", _GNU, "index", "after", "int q(void);", None, 'line 2 (__THROW __asm ("index")'),
         ("a.c", _GNU, "index", "replace", "int q(void);", None, "an unknown word"),
         ("a.c", _GNU, "__nonnull", "replace", "int q(void);", None, "an unknown word"),
+        ("a.h", _API_C, "g", "after", "int q;", f"{_API_C}int q;\n", ""),
+        ("a.h", _API_C, "g", "replace", "void g(int);", None, "an unknown word"),
         ("a.c", _GNU, "z", "after", "int q;", _GNU + "int q;\n", ""),
         ("a.c", "struct S { int a };\n", "S.a", "replace", "int b", "struct S { int b };\n", ""),
         ("a.py", "def f(\n    a,\n):\n    x = = 1\n", "f", "replace", "def f(): ...",
