@@ -15,7 +15,6 @@ from typing import Any, Final, Literal, Self, cast
 from lsprotocol import types
 
 EditWindow = Literal["anytime", "after_command", "asks_user"]
-EditAnswer = Literal["honest", "always_yes", "never"]
 StaleEdit = Literal["refused", "skipped", "applied", "unknown"]
 
 
@@ -34,8 +33,6 @@ class ClientProfile:
     edits: EditWindow = "anytime"
     """When `workspace/applyEdit` is taken: `after_command` means within 2 s of a command's answer,
     so later edits must be offered as code actions; `asks_user` means expect long waits."""
-    edit_answer: EditAnswer = "honest"
-    """What the answer to `applyEdit` is worth; the text that comes back decides in any case."""
     stale_edit: StaleEdit = "applied"
     """What happens to an edit for another version than the buffer's. `applied`: it is carried out
     all the same, as no version is looked at; `skipped`: nothing, and the answer may be yes;
@@ -45,14 +42,6 @@ class ClientProfile:
     texts' changes is understood."""
     file_operations: frozenset[str] = frozenset()
     """Which of `create`, `rename` and `delete` an edit may hold."""
-    reorders_operations: bool = False
-    """Creates first, text next, renames and deletes last: one kind in one edit only."""
-    change_annotations: bool = False
-    refactoring_saves: bool = False
-    """An edit marked as a refactoring is saved by the client."""
-    leaves_edits_unsaved: bool = True
-    takes_identical_write: bool = False
-    """A test proved that writing the buffer's very text to disk raises no conflict there."""
 
     message_requests: bool = True
     """`window/showMessageRequest` is worth a try; the answer may still be an error or nothing."""
@@ -78,15 +67,11 @@ class ClientProfile:
     pull_diagnostics: bool = False
     diagnostic_data: bool = False
     """`data` of a diagnostic comes back with it; compute actions from ranges all the same."""
-    sees_others_diagnostics: bool = False
-    """`context.diagnostics` also holds what other servers said."""
 
     configuration: bool = False
     watches_files: bool = False
     """The server may register for changes on disk."""
     text_document_content: bool = False
-    labels_edits: bool = True
-    """The label of an edit is shown to the user."""
 
     @property
     def opted_in(self) -> bool:
@@ -129,8 +114,6 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
         "document_changes": is_versioned,
         "stale_edit": "unknown" if is_versioned else "applied",
         "file_operations": _ALL_OPERATIONS.intersection(operations if is_versioned else ()),
-        "change_annotations": edit.change_annotation_support is not None,
-        "refactoring_saves": bool(edit.metadata_support),
         "show_document": bool(window.show_document and window.show_document.support),
         "progress": bool(window.work_done_progress),
         "code_lens": text.code_lens is not None,
@@ -225,7 +208,6 @@ _EGLOT: Final[dict[str, Any]] = {
     "message_requests": True,
     "command_limit_s": 10.0,
     "progress_cancel": False,
-    "labels_edits": False,
 }
 _KATE: Final[dict[str, Any]] = {
     "edits": "after_command",
@@ -235,7 +217,6 @@ _KATE: Final[dict[str, Any]] = {
     "message_requests": False,
     "show_document": True,
     "progress_cancel": False,
-    "labels_edits": False,
 }
 
 _VSCODE_NAMES: Final = (
@@ -254,7 +235,6 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "stale_edit": "refused",
             "progress_cancel": True,
             "message_requests": True,
-            "sees_others_diagnostics": True,
             "draws_lenses": True,
         },
         recognise=_is_of_vscode,
@@ -264,22 +244,20 @@ _ROWS: Final[tuple[_Row, ...]] = (
         "neovim",
         re.compile("Neovim"),
         {
-            "edit_answer": "always_yes",
             "document_changes": True,
             "stale_edit": "skipped",
             "file_operations": _ALL_OPERATIONS,
             "message_requests": True,
             "progress_cancel": False,
-            "labels_edits": False,
         },
         sources="sources of 0.7.2, notes of 0.10 to 0.12; 0.7.2 and 0.11.4 driven",
     ),
     _Row(
         "neovim",
         re.compile("Neovim"),
-        {"sees_others_diagnostics": True, "code_lens": True},
+        {"code_lens": True},
         until=(0, 8),
-        sources="source of 0.7.2: every client's diagnostics of the line come along",
+        sources="source of 0.7.2, which shows lenses without declaring it",
     ),
     _Row(
         "helix",
@@ -288,8 +266,6 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "message_requests": False,
             "code_lens": False,
             "progress_cancel": False,
-            "sees_others_diagnostics": True,
-            "labels_edits": False,
         },
         sources="source of 2026-07; 25.01.1 driven: answers -32601",
     ),
@@ -308,12 +284,9 @@ _ROWS: Final[tuple[_Row, ...]] = (
         "lsp-mode",
         re.compile("emacs"),
         {
-            "reorders_operations": True,
             "message_requests": True,
             "command_limit_s": 10.0,
-            "sees_others_diagnostics": True,
             "progress_cancel": False,
-            "labels_edits": False,
         },
         sources="source of 2026-07; 8.0.0 driven",
     ),
@@ -323,14 +296,12 @@ _ROWS: Final[tuple[_Row, ...]] = (
         "ale",
         None,
         {
-            "edit_answer": "never",
             "document_changes": True,
             "stale_edit": "applied",
             "file_operations": frozenset[str](),
             "message_requests": False,
             "progress": False,
             "diagnostic_data": False,
-            "labels_edits": False,
         },
         recognise=_is_ale,
         sources="3.3.0 driven: applies and never answers, drops source and data",
@@ -356,7 +327,6 @@ _ROWS: Final[tuple[_Row, ...]] = (
         "jetbrains",
         re.compile(_JETBRAINS_NAMES),
         {
-            "edit_answer": "always_yes",
             "stale_edit": "applied",
             "message_requests": True,
             "progress_cancel": True,

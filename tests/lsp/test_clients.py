@@ -35,8 +35,6 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
             "edits": "anytime",
             "stale_edit": "refused",
             "file_operations": ALL_OPERATIONS,
-            "change_annotations": True,
-            "refactoring_saves": True,
             "message_requests": True,
             "show_document": True,
             "progress": True,
@@ -48,7 +46,6 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
             "llm_tag": True,
             "pull_diagnostics": True,
             "diagnostic_data": True,
-            "sees_others_diagnostics": True,
             "configuration": True,
             "watches_files": True,
             "text_document_content": True,
@@ -59,7 +56,6 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
     "neovim_0.7": (
         "neovim",
         {
-            "edit_answer": "always_yes",
             "document_changes": True,
             "stale_edit": "skipped",
             "file_operations": ALL_OPERATIONS,
@@ -71,7 +67,6 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
             "disabled_actions": False,
             "action_resolve": frozenset({"edit"}),
             "pull_diagnostics": False,
-            "sees_others_diagnostics": True,
             "configuration": False,
             "watches_files": False,
             "opted_in": False,
@@ -88,7 +83,6 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
             "draws_lenses": False,
             "inlay_hints": True,
             "pull_diagnostics": True,
-            "sees_others_diagnostics": False,
             "configuration": True,
             "progress_cancel": False,
         },
@@ -100,7 +94,6 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
             "code_lens": False,
             "file_operations": ALL_OPERATIONS,
             "disabled_actions": True,
-            "sees_others_diagnostics": True,
             "progress": True,
         },
     ),
@@ -123,7 +116,6 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
         "lsp-mode",
         {
             "edits": "anytime",
-            "reorders_operations": True,
             "command_limit_s": 10.0,
             "message_requests": True,
             "show_document": False,
@@ -147,7 +139,6 @@ REAL: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "document_changes": True,
             "edits": "anytime",
-            "edit_answer": "never",
             "message_requests": False,
             "progress": False,
             "diagnostic_data": False,
@@ -199,10 +190,10 @@ VERSIONS = [
     ("helix", "25.07.1", "message_requests", False),
     ("helix", "26.1", "message_requests", True),
     ("helix", "", "message_requests", False),
-    ("Neovim", "0.7.2", "sees_others_diagnostics", True),
-    ("Neovim", "0.10.0", "sees_others_diagnostics", False),
-    ("Neovim", "0.12.0-dev-1+gabc", "sees_others_diagnostics", False),
-    ("Neovim", "0.11.4+v0.11.4", "sees_others_diagnostics", False),
+    ("Neovim", "0.7.2", "code_lens", True),
+    ("Neovim", "0.10.0", "code_lens", False),
+    ("Neovim", "0.12.0-dev-1+gabc", "code_lens", False),
+    ("Neovim", "0.11.4+v0.11.4", "code_lens", False),
 ]
 
 
