@@ -6,19 +6,14 @@ Owns the way from a decision to its events and edits. How hunks come to be is in
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 from agent_ls.domain import events as e
-from agent_ls.domain.edits import EditOutcome, FileEdit
-from agent_ls.domain.errors import AgentLsError, StoreError, WorkspaceError
+from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.ids import Ids
-from agent_ls.domain.images import PutImage
 from agent_ls.domain.review import HunkState, ReviewDecision
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
@@ -29,35 +24,21 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.followed_ledger import FollowedLedger
+from agent_ls.session.review_carrying import MOST_STEPS, OF_ONE_FILE, Carrying
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
-from agent_ls.session.review_lineages import Lineage
-from agent_ls.session.review_moments import lineages
-from agent_ls.session.review_order import (
-    changed_later,
-    goals,
-    in_order,
-    in_the_way,
-    restored_in_order,
-)
+from agent_ls.session.review_order import changed_later, goals, in_order, in_the_way
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_renames import renames
-from agent_ls.session.review_restore import effect_of, foreseen, name_after, restoring_step
-from agent_ls.session.review_rings import Ring, aside, restorable_rings, ring_of, room_step
+from agent_ls.session.review_restoring import Restoring
+from agent_ls.session.review_rings import Ring, ring_of, room_step
 from agent_ls.session.review_steps import Clash, FileResult, places
-
-_log = logging.getLogger(__name__)
-
-T = TypeVar("T")
-
-_OF_ONE_FILE = (WorkspaceError, StoreError, OSError)
-"""What keeps one file from its decision, while each of the others is tried all the same."""
 
 _FROM: Mapping[ReviewDecision, HunkState] = {"keep": "open", "undo": "open", "redo": "undone"}
 _GOAL: Mapping[ReviewDecision, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
 """How changes stand before and after a decision about them."""
 
-_TRIES = 4
-"""How often an undo is planned anew when the file changes under it."""
+_ROUNDS = 4
+"""How often a turn's files are looked for: some get a name only when others have left it."""
 _PATIENCE_S = 5.0
 
 
@@ -82,14 +63,22 @@ class Review:
         ``claim`` is awaited before a decision: nobody else may write the session from then on.
         In ``claimed`` nobody may while something is recorded that the person has not decided.
         """
-        self._recorder, self._workspace, self._blobs = recorder, workspace, blobs
-        self._ids, self._order = ids, order
+        self._recorder, self._workspace, self._order = recorder, workspace, order
         self._claim, self._claimed = claim, claimed
         self._queue = EditOrder()
         """The files that are decided about right now, by the names the ledger has for them."""
-        self._edits = EditRecorder(recorder, workspace, blobs, watch)
-        self._followed = FollowedLedger(recorder, journals, blobs, self._edits)
-        self._steps: set[asyncio.Future[Any]] = set()
+        edits = EditRecorder(recorder, workspace, blobs, watch)
+        self._followed = FollowedLedger(recorder, journals, blobs, edits)
+        self._carrying = Carrying(edits, ids)
+        self._restoring = Restoring(
+            recorder,
+            workspace=workspace,
+            blobs=blobs,
+            order=order,
+            carrying=self._carrying,
+            ledger=self.ledger,
+            claim=claim,
+        )
 
     @property
     def version(self) -> int:
@@ -113,9 +102,8 @@ class Review:
         if decision == "restore":
             raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
         await self._claim()
-        if self._steps:
-            # What was decided a moment ago counts, unless the editor takes its time.
-            await asyncio.wait(self._steps, timeout=_PATIENCE_S)
+        # What was decided a moment ago counts, unless the editor takes its time.
+        await self._carrying.rest(_PATIENCE_S)
         ledger = await self.ledger()
         found: list[FileResult] = []
         turns = list(ledger.turns)
@@ -124,7 +112,7 @@ class Review:
                 continue
             stuck = {} if chosen.path else await self._parted(decision, turn_id, chosen.hunks)
             seen = set[str]()
-            for _ in range(_TRIES):
+            for _ in range(_ROUNDS):
                 files = (await self.ledger()).turns[turn_id].files
                 # A file that got its name back only now is another one than had it before.
                 left = [one for one in in_order(files) if seen.isdisjoint(_ids(files[one]))]
@@ -145,51 +133,12 @@ class Review:
 
         Errors: ``AgentLsError`` when there is no such turn or no such call, or a turn runs.
         """
-        self._refuse_running()
-        ledger = await self.ledger()
-        if turn_id not in ledger.turns:
-            raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
-        point = RestorePoint(turn_id, call_id)
-        if call_id and not lineages(ledger, point):
-            raise AgentLsError(f"The turn has no call {call_id} that changed files.")
-        if dry_run:
-            return await self._foreseen(turn_id, lineages(ledger, point))
-        await self._claim()
-        # One may have begun in between, and those of the files that are not restored yet are its.
-        self._refuse_running()
-        earlier: list[FileResult] = []
-        if call_id:
-            # What later turns did is theirs, and goes first.
-            for later in list(ledger.turns)[list(ledger.turns).index(turn_id) + 1 :][:1]:
-                earlier = await self.restore(later)
-        those = lineages(await self.ledger(), point)
-        for ring in await restorable_rings(self._workspace, self._blobs, turn_id, those):
-            await self._settled(self._make_room_to_restore(turn_id, ring))
-        found: list[FileResult] = []
-        for planned in restored_in_order(lineages(await self.ledger(), point)):
-            now = lineages(await self.ledger(), point)
-            # The file that stood in its place may have gone back since.
-            lineage = next(one for one in now if one.touches[0].at == planned.touches[0].at)
-            result = await self._restore_file(point, lineage)
-            if result.status != "nothing":
-                found.append(result)
-                earlier = [one for one in earlier if one.path != lineage.path]
-        return [*earlier, *found]
+        return await self._restoring.restore(RestorePoint(turn_id, call_id), dry_run=dry_run)
 
-    async def _foreseen(self, turn_id: str, those: Sequence[Lineage]) -> list[FileResult]:
-        rings = await restorable_rings(self._workspace, self._blobs, turn_id, those)
-        freed = {name for ring in rings for name in ring}
-        found: dict[str, FileResult] = {}
-        for one in restored_in_order(those):
-            result = await foreseen(self._workspace, self._blobs, turn_id, one, freed=freed)
-            found[one.touches[0].at] = result
-            freed |= {one.path} if result.edit in ("move", "delete") else set()
-        each = [found[one.touches[0].at] for one in those]
-        return [one for one in each if one.status != "nothing"]
-
-    def _refuse_running(self) -> None:
-        if self._recorder.state.is_running:
-            raise AgentLsError("A turn is running; stop it before you restore files.")
+    async def close(self) -> None:
+        """Wait until what was begun is recorded."""
+        await self._carrying.close()
+        await self._followed.close()
 
     async def follow(self, path: str, new_path: str) -> None:
         """Know that the person renamed a file, or a folder with all that is in it.
@@ -221,8 +170,10 @@ class Review:
                 continue
             try:
                 async with self._queue.of([Path(name) for name in ring]):
-                    result = await self._settled(self._make_room(decision, turn_id, ring, wanted))
-            except _OF_ONE_FILE as error:
+                    result = await self._carrying.settled(
+                        self._make_room(decision, turn_id, ring, wanted)
+                    )
+            except OF_ONE_FILE as error:
                 result = FileResult(turn_id, path, "refused", reason=str(error))
             if result is not None:
                 stuck[result.path] = result
@@ -246,25 +197,14 @@ class Review:
                 if isinstance(step, Clash):
                     return FileResult(turn_id, step.path, "conflict", 0, step.reason, step)
                 if step is not None and step.edit is not None:
-                    event = self._decided(decision, turn_id, step.edit.path, step.hunks)
-                    await self._applied(event, step.edit)
+                    event = self._carrying.decided(decision, turn_id, step.edit.path, step.hunks)
+                    await self._carrying.applied(event, step.edit)
         return None
 
     async def _waits(self, turn_id: str, file: FileLedger, hunks: Sequence[Hunk]) -> Clash | None:
         turns = (await self.ledger()).turns
         newer = list(turns)[list(turns).index(turn_id) + 1 :]
         return changed_later((turns[one].files for one in newer), file, hunks)
-
-    async def _make_room_to_restore(self, turn_id: str, ring: Ring) -> None:
-        try:
-            async with self._order.of(places(self._workspace, ring)):
-                if self._recorder.state.is_running:
-                    return
-                step = await aside(self._workspace, (), ring[0])
-                await self._applied(self._decided("undo", turn_id, ring[0], ()), step)
-        except _OF_ONE_FILE as error:
-            # Each of them is tried all the same, and says what keeps it.
-            _log.info("%s cannot make room: %s", ring[0], error)
 
     async def _in_turn(
         self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
@@ -286,7 +226,7 @@ class Review:
         from_state, goal = _FROM[decision], _GOAL[decision]
         settled_hunks = 0
         try:
-            for _ in range(_TRIES + 2):
+            for _ in range(MOST_STEPS):
                 file = (await self.ledger()).file(turn_id, path)
                 hunks = file.those(from_state, wanted) if file else ()
                 if file is None or not hunks:
@@ -294,9 +234,11 @@ class Review:
                     return FileResult(turn_id, path, status, settled_hunks)
                 if decision == "keep":
                     ids = tuple(one.id for one in hunks)
-                    await self._recorder.emit(self._decided(decision, turn_id, path, ids))
+                    await self._recorder.emit(self._carrying.decided(decision, turn_id, path, ids))
                     return FileResult(turn_id, path, "done", len(ids))
-                done = await self._settled(self._one_step(decision, turn_id, file, hunks, goal))
+                done = await self._carrying.settled(
+                    self._one_step(decision, turn_id, file, hunks, goal)
+                )
                 if isinstance(done, FileResult):
                     return replace(done, hunks=settled_hunks)
                 settled_hunks += done
@@ -304,29 +246,10 @@ class Review:
                 after = (name for name in (path, *goals(hunks)) if name in files)
                 path = next((one for one in after if ids & _ids(files[one])), path)
             reason = "it changes all the time"
-        except _OF_ONE_FILE as error:
+        except OF_ONE_FILE as error:
             reason = str(error)
         # What was settled before it met that stays so, and is said.
         return FileResult(turn_id, path, "refused", settled_hunks, reason)
-
-    async def close(self) -> None:
-        """Wait until what was begun is recorded."""
-        while self._steps:
-            await asyncio.wait(self._steps)
-        await self._followed.close()
-
-    async def _settled(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await a step that must not stop half-way, whoever stops waiting for it."""
-        task = asyncio.ensure_future(work)
-        self._steps.add(task)
-        task.add_done_callback(self._ended)
-        return await asyncio.shield(task)
-
-    def _ended(self, task: asyncio.Future[Any]) -> None:
-        self._steps.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            # Whoever waits is told; this is for the case that nobody does any more.
-            _log.info("a step of the review failed: %s", error)
 
     async def _one_step(
         self,
@@ -348,65 +271,16 @@ class Review:
             step = step or await next_step(workspace, file, hunks, goal)
             if isinstance(step, Clash):
                 return FileResult(turn_id, file.path, "conflict", 0, step.reason, step)
-            event = self._decided(decision, turn_id, file.path, step.hunks)
+            event = self._carrying.decided(decision, turn_id, file.path, step.hunks)
             if step.edit is None:
                 await self._recorder.emit(event)
                 return len(step.hunks)
-            outcome = await self._applied(event, step.edit)
+            outcome = await self._carrying.applied(event, step.edit)
             if outcome.status == "applied":
                 return len(step.hunks)
             if outcome.status == "stale":
                 return 0
             return FileResult(turn_id, file.path, "refused", 0, outcome.reason)
-
-    async def _restore_file(self, point: RestorePoint, lineage: Lineage) -> FileResult:
-        workspace, turn_id = self._workspace, point.turn_id
-        path = lineage.path
-        done = 0
-        try:
-            for _ in range(_TRIES + 2):
-                names = {path, lineage.origin}
-                async with self._order.of(places(workspace, names)):
-                    if self._recorder.state.is_running:
-                        reason = "a turn has begun meanwhile"
-                        return FileResult(turn_id, path, "refused", done, reason)
-                    step = await restoring_step(workspace, self._blobs, lineage, path)
-                    if isinstance(step, Clash):
-                        return FileResult(turn_id, path, "conflict", 0, step.reason, step)
-                    event = self._decided("restore", turn_id, path, ())
-                    event = event.model_copy(update={"call_id": point.call_id})
-                    if step is None:
-                        if done or not lineage.is_covered:
-                            await self._recorder.emit(event)
-                        status, kind = ("done", "move") if done else ("nothing", None)
-                        return FileResult(turn_id, path, status, done, edit=kind)
-                    outcome = await self._settled(self._applied(event, step))
-                    if outcome.status == "applied" and step.kind != "move":
-                        name, effect = name_after(step, path), effect_of(step)
-                        return FileResult(turn_id, name, "done", done + 1, edit=effect)
-                    if outcome.status == "applied":
-                        done, path = done + 1, lineage.origin
-                    elif outcome.status != "stale":
-                        return FileResult(turn_id, path, "refused", 0, outcome.reason)
-        except _OF_ONE_FILE as error:
-            return FileResult(turn_id, path, "refused", reason=str(error))
-        return FileResult(turn_id, path, "refused", reason="it changes all the time")
-
-    def _decided(
-        self, decision: ReviewDecision, turn_id: str, path: str, hunks: tuple[str, ...]
-    ) -> e.ReviewDecided:
-        return e.ReviewDecided(
-            review_id=self._ids.new("rev"),
-            decision=decision,
-            turn_id=turn_id,
-            path=path,
-            hunks=hunks,
-        )
-
-    async def _applied(self, event: e.ReviewDecided, edit: FileEdit | PutImage) -> EditOutcome:
-        if isinstance(edit, PutImage):
-            return await self._edits.put(edit, event)
-        return (await self._edits.apply(edit, event)).outcome
 
 
 def _ids(file: FileLedger) -> set[str]:

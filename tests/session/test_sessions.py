@@ -447,7 +447,7 @@ async def test_a_session_that_is_opened_while_it_closes_stays_open_and_held(
         made = await first.create()
         await first._leave(made, "test")
         looked = await first.open(made.id, to_look=True)
-        step = asyncio.ensure_future(looked.review._settled(is_done.wait()))
+        step = asyncio.ensure_future(looked.review._carrying.settled(is_done.wait()))
         clock = await renewed_by_hand(first)
         theirs = await second.open(made.id)
         await theirs.set_mode(Mode.PLAN)

@@ -1,0 +1,76 @@
+"""Carries the single steps of a review out, each with its event, and none of them by half."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from agent_ls.domain import events as e
+from agent_ls.domain.edits import EditOutcome, FileEdit
+from agent_ls.domain.errors import StoreError, WorkspaceError
+from agent_ls.domain.ids import Ids
+from agent_ls.domain.images import PutImage
+from agent_ls.domain.review import ReviewDecision
+from agent_ls.loop.edit_recorder import EditRecorder
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+OF_ONE_FILE = (WorkspaceError, StoreError, OSError)
+"""What keeps one file from its decision, while each of the others is tried all the same."""
+
+MOST_STEPS = 6
+"""How often a file's next step is planned: it may change under one, or need several."""
+
+
+class Carrying:
+    """The steps of one session's review that are under way."""
+
+    def __init__(self, edits: EditRecorder, ids: Ids) -> None:
+        """Take what records each edit."""
+        self._edits, self._ids = edits, ids
+        self._steps: set[asyncio.Future[Any]] = set()
+
+    async def rest(self, limit_s: float) -> None:
+        """Wait until what was begun is recorded, or for so long."""
+        if self._steps:
+            await asyncio.wait(self._steps, timeout=limit_s)
+
+    async def close(self) -> None:
+        """Wait until what was begun is recorded."""
+        while self._steps:
+            await asyncio.wait(self._steps)
+
+    async def settled(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await a step that must not stop half-way, whoever stops waiting for it."""
+        task = asyncio.ensure_future(work)
+        self._steps.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Future[Any]) -> None:
+        self._steps.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # Whoever waits is told; this is for the case that nobody does any more.
+            _log.info("a step of the review failed: %s", error)
+
+    def decided(
+        self, decision: ReviewDecision, turn_id: str, path: str, hunks: tuple[str, ...]
+    ) -> e.ReviewDecided:
+        """Return the event of a decision about a file."""
+        return e.ReviewDecided(
+            review_id=self._ids.new("rev"),
+            decision=decision,
+            turn_id=turn_id,
+            path=path,
+            hunks=hunks,
+        )
+
+    async def applied(self, event: e.ReviewDecided, edit: FileEdit | PutImage) -> EditOutcome:
+        """Carry an edit out that follows from a decision, both recorded."""
+        if isinstance(edit, PutImage):
+            return await self._edits.put(edit, event)
+        return (await self._edits.apply(edit, event)).outcome
