@@ -20,10 +20,13 @@ exports.run = async ({ step, until, screen }) => {
   /** Renames what is chosen in the explorer, as a person does. */
   const rename = async (name, newName) => {
     await vscode.commands.executeCommand('revealInExplorer', place(name));
-    await vscode.commands.executeCommand('workbench.files.action.focusFilesExplorer');
     await screen.wait({ selector: '.explorer-folders-view .monaco-list-row.focused', text: name });
-    await screen.press({ keys: 'F2' });
-    await screen.wait({ selector: '.explorer-item-edited input' });
+    await until(async () => {
+      // The explorer has the keyboard a moment before its keys do what they say.
+      await vscode.commands.executeCommand('workbench.files.action.focusFilesExplorer');
+      await screen.press({ keys: 'F2' });
+      return screen.wait({ selector: '.explorer-item-edited input', limitMs: 1000 }).then(() => true, () => false);
+    }, 'the name to be edited');
     await screen.press({ keys: 'Control+a' });
     for (const one of newName) await screen.press({ keys: one });
     await screen.press({ keys: 'Enter' });
