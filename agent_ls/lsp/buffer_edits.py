@@ -27,6 +27,9 @@ SHOW_S = 2.0
 _AGAIN_S = 0.25
 """How long an edit is waited for when its text is there already, where no version is looked at."""
 
+_MOST_STATES = 9
+"""Texts before the newest in which a misplaced edit is looked for."""
+
 _SAID = {
     "yes": "said it applied the edit",
     "no": "refused the edit",
@@ -167,11 +170,14 @@ class BufferEdits:
         """
         stale_edit = self._sender.stale_edit
         shown = asyncio.ensure_future(self._wait_until_shown(before, sent.expected))
-        missed = asyncio.ensure_future(self._wait_until_misplaced(before, sent))
+        is_trusted = stale_edit in ("skipped", "refused")
+        missed = (
+            None if is_trusted else asyncio.ensure_future(self._wait_until_misplaced(before, sent))
+        )
         moved = asyncio.ensure_future(self._wait_until_moved(before))
         closed = asyncio.ensure_future(self._closed.wait())
         reply = asyncio.ensure_future(self._sender.apply_text(before, [*sent.said], label))
-        ends = [closed] if stale_edit in ("skipped", "refused") else [closed, missed]
+        ends = [closed] if missed is None else [closed, missed]
         try:
             await _first([shown, reply, *ends])
             if not shown.done():
@@ -183,16 +189,16 @@ class BufferEdits:
                 # The person may have made the very change, and the edit is still to come.
                 await _first([reply, *ends], timeout_s=min(self._show_s, _AGAIN_S))
         finally:
-            for one in (shown, missed, moved, closed):
+            for one in (shown, moved, *ends):
                 one.cancel()
         was_shown = shown.done() and not shown.cancelled() and shown.result()
-        is_wrong = missed in ends and missed.done() and not missed.cancelled()
-        return was_shown, missed.result() if is_wrong else None, reply
+        is_over = missed is not None and missed.done() and not missed.cancelled()
+        return was_shown, missed.result() if missed is not None and is_over else None, reply
 
     async def _wait_until_misplaced(self, before: Snapshot, sent: SentEdit) -> Misplaced | None:
         """Return what the editor did once it has carried the edit out on what was just typed."""
         # An edit of several places can come as several changes behind the typing.
-        last = deque([before.text], maxlen=1 + len(sent.said))
+        last = deque([before.text], maxlen=_MOST_STATES)
         found: Misplaced | None = None
 
         def is_misplaced(now: Snapshot) -> bool:

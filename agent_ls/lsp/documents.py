@@ -122,6 +122,10 @@ class _Document:
     positions: TextPositions | None = None
 
 
+_STATES = 8
+"""Up to so many changes of one message each make a state of their own."""
+
+
 @dataclass(eq=False)
 class _Waiter:
     uri: str
@@ -183,7 +187,8 @@ class DocumentStore:
     async def wait_for(self, uri: str, predicate: Predicate, timeout_s: float) -> Snapshot | None:
         """The first state of the document, from now on, of which `predicate` holds.
 
-        Changes that come together are states one after the other.
+        Few changes that come together are states one after the other; of many, the state after
+        the first counts and the last one.
         A document that is not open may still be opened.
         None when the time is over or the document was closed.
         Errors: what `predicate` raises.
@@ -228,7 +233,8 @@ class DocumentStore:
             self.open(uri, "", version, "")
             document = self._documents[uri]
         for number, change in enumerate(changes):
-            if number:
+            # Of many changes the states between would cost more than anybody learns from them.
+            if number == 1 or (number and len(changes) <= _STATES):
                 document.snapshot = document.positions = None
                 self._wake(document)
             if change.start is None:

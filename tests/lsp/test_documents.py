@@ -363,3 +363,22 @@ async def test_a_failing_condition_fails_its_own_waiter_only(store: DocumentStor
     assert await good == store.get(URI)
     with pytest.raises(KeyError):
         await failing
+
+
+@pytest.mark.parametrize("changes, states", [(1, 1), (5, 5), (8, 8), (400, 2)])
+async def test_few_changes_of_one_message_are_states_of_their_own_and_many_are_not(
+    changes: int, states: int
+) -> None:
+    documents = DocumentStore("utf-16")
+    documents.open("file:///w/a.py", "python", 0, "")
+    seen: list[str] = []
+
+    def look(now: Snapshot) -> bool:
+        seen.append(now.text)
+        return False
+
+    waiting = asyncio.ensure_future(documents.wait_for("file:///w/a.py", look, timeout_s=60))
+    await asyncio.sleep(0)
+    documents.change("file:///w/a.py", 1, [Change("x", (0, 0), (0, 0))] * changes)
+    waiting.cancel()
+    assert (seen[1], seen[-1], len(seen) - 1) == ("x", "x" * changes, states)
