@@ -137,20 +137,18 @@ class EditorClient:
 
     def advise_repairing(self, uri: str, lines: str) -> None:
         """Tell the person which lines of a document an edit has damaged."""
-        path = uri_to_path(uri)
-        self.say(
-            "warning",
-            f"{path.name if path else uri}: as you typed, the editor carried an edit of the "
-            f"agent's out in the wrong lines, at {lines}. Undo it there.",
+        self._say_of(
+            uri,
+            "as you typed, the editor carried an edit of the agent's out in the wrong lines, at "
+            f"{lines}. Undo it there.",
         )
 
     def advise_looking(self, uri: str, lines: str) -> None:
         """Tell the person which lines of a document an edit may have damaged."""
-        path = uri_to_path(uri)
-        self.say(
-            "warning",
-            f"{path.name if path else uri}: you typed while the editor carried an edit of the "
-            f"agent's out, which may have gone to wrong lines. Look at {lines}.",
+        self._say_of(
+            uri,
+            "you typed while the editor carried an edit of the agent's out, which may have gone "
+            f"to wrong lines. Look at {lines}.",
         )
 
     async def refresh_lenses(self) -> None:
@@ -199,6 +197,10 @@ class EditorClient:
         params = {"type": _LEVELS[level].value, "message": plain}
         shown = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
         self._server.protocol.notify(shown, params)
+
+    def _say_of(self, uri: str, warning: str) -> None:
+        path = uri_to_path(uri)
+        self.say("warning", f"{path.name if path else uri}: {warning}")
 
     async def _offered(self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str) -> Reply:
         offered = self._offer_edit(snapshot, edit, label)
