@@ -13,13 +13,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.requests import Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
+from agent_ls.tools.changing import places_of
 from benchmarks.figures import Figure, finish
 
 _SMALL, _LARGE = 200, 20_000
 _EXACT_SMALL_MS, _EXACT_LARGE_MS, _OTHER_MS = 0.5, 15.0, 100.0
+_MANY_MS = 1_000.0
+"""Of 400 places: each old text is looked for to the end, as there must be one of it only."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,22 @@ def _wish(old: list[str], new: list[str]) -> Wish:
     return Wish("\n".join(old), "\n".join(new))
 
 
+def _many_places(end: str) -> Callable[[], object]:
+    """Return an edit of 400 lines in 2 MB, with the words in which it is told."""
+    lines = [f"value_{number} = first + second * {number}  # a remark" for number in range(43_000)]
+    text = end.join(lines) + end
+    wishes = [
+        _wish([f"value_{number} ="], [f"value_{number} :="]) for number in range(0, 42_800, 107)
+    ]
+
+    def run() -> None:
+        placed = place(text, wishes)
+        assert isinstance(placed, tuple)
+        places_of(apply_replacements(text, placed), placed)
+
+    return run
+
+
 def _cases() -> Iterator[_Case]:
     small, large = _lines(_SMALL), _lines(_LARGE)
     text, small_text = "\n".join(large) + "\n", "\n".join(small) + "\n"
@@ -74,6 +94,8 @@ def _cases() -> Iterator[_Case]:
     yield _Case("exact, 200 lines", lambda: place(small_text, [small_exact]), _EXACT_SMALL_MS)
     yield _Case("exact, 20,000 lines", lambda: place(text, [exact]), _EXACT_LARGE_MS)
     yield _Case("exact, 20,000 lines, CRLF", lambda: place(crlf, [exact]), _EXACT_LARGE_MS)
+    for end, name in (("\n", "400 places, 2 MB"), ("\r\n", "400 places, 2 MB, CRLF")):
+        yield _Case(name, _many_places(end), _MANY_MS)
     yield _Case("diff, 20,000 lines", lambda: place_unified(text, diff), _OTHER_MS)
     yield _Case("no indentation", lambda: place(text, [bare]), _OTHER_MS)
     yield _Case("context changed", lambda: place(text, [stale]), _OTHER_MS)

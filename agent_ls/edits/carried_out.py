@@ -73,6 +73,15 @@ def adds(hunk: Hunk) -> bool:
     return _says_something([line.text for line in hunk.lines if line.sign == "+"])
 
 
+def is_telling(hunk: Hunk) -> bool:
+    """Tell whether new lines that stand in the file tell that the hunk is carried out.
+
+    Of a hunk that only removes lines, those are what it keeps.
+    """
+    is_removal = all(line.sign != "+" or not stripped(line.text) for line in hunk.lines)
+    return adds(hunk) or (is_removal and _says_something(_kept(hunk)))
+
+
 def _is_added_around(ground: Ground, hunk: Hunk, place: Place) -> bool:
     """Tell whether an addition stands where it would go."""
     if any(line.sign == "-" and stripped(line.text) for line in hunk.lines) or not adds(hunk):

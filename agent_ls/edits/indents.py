@@ -218,12 +218,20 @@ def restyled(new: Sequence[str], style: Style) -> Indent | None:
     return lambda indent: style.unit * (len(indent) // step) + " " * (len(indent) % step)
 
 
-def in_steps(code: Sequence[str], beside: Sequence[str], style: Style) -> Indent | None:
+def block_unit(lines: Sequence[str], style: Style) -> str:
+    """Return one level of a file as its blocks show it, else as all of its lines do.
+
+    Lines that go on from the one before may be deeper by more, and be the most.
+    """
+    return _unit(lines[:_SAMPLE]) or style.unit
+
+
+def in_steps(code: Sequence[str], beside: Sequence[str], file_unit: str) -> Indent | None:
     """Return the map into the steps of the code beside, else the file's; None when none is due.
 
     Shape: ``code`` has no line that begins inside a string.
     """
-    unit, known = _unit(code), [one for one in (_unit(beside), style.unit) if one]
+    unit, known = _unit(code), [one for one in (_unit(beside), file_unit) if one]
     if not unit or not known or unit in known:
         return None
     goal = known[0]

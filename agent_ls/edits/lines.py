@@ -47,13 +47,20 @@ class FlatText:
         self.text = flattened(text)
         crlf = len(text) - len(self.text)
         self._all_crlf = 0 < crlf == self.text.count("\n")
-        # Most files have one kind of line end, and counting is then enough.
+        # Most files have one kind of line end, and counting is then enough: from where it was
+        # asked last, as an edit of many places asks for one after the other.
+        self._counted = (0, 0)
         self._pairs = _pairs(text) if crlf and not self._all_crlf else []
 
     def offset(self, flat: int) -> int:
         """Return the offset in the source; never between the two halves of a CRLF."""
         if self._all_crlf:
-            return flat + self.text.count("\n", 0, flat)
+            at, ends = self._counted
+            first, past = sorted((at, flat))
+            between = self.text.count("\n", first, past)
+            ends += between if at < flat else -between
+            self._counted = (flat, ends)
+            return flat + ends
         return flat + bisect_left(self._pairs, flat)
 
     def line_end_at(self, flat: int) -> str:

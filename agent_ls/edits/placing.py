@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_ls.edits.alignments import weight
-from agent_ls.edits.carried_out import adds, done_at, is_meant_there, standing_at
+from agent_ls.edits.carried_out import adds, done_at, is_meant_there, is_telling, standing_at
 from agent_ls.edits.in_own_dress import in_own_dress
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
@@ -44,7 +44,9 @@ def missing(ground: Ground, hunk: Hunk, within: range | None = None) -> Place | 
 
     Shape: ``within`` are the lines that other hunks leave it; all of the file without.
     """
-    is_standing = adds(hunk) and bool(places(ground, hunk.new))
+    is_standing = is_telling(hunk) and any(
+        adds(hunk) or one.is_same_layout for one in places(ground, hunk.new)
+    )
     spot = "" if is_standing else stale_place(ground, hunk, within)
     return nowhere(ground, hunk, spot) if isinstance(spot, str) else spot
 

@@ -154,13 +154,62 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
         flat, old.strip("\n").split("\n"), numbers[0]
     ):
         return None
+    listing = _Listing({_mark(line) for line in solid} - {""}, numbers[0], numbers[-1])
     is_spaced = all(_SPACED.match(line) for line in solid)
-    if is_spaced and (_stands(flat, _unnumbered(old, is_spaced=True)) or not _stands(flat, kept)):
+    if is_spaced and _stands(flat, kept):
         # The separator has a blank of its own where no line goes without it.
-        bare = [_unnumbered(text, is_spaced=True) for text in (old, new)]
-    else:
-        bare = [kept, _unnumbered(new)]
-    return Reading(*bare, line=numbers[0], group=1)
+        is_spaced = _stands(flat, _unnumbered(old, is_spaced=True))
+    kept = _unnumbered(old, is_spaced=is_spaced)
+    bare_new = _unlisted(new, kept, listing, is_spaced=is_spaced)
+    return None if bare_new is None else Reading(kept, bare_new, line=numbers[0], group=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """How the lines of the old text are numbered."""
+
+    marks: set[str]
+    first: int
+    last: int
+
+    def has(self, line: str, most: int) -> bool:
+        """Tell whether a line of the new text has a number of the listing, or of one behind it."""
+        found = _number_of(line)
+        is_near = found is not None and self.first <= found[0] <= self.last + most
+        return is_near and _mark(line) in (*self.marks, "")
+
+    def depth(self, line: str) -> int:
+        """Return how many numbers a line begins with, each with a mark of the listing's."""
+        count = 0
+        while (found := _NUMBERED.match(line)) is not None and _mark(line) in self.marks:
+            count, line = count + 1, line[found.end() :]
+        return count
+
+
+def _unlisted(new: str, old: str, listing: _Listing, *, is_spaced: bool) -> str | None:
+    """Return the new text without the listing's numbers: often it has them in some lines, or none.
+
+    Shape: ``old`` has none any more; None where they may as well be numbers of the file itself.
+    """
+    lines = new.split("\n")
+    solid = [line for line in lines if stripped(line)]
+    own = {listing.depth(line) for line in old.split("\n") if stripped(line)}
+    if own - {0} and solid:
+        depths = {listing.depth(line) for line in solid}
+        if max(depths) <= max(own) and (
+            len(own) == 1 or not all(listing.has(line, len(lines)) for line in solid)
+        ):
+            return new
+        if min(depths) <= min(own):
+            return None
+    # A number alone in its line is one only where all lines have theirs, and a mark proves it.
+    is_all = all(listing.has(line, len(lines)) for line in solid) and any(map(_mark, solid))
+    return "\n".join(
+        _bare(line, is_spaced=is_spaced)
+        if listing.has(line, len(lines)) and (is_all or _mark(line))
+        else line
+        for line in lines
+    )
 
 
 def _stands(flat: str, text: str) -> bool:
@@ -192,17 +241,23 @@ def _number_of(line: str) -> tuple[int, int] | None:
     return (int(match.group(1)), match.end()) if match else None
 
 
-def _unnumbered(text: str, *, is_spaced: bool = False) -> str:
-    """Return the text without its numbers, and without the blank that parts them from the rest."""
-    lines = text.split("\n")
-    # New text is often half copied: a number only goes where a separator proves it.
-    is_all = all(_number_of(line) for line in lines if stripped(line))
-    found: list[str] = []
-    for line in lines:
-        match = _NUMBERED.match(line) or (_BARE_NUMBER.match(line) if is_all else None)
-        bare = line[match.end() :] if match else line
-        found.append(bare.removeprefix(" ") if match and is_spaced else bare)
-    return "\n".join(found)
+def _mark(line: str) -> str:
+    """Return what parts a line's number from the rest, a tab as a blank; nothing: no number, or it
+    stands alone.
+    """
+    match = _NUMBERED.match(line)
+    return "" if match is None else line[match.end(1) : match.end()].strip(" \t") or " "
+
+
+def _unnumbered(old: str, *, is_spaced: bool = False) -> str:
+    """Return the old text without its numbers, and without the blank that parts them from it."""
+    return "\n".join(_bare(line, is_spaced=is_spaced) for line in old.split("\n"))
+
+
+def _bare(line: str, *, is_spaced: bool) -> str:
+    found = _number_of(line)
+    bare = line if found is None else line[found[1] :]
+    return bare.removeprefix(" ") if found is not None and is_spaced else bare
 
 
 def _without_fences(flat: str, given: Reading) -> Reading | None:

@@ -26,7 +26,7 @@ from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.sequences import BUILT, IN_SEQUENCE, Added
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
-from agent_ls.edits.torn import beside_remark, is_torn, remark_at
+from agent_ls.edits.torn import begins_torn, beside_remark, is_torn, remark_at
 from agent_ls.edits.weave import Block
 from agent_ls.edits.whole_lines import (
     has_trailing_blanks,
@@ -222,9 +222,10 @@ def _torn(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Ref
         found = _in_changed_context(ground, wish, number)
         if not isinstance(found, Refused) or found.why == "applied":
             return found
+    where = at if begins_torn(ground.file.flat, wish, at) else at + len(wish.old)
     return Refused(
         f"The old text ends or begins inside a longer word or expression in line "
-        f"{ground.file.number_at(at) + 1}: the line differs from it. Someone changed it, or "
+        f"{ground.file.number_at(where) + 1}: the line differs from it. Someone changed it, or "
         "it is another one. Give the whole line as it is in the file.",
         "conflict",
     )

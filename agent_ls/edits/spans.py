@@ -33,7 +33,7 @@ def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
     """Return the replacements of all spans, or why they cannot all be carried out."""
     ordered = sorted(spans, key=_place)
-    close = {at for at, pair in enumerate(pairwise(ordered)) if _overlap(*pair)}
+    close = {at for at, pair in enumerate(pairwise(ordered)) if _overlap(flat.text, *pair)}
     if close:
         # Lines that an edit only quotes may be another's too.
         ordered = sorted(
@@ -44,7 +44,7 @@ def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | R
             key=_place,
         )
     for one, other in pairwise(ordered):
-        if _overlap(one, other):
+        if _overlap(flat.text, one, other):
             line = LineIndex(flat.text).line_of(other.start)
             who = (
                 f"Edits {one.number} and {other.number} overlap"
@@ -66,8 +66,15 @@ def _place(span: Span) -> tuple[int, int]:
     return span.start, span.end
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return other.start < one.end or _place(one) == _place(other)
+def _overlap(text: str, one: Span, other: Span) -> bool:
+    """Tell whether both want the same place, or the line break between what they bring is gone."""
+    is_one_line = (
+        one.end == other.start > 0
+        and text[one.end - 1] == "\n"
+        and bool(one.text and other.text)
+        and not (one.text.endswith("\n") or other.text.startswith("\n"))
+    )
+    return other.start < one.end or _place(one) == _place(other) or is_one_line
 
 
 def _bare(text: str, span: Span) -> Span:

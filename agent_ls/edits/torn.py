@@ -19,6 +19,8 @@ _PART = re.compile(r"\.\w|[\[(]")
 _MORE = re.compile(r"\.?\w|[\[(]|[ \t]+(?:\w|(?!//|/\*|--|[-=]>)[-+*/%&|^<>=?!]+[ \t])")
 """What goes on with an expression, and is no bracket that shuts and no remark."""
 
+_SHUT = re.compile(r"[\s,;:)\]}]*")
+"""What stays behind a bracket or a mark, whatever comes in its place."""
 _REMARK = re.compile(r"[,;]?[ \t]+(?:#|//|/\*|--|<!--)[^\n]*")
 
 
@@ -26,7 +28,12 @@ def is_torn(flat: str, wish: Texts, at: int, end: int) -> bool:
     """Tell whether whole words, numbers or lines were meant, and one goes on beyond them."""
     if wish.old.replace("_", "").isalnum():
         return False
-    return _is_inside(flat, at) or _is_inside(flat, end) or _is_cut(flat, wish, at, end)
+    return begins_torn(flat, wish, at) or _is_inside(flat, end) or _is_cut(flat, wish, at, end)
+
+
+def begins_torn(flat: str, wish: Texts, at: int) -> bool:
+    """Tell whether what goes on beyond the old text is before it."""
+    return _is_inside(flat, at) or _is_cut_above(flat, wish, at)
 
 
 def remark_at(flat: str, wish: Texts, at: int, end: int) -> str | None:
@@ -92,13 +99,31 @@ def _is_cut(flat: str, wish: Texts, at: int, end: int) -> bool:
 
 
 def _is_line_replaced(flat: str, wish: Texts, at: int, end: int) -> bool:
-    """Tell whether a line below others is replaced that says more than the old text has of it."""
-    last = stripped(wish.old.rpartition("\n")[2])
-    news = [stripped(line) for line in wish.new.split("\n")]
-    if not last or not _begins_line(flat, at) or last in news or news[-1].endswith(last):
+    """Tell whether a line below others that says more than the old text has of it would be
+    replaced, or parted from that.
+    """
+    last = wish.old.rpartition("\n")[2]
+    if not stripped(last) or not _begins_line(flat, at):
         return False
     stop = flat.find("\n", end)
-    return any(map(str.isalnum, flat[end : stop if stop >= 0 else len(flat)]))
+    rest = flat[end : stop if stop >= 0 else len(flat)]
+    news = wish.new.split("\n")
+    if any(map(str.isalnum, last)):
+        is_kept = stripped(news[-1]).endswith(stripped(last))
+        says_more = any(map(str.isalnum, rest))
+    else:
+        # Marks and brackets end many lines: only the very line is the same.
+        is_kept = news[-1].rstrip() == last.rstrip()
+        says_more = not _SHUT.fullmatch(rest)
+    is_beside = _REMARK.match(flat, end) is not None and stripped(last) in map(stripped, news)
+    return says_more and not is_kept and not (is_beside and len(news) > wish.old.count("\n") + 1)
+
+
+def _is_cut_above(flat: str, wish: Texts, at: int) -> bool:
+    """Tell whether a first line that goes is the end of a longer one: the next would be joined."""
+    first, *below = map(stripped, wish.old.split("\n"))
+    begins = stripped(wish.new.partition("\n")[0])
+    return begins != first and begins in below and not _begins_line(flat, at)
 
 
 def _begins_line(flat: str, at: int) -> bool:

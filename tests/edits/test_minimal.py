@@ -79,6 +79,17 @@ def test_flat_offsets_lead_back_and_never_into_a_crlf(text: str) -> None:
     assert flat.offset(len(flat.text)) == len(text)
 
 
+@given(st.text(alphabet="a\n", max_size=20), st.lists(st.integers(0, 20)))
+def test_the_order_in_which_flat_offsets_are_asked_for_does_not_matter(
+    text: str, asked: list[int]
+) -> None:
+    text = text.replace("\n", "\r\n")
+    flat = FlatText(text)
+    for at in asked:
+        at = min(at, len(flat.text))
+        assert flat.offset(at) == FlatText(text).offset(at)
+
+
 @pytest.mark.parametrize(
     "text, lines",
     [

@@ -143,6 +143,12 @@ def check(text: str, hunks: str, expected: str | None) -> None:
         pytest.param(_SIX, " open(door)\n turn(handle)\n-turn(handle)\n pull(lever)\n"
                      " push(button)\n shut(door)\n", None,
                      id="one-of-two-equal-lines-is-removed-already"),
+        pytest.param("- name: a\n  on: yes\n- name: b\n- name: c\n  on: yes\n- name: d\n",
+                     "-  on: yes\n - name: c\n   on: yes\n - name: d\n", None,
+                     id="a-removal-that-was-done-with-its-like-above"),
+        pytest.param("name(a)\nlock()\nname(b)\nname(c)\nlock()\n",
+                     " name(a)\n lock()\n name(b)\n-lock()\n", None,
+                     id="a-removal-that-was-done-with-its-like-below"),
         pytest.param("stop(it)\n<br/>\n\ngo(now)\n", " stop(it)\n \n <br/>\n-<br/>\n \n go(now)\n",
                      None, id="one-of-two-equal-lines-that-say-nothing-is-removed-already"),
         pytest.param("def left():\n" + _STEPS,
