@@ -10,9 +10,9 @@ import zlib
 from dataclasses import dataclass
 from typing import Any, cast
 
+from agent_ls.syntax.choosing import parsed
 from agent_ls.syntax.definitions import definitions, signature
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.parsing import parse
 from agent_ls.syntax.words import uses
 
 MAX_TAGGED_BYTES = 1_000_000
@@ -69,7 +69,7 @@ def tags_of(data: bytes, language: Language) -> Tags:
         return NOTHING
     if len(data) > 10_000 and len(data) > _MAX_MEAN_LINE_BYTES * (data.count(b"\n") + 1):
         return NOTHING
-    tree = parse(data, language, max_bytes=MAX_TAGGED_BYTES)
+    language, tree = parsed(data, language, max_bytes=MAX_TAGGED_BYTES)
     if tree is None:
         return NOTHING
     found = tuple(

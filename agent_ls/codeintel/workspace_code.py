@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from agent_ls.domain.symbols import Definition, Fault, Occurrence, Occurrences, 
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
-from agent_ls.syntax.outline import has_outline, outline_of
+from agent_ls.syntax.outline import has_outline, outline_in
 
 _INLINE_CHARS = 8_000
 """About 1 ms of parsing, during which nothing else runs."""
@@ -35,6 +35,17 @@ _MAX_REMEMBERED = 20_000
 _LIMIT_S = 60.0
 _INDEX_LIMIT_S = 30.0
 """After so long the worker answers from what it has read of a large workspace."""
+
+
+_Key = tuple[str, bool, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """What is remembered of one text."""
+
+    language: str
+    symbols: tuple[Symbol, ...]
 
 
 def tags_folder() -> Path:
@@ -49,32 +60,41 @@ class WorkspaceCode:
         """Take the workspace and where tags are kept; no process is started yet."""
         self._workspace = workspace
         self._worker = WorkerLink(cache, _LIMIT_S)
-        self._outlines: OrderedDict[tuple[str, bytes], tuple[Symbol, ...] | None] = OrderedDict()
+        self._outlines: OrderedDict[_Key, _Outline | None] = OrderedDict()
         self._remembered = 0
 
     async def symbols(self, path: str, text: str) -> Sequence[Symbol] | None:
         """Return the symbols of a text, outermost first; None when nobody can parse it."""
+        outline = await self._outline(path, text)
+        return None if outline is None else outline.symbols
+
+    async def language(self, path: str, text: str) -> str:
+        """Return the id of the language that a text with symbols is in; "" for any other."""
+        outline = await self._outline(path, text)
+        return "" if outline is None else outline.language
+
+    async def _outline(self, path: str, text: str) -> _Outline | None:
+        """Return what is remembered of a text, or else look."""
         language = language_of("", path)
         if language is None or not has_outline(language):
             return None
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-        key = (language.id, digest)
+        key = (language.id, language.instead is None, digest)
         if key in self._outlines:
             self._outlines.move_to_end(key)
             return self._outlines[key]
-        found: Sequence[Symbol] | None
+        known: _Outline | None = None
         if _is_quick(text):
-            found = outline_of(text, language)
-        else:
-            rows = await self._worker.ask({"ask": "symbols", "path": path, "text": text})
-            found = None if rows is None else [_symbol(row) for row in rows]
-        known = None if found is None else tuple(found)
+            language, found = outline_in(text, language)
+            known = None if found is None else _Outline(language.id, tuple(found))
+        elif answer := await self._worker.ask({"ask": "symbols", "path": path, "text": text}):
+            known = _Outline(answer["language"], tuple(map(_symbol, answer["rows"])))
         if key not in self._outlines:
-            self._remembered += 1 + len(known or ())
+            self._remembered += _size(known)
         self._outlines[key] = known
         while self._remembered > _MAX_REMEMBERED and self._outlines:
             _, oldest = self._outlines.popitem(last=False)
-            self._remembered -= 1 + len(oldest or ())
+            self._remembered -= _size(oldest)
         return known
 
     async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
@@ -143,6 +163,10 @@ class WorkspaceCode:
                 **question,
             }
         )
+
+
+def _size(outline: _Outline | None) -> int:
+    return 1 if outline is None else 1 + len(outline.symbols)
 
 
 def _is_quick(text: str) -> bool:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from agent_ls.syntax.choosing import parsed
 from agent_ls.syntax.comment_scanner import Comment, scan_comments
 from agent_ls.syntax.languages import Language, language_of
-from agent_ls.syntax.parsing import parse, walk
+from agent_ls.syntax.parsing import walk
 
 MARKER = "agent:"
 
@@ -67,7 +68,7 @@ def find_instructions(
 def comments(text: str, language: Language) -> list[Comment]:
     """Return all comments of a text, in order, in code points."""
     data = text.encode("utf-8", "surrogatepass")
-    tree = parse(data, language)
+    language, tree = parsed(data, language)
     if tree is None:
         return scan_comments(text, language)
     spans = [(n.start_byte, n.end_byte) for n in walk(tree.root_node) if _is_comment(n.type)]

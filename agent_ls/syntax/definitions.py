@@ -75,13 +75,17 @@ def query_of(language: Language) -> Query | None:
 
 @cache
 def made_by() -> str:
-    """Return what changes whenever definitions may be found otherwise: our queries as they are."""
+    """Return what changes whenever definitions may be found otherwise: our queries as they are,
+    and what says in which language a text is.
+    """
     sources = {
         folder: read_data(f"{folder}/outline.scm")
         for language in languages()
         for folder in language.outline
     }
-    return hashlib.sha256("\0".join(sources[one] for one in sorted(sources)).encode()).hexdigest()
+    parts = [sources[one] for one in sorted(sources)]
+    parts += [str(one.or_else) for one in languages() if one.or_else]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def definitions(tree: Tree, data: bytes, language: Language) -> list[Found]:

@@ -7,8 +7,9 @@ from collections import Counter
 from tree_sitter import Node
 
 from agent_ls.domain.symbols import Fault
+from agent_ls.syntax.choosing import parsed
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Tree, fault_nodes, parse
 from agent_ls.syntax.strings import COMMENTS
 
 _MAX_LINE_CHARS = 120
@@ -22,10 +23,14 @@ def new_faults(
     Shape: none without a grammar or for a text above the limit. Of a text that was broken before
     only what lies in the changed lines counts, for elsewhere the parser may just recover otherwise.
     """
-    found = _faults(after, language, max_bytes)
+    data = after.encode("utf-8", "surrogatepass")
+    # Only in one language can the two texts be compared.
+    language, tree = parsed(data, language, max_bytes=max_bytes)
+    found = _faults(tree, data, language)
     if not found:
         return []
-    old = _faults(before, language, max_bytes) or []
+    data = before.encode("utf-8", "surrogatepass")
+    old = _faults(parse(data, language, max_bytes=max_bytes), data, language)
     first, past = _changed_rows(before, after)
     known = Counter(one.type + _line(before, one.start_point.row) for one in old)
     told: dict[int, Fault] = {}
@@ -45,22 +50,16 @@ def new_faults(
     return [told[row] for row in sorted(told)]
 
 
-def _faults(text: str, language: Language, max_bytes: int) -> list[Node] | None:
-    """Return the outermost nodes that are errors or missing; None when it cannot be parsed."""
-    data = text.encode("utf-8", "surrogatepass")
-    tree = parse(data, language, max_bytes=max_bytes)
-    if tree is None or not tree.root_node.has_error:
-        return None if tree is None else []
-    found: list[Node] = []
-    stack = [tree.root_node]
-    while stack:
-        node = stack.pop()
-        if node.is_error or node.is_missing:
-            if not (language.id == "jsonc" and _is_last_comma(node, data)):
-                found.append(node)
-        elif node.has_error:
-            stack.extend(reversed(node.children))
-    return found
+def _faults(tree: Tree | None, data: bytes, language: Language) -> list[Node]:
+    """Return the outermost nodes that are errors or missing."""
+    if tree is None:
+        return []
+    allows_last_comma = language.id == "jsonc"
+    return [
+        node
+        for node in fault_nodes(tree.root_node)
+        if not (allows_last_comma and _is_last_comma(node, data))
+    ]
 
 
 def _is_last_comma(node: Node, data: bytes) -> bool:

@@ -7,7 +7,7 @@ little, for a process that parses and does nothing else.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import PurePosixPath
@@ -32,6 +32,10 @@ class Language:
     escape: str = "\\"
     """One character or none."""
     comment_at: Literal["anywhere", "word", "line"] = "anywhere"
+    or_else: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    instead: tuple[str, tuple[str, ...]] | None = None
+    """The id of the language that a text may be in instead, as its file's name leaves that open,
+    and the lines that are a sign of that; ``choosing`` says which it is. No field of the file."""
 
     @property
     def has_comments(self) -> bool:
@@ -65,10 +69,14 @@ def language_of(language_id: str = "", file_name: str = "") -> Language | None:
 
     Invariant: an id that says nothing (plain text, or none at all) does not hide a telling name.
     """
-    by_id = _by_id().get(language_id.lower())
-    if by_id is not None and by_id.has_comments:
-        return by_id
-    return _language_of_file(PurePosixPath(file_name.replace("\\", "/")).name.lower()) or by_id
+    name = PurePosixPath(file_name.replace("\\", "/")).name.lower()
+    found = _by_id().get(language_id.lower())
+    if found is None or not found.has_comments:
+        found = _language_of_file(name) or found
+    for pattern, other, signs in found.or_else if found else ():
+        if found and fnmatchcase(name, pattern):
+            return replace(found, instead=(other, signs))
+    return found
 
 
 @cache

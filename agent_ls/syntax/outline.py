@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from agent_ls.domain.symbols import Symbol
+from agent_ls.syntax.choosing import parsed
 from agent_ls.syntax.definitions import Found, definitions, signature
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.leading import Leading
 from agent_ls.syntax.offsets import Offsets
 from agent_ls.syntax.overruns import Broken, runs_into
-from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES
 from agent_ls.syntax.strings import COMMENTS
 
 _WRAPPERS = frozenset(
@@ -51,10 +52,17 @@ def outline_of(
     text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
 ) -> list[Symbol] | None:
     """Return the symbols of a text, outermost first; None when it cannot be parsed here."""
+    return outline_in(text, language, max_bytes=max_bytes)[1]
+
+
+def outline_in(
+    text: str, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
+) -> tuple[Language, list[Symbol] | None]:
+    """Return the language a text is in, and its symbols as ``outline_of`` does."""
     data = text.encode("utf-8", "surrogatepass")
-    tree = parse(data, language, max_bytes=max_bytes)
+    language, tree = parsed(data, language, max_bytes=max_bytes)
     if tree is None or not language.outline:
-        return None
+        return language, None
     found = definitions(tree, data, language)
     offsets = Offsets(data)
     outer = [_wrapped(one.node) for one in found]
@@ -62,7 +70,7 @@ def outline_of(
     for one, node in zip(found, outer, strict=True):
         beside.setdefault(node.id, []).append(one)
     whole = _Text(data, language, offsets, Leading(tree, data, language), Broken(tree.root_node))
-    return [
+    return language, [
         _symbol(one, node, [other for other in beside[node.id] if other is not one], whole)
         for one, node in zip(found, outer, strict=True)
     ]

@@ -79,6 +79,17 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(one.children))
 
 
+def fault_nodes(root: Node) -> Iterator[Node]:
+    """Yield the outermost nodes that are errors or missing, in the order of the text."""
+    stack = [root] if root.has_error else []
+    while stack:
+        node = stack.pop()
+        if node.is_error or node.is_missing:
+            yield node
+        elif node.has_error:
+            stack.extend(reversed(node.children))
+
+
 def nodes_at(root: Node, at_byte: int) -> Iterator[Node]:
     """Yield the nodes that hold a byte, the outermost first.
 

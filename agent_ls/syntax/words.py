@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from agent_ls.syntax.choosing import parsed
 from agent_ls.syntax.definitions import definitions
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.parsing import MAX_PARSED_BYTES, parse
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES
 
 _patterns: dict[tuple[str, bool], re.Pattern[str]] = {}
 _USE = r"((?:\.|::|->)?[^\W\d]\w*(?: ?\()?)"
@@ -80,7 +81,7 @@ def occurrences(
     if not places:
         return []
     data = text.encode("utf-8", "surrogatepass")
-    tree = parse(data, language, max_bytes=max_bytes)
+    language, tree = parsed(data, language, max_bytes=max_bytes)
     if tree is None:
         return None
     defined = {one.name_byte for one in definitions(tree, data, language)}

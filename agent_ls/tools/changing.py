@@ -8,10 +8,18 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.edits import FileEdit, Replacement, apply_replacements
 from agent_ls.edits.diff import unified
+from agent_ls.edits.lines import BOM
 from agent_ls.tools.showing import preview
 
 MERGED = " {} had changed since you read it; those changes are kept."
 """Said of edits that were made for an older text."""
+
+
+def marked_as(now: str, text: str) -> str:
+    """Return a text with the byte order mark that the newest one shows, as some editors have it in
+    their buffers; what a model writes, and what is kept of what it read, is without.
+    """
+    return BOM + text if now.startswith(BOM) and not text.startswith(BOM) else text
 
 
 def preview_of(
@@ -35,11 +43,13 @@ def preview_of(
 
 def places_of(after: str, replacements: Sequence[Replacement]) -> str:
     """Return where the new text stands now, in lines."""
-    shift = 0
+    at = shift = 0
+    first = 1
     lines: list[str] = []
     for one in replacements:
         start = one.start + shift
-        first = after.count("\n", 0, start) + 1
+        first += after.count("\n", at, start)
+        at = start
         last = first + one.text.rstrip("\n").count("\n")
         lines.append(str(first) if first == last else f"{first}-{last}")
         shift += len(one.text) - (one.end - one.start)

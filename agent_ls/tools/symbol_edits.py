@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,6 +15,7 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out
 from agent_ls.syntax.languages import Language
+from agent_ls.tools.symbol_attributes import lost_around
 from agent_ls.tools.symbol_bounds import as_entry, in_lines, keyed, whole
 from agent_ls.tools.symbol_enums import has_two_parts, is_constant, with_list_ended
 from agent_ls.tools.symbol_heads import lost
@@ -32,6 +34,9 @@ from agent_ls.tools.symbol_separators import is_in_declaration, put_before_rest
 Position = Literal["before", "after", "inside_end"]
 
 _SMALL = frozenset({"key", "member", "field", "variable", "constant", "type", "macro"})
+_NO_MEMBER = re.compile(
+    r"\s*(?:#|(?:public|protected|private)\b[\w \t]*:(?!:)|\w+(?:[ \t]+\w+)?[ \t]*:\s*(?://|/\*|$))"
+)
 
 
 def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tuple[str, list[str]]:
@@ -53,7 +58,8 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     old = text[start : symbol.end]
     if leaves_out(old, block):
         raise ToolError(unclear_marker().reason)
-    if gone := lost(old, block, language):
+    gone = lost(old, block, language) + lost_around(text, start, symbol, block, language)
+    if gone:
         notes.append(f"Not in the new text and so gone: {', '.join(gone)}.")
     place = indent_at(text, start)
     placed = placed_at(block, place, text, language, place + flattened(old)).lstrip()
@@ -89,7 +95,9 @@ def inserted(
             "beside it. Nothing was done. Name what is declared there, or use edit_file."
         )
     gap = _gap(text, symbols, anchor, block, language)
-    placed = placed_at(block, indent_at(text, anchor.start), text, language)
+    place = indent_at(text, anchor.start)
+    own = place + flattened(text[anchor.start : anchor.end])
+    placed = placed_at(block, place, text, language, own)
     if position == "before":
         at = anchor.start
         if not is_first_on_line(text, at):
@@ -140,16 +148,19 @@ def _inside(
         gap = int("\n" in block)
     outer = indent_at(text, anchor.own_start)
     if text[start : start + 1] == "{" and text[end - 1 : end] == "}":
-        deeper = _indent_inside(text, start + 1, end - 1) or outer + unit_of(text, language)
+        lead = _indent_inside(text, start + 1, end - 1, language)
+        deeper = lead or outer + unit_of(text, language)
         kept = text[: end - 1].rstrip()
-        placed = placed_at(block, deeper, text, language)
+        own = outer + flattened(text[anchor.own_start : end])
+        placed = placed_at(block, deeper, text, language, own)
         if len(kept) == start + 1:
             gap = 0
         return f"{kept}{chr(10) * (1 + gap)}{placed}\n{outer}{text[end - 1 :]}"
     if language.id != "python":
         raise ToolError(f"{anchor.qualified} has no body to put text into; use before or after.")
     if is_first_on_line(text, start):
-        placed = placed_at(block, indent_at(text, start), text, language)
+        own = outer + flattened(text[anchor.own_start : end])
+        placed = placed_at(block, indent_at(text, start), text, language, own)
         at = line_end(text, end, language) or end
         return text[:at] + "\n" * (1 + gap) + placed + text[at:]
     # `class A: pass` on one line: the body gets lines of its own.
@@ -186,10 +197,13 @@ def _last_listed(symbols: Sequence[Symbol]) -> Symbol | None:
     return next((one for one in reversed(symbols) if one.is_listed), None)
 
 
-def _indent_inside(text: str, start: int, end: int) -> str:
-    """Return the indentation of the first line in a body that begins a line of its own."""
+def _indent_inside(text: str, start: int, end: int, language: Language) -> str:
+    """Return the indentation of the first line in a body that begins a line of its own.
+
+    Shape: labels, as of access to what follows them, and directives of C stand where they like.
+    """
     for line in text[start:end].split("\n")[1:]:
-        if line.strip():
+        if line.strip() and not (language.id in ("c", "cpp") and _NO_MEMBER.match(line)):
             return indent_of(line)
     return ""
 

@@ -26,8 +26,8 @@ async def symbols_in(
     Errors: ``ToolError`` when nobody can parse it, which says what to do instead.
     """
     file = await workspace.read(path)
-    language = language_of("", path)
     symbols = await code.symbols(path, file.text)
+    language = language_of(await code.language(path, file.text))
     if language is None or symbols is None:
         raise ToolError(
             f"The symbols of {path} are not known: no grammar for it, or it is too large. "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from agent_ls.edits.indents import in_steps, indent_of, style_of, width
+from agent_ls.edits.indents import block_unit, in_steps, indent_of, style_of, width
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.readings import unwrapped
 from agent_ls.syntax.languages import Language
@@ -30,19 +30,23 @@ def bare(new_text: str) -> str:
 
 
 def placed_at(block: str, place: str, text: str, language: Language, old: str = "") -> str:
-    """Return the block indented for its place, in the style of the old text or else the file's."""
+    """Return the block indented for its place, in the steps of the old text or else the file's.
+
+    Shape: the old text is what the block replaces or stands beside, with its first indentation.
+    """
     lines = block.split("\n")
     kept, docstrings = rows_in_strings(block, language)
     if language.id in ("c", "cpp"):
         # Directives stay at the margin.
         kept |= {row for row, line in enumerate(lines) if row and line.startswith("#")}
-    style = style_of(flattened(text).split("\n"))
+    around = flattened(text).split("\n")
+    style = style_of(around)
     code = [line for row, line in enumerate(lines) if row not in kept and row not in docstrings]
     first = indent_of(lines[0])
     leads = [indent_of(line) for line in code[1:] if line.strip()]
     if not first and place and leads and _is_absolute(code, place, style.unit, language):
         return "\n".join([place + lines[0], *lines[1:]])
-    restyle = in_steps(code, old.split("\n"), style)
+    restyle = in_steps(code, old.split("\n"), block_unit(around, style))
     # Of a first line alone that is deeper than the others its own indentation says nothing.
     is_first_right = 2 * sum(lead.startswith(first) for lead in leads) >= len(leads)
     common = first if is_first_right else min([first, *leads], key=len)
@@ -53,8 +57,12 @@ def placed_at(block: str, place: str, text: str, language: Language, old: str = 
         # A docstring may have been written at the margin on purpose.
         if row in kept or (row in docstrings and width(lead) < least):
             found.append(line)
-        elif not line.strip():
+        elif not line.strip() and not (lead and row in docstrings):
             found.append("")
+        elif not line.strip():
+            # Blanks are content there, as in any string.
+            is_moved = lead.startswith(common)
+            found.append(place + lead.removeprefix(common) if is_moved else line)
         elif not lead.startswith(common):
             found.append(_less_deep(line, place, common, is_last=row == len(lines) - 1))
         else:
@@ -166,4 +174,5 @@ def next_code(text: str, at: int, language: Language) -> int:
 def unit_of(text: str, language: Language) -> str:
     """Return one step of indentation."""
     usual = "\t" if language.id == "go" else "    "
-    return style_of(flattened(text).split("\n")).unit or usual
+    lines = flattened(text).split("\n")
+    return block_unit(lines, style_of(lines)) or usual

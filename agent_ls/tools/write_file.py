@@ -24,7 +24,7 @@ from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import MERGED, preview_of
+from agent_ls.tools.changing import MERGED, marked_as, preview_of
 
 
 class WriteFileArguments(Arguments):
@@ -87,27 +87,29 @@ class WriteFile:
             return CreateFile(path=arguments.path, text=arguments.content), None, ""
         file = await self.workspace.read(arguments.path)
         # Lines that stay keep their bytes, and the editor its marks in them.
-        replacements = replacements_between(file.text, arguments.content)
+        content = marked_as(file.text, arguments.content)
+        replacements = replacements_between(file.text, content)
         if not replacements:
             raise ToolError(f"{arguments.path} already has exactly this text; nothing was done.")
-        if leaves_out(file.text, arguments.content):
+        if leaves_out(file.text, content):
             raise ToolError(unclear_marker().reason)
         read = None if self.seen is None else await self.seen.text(arguments.path)
+        read = None if read is None else marked_as(file.text, read)
         is_merged = read is not None and read != file.text
         if read is not None and is_merged:
-            replacements = _beside_others(arguments, read, file.text)
+            replacements = _beside_others(arguments.path, content, read, file.text)
         change = ChangeText(path=file.path, base_version=file.version, replacements=replacements)
         return change, file.text, MERGED.format(arguments.path) if is_merged else ""
 
 
-def _beside_others(arguments: WriteFileArguments, read: str, now: str) -> tuple[Replacement, ...]:
+def _beside_others(path: str, content: str, read: str, now: str) -> tuple[Replacement, ...]:
     """Return what makes of the newest text what the model made of the one that it read.
 
     Errors: ``ToolError`` where others changed the same lines since, or nothing else is changed.
     """
-    wanted = replacements_between(read, arguments.content)
+    wanted = replacements_between(read, content)
     merged = rebase(read, wanted, now)
     if not isinstance(merged, Refused):
         return merged
     reason = merged.reason if wanted else "It changed since you read it, and your text is the old."
-    raise ToolError(f"{arguments.path} was not changed. {reason}")
+    raise ToolError(f"{path} was not changed. {reason}")

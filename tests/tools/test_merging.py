@@ -23,7 +23,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.sockets import Tool
+from agent_ls.loop.sockets import Tool, ToolOutput
 from agent_ls.session.seen_texts import SessionTexts
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.tools.apply_patch import ApplyPatch
@@ -31,7 +31,7 @@ from agent_ls.tools.edit_file import EditFile
 from agent_ls.tools.move_file import MoveFile
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.tools.write_file import WriteFile
-from tests.tools.conftest import Place
+from tests.tools.conftest import Place, text_after
 
 _BASE = "def area(w, h):\n    # sides\n    size = w * h\n    return size\n\n\nprint(area(2, 3))\n"
 _TYPED = _BASE.replace("# sides", "# both sides, in metres, never negative")
@@ -160,6 +160,51 @@ async def test_a_whole_text_leaves_what_a_person_typed_beside_it(session: Sessio
     text = await write(session, _BASE.replace("w * h\n", "abs(w * h)\n"))
     check(session, _MERGED)
     assert text.endswith("a.py had changed since you read it; those changes are kept.")
+
+
+_KEPT = " a.py had changed since you read it; those changes are kept."
+
+
+@pytest.mark.parametrize(
+    ("read", "now", "content", "after", "said"),
+    [
+        ("one\ntwo\n", "one\ntwo\n", "1\ntwo\n", "1\ntwo\n", ""),
+        (None, "one\ntwo\n", "1\ntwo\n", "1\ntwo\n", ""),
+        ("one\ntwo\n", "one\ntwo\n", "\ufeffone\n2\n", "one\n2\n", ""),
+        ("a\nb\nc\nd\ne\n", "a\nb\nc\nd\n5\n", "1\nb\nc\nd\ne\n", "1\nb\nc\nd\n5\n", _KEPT),
+    ],
+    ids=["nobody-changed-it", "never-read", "written-with-the-mark", "typed-beside-it"],
+)
+async def test_a_mark_that_a_buffer_shows_is_no_change_and_stays(
+    session: Session, read: str | None, now: str, content: str, after: str, said: str
+) -> None:
+    session.place.write("a.py", f"\ufeff{now}")
+    buffers = session.place.workspace.buffers
+    if read is not None:
+        buffers["a.py"] = f"\ufeff{read}"
+        await session.read()
+    buffers["a.py"] = f"\ufeff{now}"
+    output = await planned(session, content)
+    assert text_after(buffers["a.py"], output.edits[0]) == f"\ufeff{after}"
+    lines = content.count("\n")
+    assert output.text == f"Replaced a.py ({lines} lines).{said}"
+
+
+async def test_the_text_without_the_mark_that_a_buffer_shows_is_exactly_its_text(
+    session: Session,
+) -> None:
+    session.place.workspace.buffers["a.py"] = "\ufeffone\n"
+    session.place.write("a.py", "\ufeffone\n")
+    await session.read()
+    with pytest.raises(ToolError, match="already has exactly this text"):
+        await planned(session, "one\n")
+
+
+async def planned(session: Session, content: str) -> ToolOutput:
+    """Return what write_file plans for a file that an editor has open."""
+    tool = WriteFile(session.place.workspace, session.seen)
+    arguments = tool.Arguments.model_validate({"path": "a.py", "content": content})
+    return await tool.run(arguments, session.place.context())
 
 
 @pytest.mark.parametrize(

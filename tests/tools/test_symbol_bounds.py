@@ -207,6 +207,50 @@ def test_what_stood_before_a_definition_and_is_not_repeated_is_said(
     check(name, before, wanted, "replace", new, after, told)
 
 
+_CAN = "struct can {\n\tint a;\n}"
+
+
+@pytest.mark.parametrize(
+    "name, old, symbol, new, said",
+    [
+        ("a.c", f"{_CAN} __attribute__((packed));", "can", f"{_CAN};", "__attribute__((packed))"),
+        ("a.h", f"{_CAN} __attribute__((packed));", "can", f"{_CAN};", "__attribute__((packed))"),
+        ("a.cpp", f"{_CAN} __attribute__((packed));", "can", _CAN, "__attribute__((packed))"),
+        ("a.c", f"{_CAN} __attribute__((packed));", "can",
+         f"{_CAN} __attribute__ (( __packed__ ));", ""),
+        ("a.c", f"{_CAN} __attribute__((packed));", "can",
+         _CAN.replace("can", "__attribute__((packed)) can") + ";", ""),
+        ("a.c", f"{_CAN} __attribute__((packed));", "can",
+         _CAN.replace("a;", "a __attribute__((packed));") + ";", "__attribute__((packed))"),
+        ("a.c", f"{_CAN} __attribute__((packed, aligned(4, 2)));", "can",
+         f"{_CAN} __attribute__((packed));", "aligned(4, 2)"),
+        ("a.c", f"{_CAN} __attribute__((packed, aligned(4)));", "can",
+         f"{_CAN} __attribute__((aligned(4))) __attribute__((packed));", ""),
+        ("a.c", "typedef struct {\n\tint a;\n} __attribute__((packed)) can_t;", "can_t",
+         "typedef struct {\n\tlong a;\n} can_t;", "__attribute__((packed))"),
+        ("a.c", "typedef struct can {\n\tint a;\n} can;", "can",
+         "struct can {\n\tlong a;\n};", "can"),
+        ("a.c", "typedef struct {\n\tint a;\n} can_t;", "can_t",
+         "typedef struct {\n\tlong a;\n} can_u;", ""),
+        ("a.c", "int f(int a) __attribute__((pure));", "f", "int f(long a);",
+         "__attribute__((pure))"),
+        ("a.c", "int f(int a) /* [[x]] */ {\n\treturn a[b[1]];\n}", "f", "int f(long a);", ""),
+        ("a.cpp", "[[nodiscard]] int f(int a) {\n\treturn a;\n}", "f", "int f(long a) {\n}",
+         "[[nodiscard]]"),
+        ("a.cpp", "struct alignas(8) S {\n\tint a;\n};", "S", "struct S {\n\tint b;\n};",
+         "alignas(8)"),
+        ("a.cpp", "struct alignas(8) S {\n\tint a;\n};", "S",
+         "struct alignas( 8 ) S {\n\tint b;\n};", ""),
+    ],
+)  # fmt: skip
+def test_an_attribute_that_is_not_repeated_is_said_wherever_it_stands(
+    name: str, old: str, symbol: str, new: str, said: str
+) -> None:
+    told = f"Not in the new text and so gone: {said}." if said else ""
+    after = new if new.endswith((";", "}")) and "can {" not in new else new.rstrip(";") + ";"
+    check(name, f"{old}\n", symbol, "replace", new, f"{after}\n", told)
+
+
 _ENUM = "enum E {\n  A,\n  B // last\n}\n"
 _CENUM = "enum E {\n    A, /* a */\n    B /* last */\n};\n"
 _STRUCT = "struct S {\n    a: i32,\n    b: i32 // last\n}\n"

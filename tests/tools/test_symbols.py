@@ -345,6 +345,34 @@ async def test_text_is_inserted_where_it_belongs(
 _TWICE = "class A:\n    def run(self): ...\nclass B:\n    def run(self): ...\n"
 
 
+_HEADER = (
+    "struct Row {\n  Row(int a) : a(a) {}\n  bool empty() const { return a == 0; }\n  int a;\n};\n"
+)
+
+
+async def test_a_header_of_the_other_language_is_changed_as_its_text_says(
+    place: Place, code: WorkspaceCode
+) -> None:
+    new = _HEADER.replace("empty", "is_empty")
+    # The second is large enough for the worker.
+    for rest in ("", "".join(f"class A{n} {{\n  int b;\n}};\n" for n in range(500))):
+        said = await check(
+            place, code, "a.h", _HEADER + rest, new + rest, symbol="Row", new_text=new
+        )
+        assert said == "Replaced Row in a.h: now lines 1-5."
+        method = "  bool full() const { return !empty(); }\n"
+        await check(
+            place, code, "a.h", _HEADER + rest, _HEADER.replace("  int", f"{method}  int") + rest,
+            anchor="Row.empty", position="after", text=method,
+        )  # fmt: skip
+    output = await place.call(FindSymbol(code), name="full")
+    assert output.text == "a.h:4: Row.full: bool full() const"
+    output = await place.call(References(code), name="empty")
+    assert output.text.splitlines()[0] == "a.h:3:*bool empty() const { return a == 0; }"
+    output = await place.call(RepositoryMap(place.workspace, code))
+    assert "class A0" in output.text
+
+
 @pytest.mark.parametrize(
     "name, text, call, words",
     [

@@ -18,6 +18,10 @@ class CodeIntel(Protocol):
         """Return the symbols of a text, outermost first; None when nobody can parse it."""
         ...
 
+    async def language(self, path: str, text: str) -> str:
+        """Return the id of the language that a text with symbols is in; "" for any other."""
+        ...
+
     async def faults(self, path: str, before: str, after: str) -> Sequence[Fault]:
         """Return the syntax errors that ``after`` has and ``before`` had not."""
         ...

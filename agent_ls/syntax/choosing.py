@@ -1,0 +1,103 @@
+"""Which of two languages a text is in, where its file's name leaves that open, as ``.h`` does.
+
+Owns that choice for everybody who parses: the language that comes from a name is the one a text is
+in unless the text says otherwise, by a line that only the other has, or by how it parses.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from agent_ls.syntax.languages import Language, language_of
+from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Tree, fault_nodes, parse
+from agent_ls.syntax.strings import COMMENTS, is_string
+
+_BRANCH = re.compile(rb"(?m)^[ \t]*#[ \t]*(if|el|endif)(.*)")
+_FOR_THE_OTHER = re.compile(rb"(?:def\b|[ \t]*defined\b)[ \t(]*__cplusplus\b(?!.*[<>])")
+"""How a part begins that a header for both languages has for C++ alone."""
+_NO_SIGN_IN = COMMENTS | {"preproc_arg"}
+_CLEARLY = 2
+"""How many times fewer the faults of the other language are where no line says that it is it."""
+
+
+def parsed(
+    data: bytes, language: Language, *, max_bytes: int = MAX_PARSED_BYTES
+) -> tuple[Language, Tree | None]:
+    """Return the language a UTF-8 text is in, and its tree as ``parse`` gives it.
+
+    Shape: at most one parse more than the tree takes, and none where the name says all.
+    """
+    if language.instead is None:
+        return language, parse(data, language, max_bytes=max_bytes)
+    other_id, signs = language.instead
+    other = language_of(other_id)
+    tried = None
+    if other is not None and _sign(signs).search(data):
+        tried = parse(data, other, max_bytes=max_bytes)
+    tree = None
+    if other is not None and tried is not None and _has_sign(data, tried, signs):
+        if tried.root_node.has_error:
+            tree = parse(data, language, max_bytes=max_bytes)
+        # What parses in the one alone is in it, whatever its words look like.
+        if tree is None or tree.root_node.has_error:
+            return other, tried
+        return language, tree
+    tree = parse(data, language, max_bytes=max_bytes)
+    if other is None or tree is None or not tree.root_node.has_error:
+        return language, tree
+    tried = tried or parse(data, other, max_bytes=max_bytes)
+    if tried is not None and _is_clearer(tried, tree):
+        return other, tried
+    return language, tree
+
+
+def language_in(text: str, language: Language) -> Language:
+    """Return the language a text is in."""
+    if language.instead is None:
+        return language
+    return parsed(text.encode("utf-8", "surrogatepass"), language)[0]
+
+
+@cache
+def _sign(signs: tuple[str, ...]) -> re.Pattern[bytes]:
+    return re.compile(rf"^[ \t]*(?:{'|'.join(signs)})".encode(), re.MULTILINE)
+
+
+def _has_sign(data: bytes, tree: Tree, signs: tuple[str, ...]) -> bool:
+    """Say whether a line that only the other language has stands in the code for both."""
+    parts = _parts_for_the_other(data)
+    for match in _sign(signs).finditer(data):
+        at = match.end() - 1
+        if any(start <= at < end for start, end in parts):
+            continue
+        node = tree.root_node.descendant_for_byte_range(at, at + 1)
+        if node is None or not (node.type in _NO_SIGN_IN or is_string(node)):
+            return True
+    return False
+
+
+def _parts_for_the_other(data: bytes) -> list[tuple[int, int]]:
+    """Return where the parts are that ``#ifdef __cplusplus`` keeps from C."""
+    found: list[tuple[int, int]] = []
+    if b"__cplusplus" not in data:
+        return found
+    depth, start, begun_at = 0, -1, 0
+    for branch in _BRANCH.finditer(data):
+        word = branch[1]
+        depth += (word == b"if") - (word == b"endif")
+        if word == b"if" and start < 0 and _FOR_THE_OTHER.match(branch[2]):
+            start, begun_at = branch.end(), depth
+        elif start >= 0 and depth == begun_at - (word == b"endif"):
+            found.append((start, branch.start()))
+            start = -1
+    return found
+
+
+def _is_clearer(tried: Tree, tree: Tree) -> bool:
+    """Say whether a text has far fewer faults in the one tree than in the other."""
+    few, many = [*fault_nodes(tried.root_node)], [*fault_nodes(tree.root_node)]
+    few_bytes, many_bytes = (
+        sum(one.end_byte - one.start_byte for one in each) for each in (few, many)
+    )
+    return _CLEARLY * len(few) < len(many) and few_bytes <= many_bytes
