@@ -7,10 +7,10 @@ some editors apply and never answer, some say yes and skip, some refuse what com
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+from weakref import WeakValueDictionary
 
 from lsprotocol import types
 
@@ -19,16 +19,14 @@ from agent_ls.lsp.clients import StaleEdit
 from agent_ls.lsp.convert import sayable, text_edits
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 from agent_ls.lsp.edit_proof import Verdict, proven
-from agent_ls.lsp.misplaced import Misplaced, SentEdit, guessed_from, meant_lines, misplaced_in
+from agent_ls.lsp.misplaced import Misplaced, SentEdit, Watch, guessed_from, meant_lines
+from agent_ls.lsp.shown import Wanted
 
 SHOW_S = 2.0
 """How long after its answer the editor may take to show the new text."""
 
 _AGAIN_S = 0.25
 """How long an edit is waited for when its text is there already, where no version is looked at."""
-
-_MOST_STATES = 9
-"""Texts before the newest in which a misplaced edit is looked for."""
 
 _SAID = {
     "yes": "said it applied the edit",
@@ -94,7 +92,8 @@ class BufferEdits:
         self._documents = documents
         self._sender = sender
         self._version_of = version_of
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()
+        """Those of the documents that somebody edits or waits to edit, by URI."""
         self._unanswered: dict[str, asyncio.Future[Reply]] = {}
         self._waiting: set[asyncio.Future[Reply]] = set()
         self._closed = asyncio.Event()
@@ -107,7 +106,8 @@ class BufferEdits:
         self, uri: str, base_version: str | None, replacements: tuple[Replacement, ...], label: str
     ) -> EditOutcome:
         """Carry out the replacements if the document still has this version (None: any)."""
-        async with self._locks.setdefault(uri, asyncio.Lock()):
+        lock = self._locks.setdefault(uri, asyncio.Lock())
+        async with lock:
             await self._settle_last(uri)
             snapshot = self._documents.get(uri)
             if snapshot is None:
@@ -155,7 +155,8 @@ class BufferEdits:
             return outcome
         if wrong is None and not reply.done():
             self._unanswered[snapshot.uri] = reply
-        if may_repair and not _is_refused(reply) and _was_sent(reply):
+        # Who says no is believed where the text proves nothing.
+        if may_repair and _was_sent(reply) and (wrong is not None or not _is_refused(reply)):
             return await self._mended(snapshot, sent, wrong, outcome)
         return outcome
 
@@ -197,15 +198,12 @@ class BufferEdits:
 
     async def _wait_until_misplaced(self, before: Snapshot, sent: SentEdit) -> Misplaced | None:
         """Return what the editor did once it has carried the edit out on what was just typed."""
-        # An edit of several places can come as several changes behind the typing.
-        last = deque([before.text], maxlen=_MOST_STATES)
+        watch = Watch(sent, lambda: self._documents.positions(before.uri))
         found: Misplaced | None = None
 
         def is_misplaced(now: Snapshot) -> bool:
             nonlocal found
-            tries = (misplaced_in(sent, text, now.text) for text in reversed(last) if now.in_sync)
-            found = next(filter(None, tries), None)
-            last.append(now.text)
+            found = watch.found(now.text) if now.in_sync else None
             return found is not None
 
         await self._documents.wait_for(before.uri, is_misplaced, timeout_s=3600)
@@ -276,10 +274,12 @@ class BufferEdits:
             verdict = proven(before.text, expected, replacements, now.text)
         # What looks applied beside typing can be a copy that the person made of the new text, so
         # an editor that says no is believed then; not when it has shown the very text.
-        was_shown = was_shown or _shows(now, expected, before.text)
+        was_shown = was_shown or (now.in_sync and Wanted(before.text, expected).is_in(now.text))
         if was_shown or (verdict == "applied" and answer.said != "no"):
             return EditOutcome(status="applied", version=self._version_of(now.text), text=now.text)
-        if verdict == "untouched" or (verdict == "nothing" and is_moved and answer.said == "no"):
+        # Nor is an offer there any more once the text has moved on.
+        is_denied = is_moved and (answer.said == "no" or not answer.was_sent)
+        if verdict == "untouched" or (verdict == "nothing" and is_denied):
             return EditOutcome(status="stale", reason="the text changed meanwhile")
         if answer.said == "no" and not is_moved:
             why = f": {answer.reason}" if answer.reason else ""
@@ -299,9 +299,10 @@ class BufferEdits:
 
     async def _wait_until_shown(self, before: Snapshot, expected: str) -> bool:
         """Return True once the document has the expected text, False if it is closed instead."""
+        wanted = Wanted(before.text, expected)
 
         def is_there(now: Snapshot) -> bool:
-            return _shows(now, expected, before.text)
+            return now.in_sync and wanted.is_in(now.text)
 
         # The caller ends this by cancelling; the limit is only for a caller that is gone.
         return await self._documents.wait_for(before.uri, is_there, timeout_s=3600) is not None
@@ -322,24 +323,3 @@ def _said_lines(lines: tuple[int, int]) -> str:
 
 async def _first(futures: Sequence[asyncio.Future[Any]], timeout_s: float | None = None) -> None:
     await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-
-
-def _shows(now: Snapshot, expected: str, before: str) -> bool:
-    """Say whether a document has the expected text, with line ends as the editor makes them."""
-    if not now.in_sync:
-        return False
-    # Where the line ends are all that was to change, they count.
-    return now.text == expected if _same(before, expected) else _same(now.text, expected)
-
-
-def _same(text: str, expected: str) -> bool:
-    """Say whether two texts are equal, but for line ends that the editor makes uniform."""
-    if text == expected:
-        return True
-    if "\r" not in text and "\r" not in expected:
-        return False
-    return _plain(text) == _plain(expected)
-
-
-def _plain(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")

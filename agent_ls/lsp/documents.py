@@ -118,6 +118,8 @@ class _Document:
     lines: list[str]
     in_sync: bool = True
     path: Path | None = None
+    has_halves: bool = False
+    """Half surrogate pairs may be in it: a search of it all would be long for a keystroke."""
     snapshot: Snapshot | None = None
     positions: TextPositions | None = None
 
@@ -214,7 +216,8 @@ class DocumentStore:
     def open(self, uri: str, language_id: str, version: int | None, text: str) -> None:
         """Takes a document over; one that is already open is replaced."""
         self._forget(uri)
-        document = _Document(uri, language_id, version, 0, split_lines(text), path=uri_to_path(uri))
+        document = _Document(uri, language_id, version, 0, [], path=uri_to_path(uri))
+        _put_whole(document, text)
         self._documents[uri] = document
         if document.path is not None:
             self._by_path[document.path] = uri
@@ -238,7 +241,7 @@ class DocumentStore:
                 document.snapshot = document.positions = None
                 self._wake(document)
             if change.start is None:
-                document.lines, document.in_sync = split_lines(change.text), True
+                _put_whole(document, change.text)
             else:
                 places = change.start, change.end
                 self._replace(document, min(places), max(places), change.text)
@@ -258,7 +261,7 @@ class DocumentStore:
         if document is None:
             return
         if text is not None and text != "".join(document.lines):
-            document.lines, document.in_sync = split_lines(text), True
+            _put_whole(document, text)
             self._touched(document, DocumentEventKind.CHANGED)
         self._publish(DocumentEventKind.SAVED, document)
 
@@ -305,6 +308,7 @@ class DocumentStore:
             segment = segment.encode("utf-16-le", "surrogatepass").decode(
                 "utf-16-le", "surrogatepass"
             )
+        document.has_halves = document.has_halves or _has_halves(segment)
         parts = split_lines(segment)
         if last + 1 < len(lines) and not parts[-1]:
             parts.pop()
@@ -313,7 +317,7 @@ class DocumentStore:
     def _snapshot(self, document: _Document) -> Snapshot:
         if document.snapshot is None:
             text = "".join(document.lines)
-            if not text.isascii():
+            if document.has_halves:
                 text = _SURROGATE.sub("\ufffd", text)
             document.snapshot = Snapshot(
                 document.uri,
@@ -351,6 +355,20 @@ class DocumentStore:
                 listener(event)
             except Exception:
                 logger.exception("A listener failed on %s", event)
+
+
+def _put_whole(document: _Document, text: str) -> None:
+    document.lines, document.in_sync = split_lines(text), True
+    document.has_halves = _has_halves(text)
+
+
+def _has_halves(text: str) -> bool:
+    try:
+        # Far faster than a search of a long text.
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _cut(lines: list[str], place: tuple[int, int], encoding: Encoding) -> tuple[int, str, str]:

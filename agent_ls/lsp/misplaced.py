@@ -6,14 +6,24 @@ edit that comes just after the person typed a line goes to the wrong lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 
 from lsprotocol import types
 
 from agent_ls.domain.edits import Replacement, apply_replacements, inverse
 from agent_ls.lsp.edit_proof import proven, shared_ends
 from agent_ls.lsp.positions import Encoding, TextPositions, split_lines
+
+_MOST_TEXTS = 9
+"""Texts in which a misplaced edit is looked for: the editor may tell of it in several states."""
+
+_Cuts = dict[int, list[tuple[int, int]]]
+"""Sorted places to cut two texts at, by how much further on the first one's is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +64,106 @@ class Misplaced:
         return positions.position(ends[0])[0] + 1, positions.position(ends[1])[0] + 1
 
 
-def misplaced_in(sent: SentEdit, text: str, now: str) -> Misplaced | None:
-    """Return what the editor did if it made ``now`` of ``text`` by the edit, in other places."""
-    if text in (sent.before, now):
-        return None
-    positions = TextPositions(text, sent.encoding)
-    blind = tuple(_in(positions, one) for one in sent.said)
-    try:
-        if apply_replacements(text, blind) != now:
+class Watch:
+    """Follows a document, state by state, until an editor has carried an edit out in wrong lines.
+
+    What an editor makes of a text on the way to the whole edit is no text that anybody typed; only
+    where the rest of the edit does not come, it was the person's own.
+    """
+
+    def __init__(self, sent: SentEdit, positions: Callable[[], TextPositions | None]) -> None:
+        """Take the edit, and the places of the text that was told last."""
+        self._sent = sent
+        self._positions = positions
+        self._texts: list[_Blind] = []
+        """What may be the person's, oldest first."""
+        self._part: str | None = None
+        """The text told last, if it is one of those with a part of the edit, or with none."""
+
+    def found(self, now: str) -> Misplaced | None:
+        """Return what the editor did, as soon as the text proves it."""
+        wrong = next(filter(None, (one.misplaced(now) for one in reversed(self._texts))), None)
+        if wrong is not None:
+            return wrong
+        is_whole = any(one.result == now for one in self._texts)
+        if not is_whole and any(one.is_on_the_way(now) for one in self._texts):
+            self._part = now
             return None
-    except ValueError:
+        part, self._part = self._part, None
+        if part is not None and not is_whole:
+            self._add(TextPositions(part, self._sent.encoding))
+            return self.found(now)
+        self._add(self._positions())
         return None
-    end = sent.replacements[-1].end
-    if text[:end] == sent.before[:end]:
-        return None
-    was_apart = proven(sent.before, sent.expected, sent.replacements, text) == "untouched"
-    return None if was_apart and now == _meant(sent, text) else Misplaced(text, blind)
+
+    def _add(self, positions: TextPositions | None) -> None:
+        if positions is not None:
+            self._texts = [*self._texts[1 - _MOST_TEXTS :], _Blind(self._sent, positions)]
+
+
+class _Blind:
+    """A text, and what an editor that looks at no version makes of it: worked out once."""
+
+    def __init__(self, sent: SentEdit, positions: TextPositions) -> None:
+        self._sent = sent
+        self._text = positions.text
+        self._places = tuple(_in(positions, one) for one in sent.said)
+        self.result: str | None = None
+        with suppress(ValueError):
+            self.result = apply_replacements(self._text, self._places)
+
+    def misplaced(self, now: str) -> Misplaced | None:
+        """Return what the editor did if it made ``now`` of the text, in other places than meant."""
+        sent, text = self._sent, self._text
+        if self.result != now or text in (sent.before, now):
+            return None
+        end = sent.replacements[-1].end
+        if text[:end] == sent.before[:end]:
+            return None
+        was_apart = proven(sent.before, sent.expected, sent.replacements, text) == "untouched"
+        is_meant = was_apart and now == _meant(sent, text)
+        return None if is_meant else Misplaced(text, self._places)
+
+    def is_on_the_way(self, now: str) -> bool:
+        """Say whether ``now`` is the text with the first or the last places of the edit changed.
+
+        The last one of these may be half changed: its old text still there or its new one missing.
+        """
+        text, result = self._text, self.result
+        if result is None:
+            return False
+        forth, back = self._cuts
+        grown = len(now) - len(text), len(now) - len(result)
+        return _is_joined(now, result, text, back.get(grown[0], ())) or _is_joined(
+            now, text, result, forth.get(grown[1], ())
+        )
+
+    @cached_property
+    def _cuts(self) -> tuple[_Cuts, _Cuts]:
+        """The ends of the places in the text and in the result, and the other way round."""
+        forth: _Cuts = defaultdict(list)
+        back: _Cuts = defaultdict(list)
+        for old, new in zip(self._places, inverse(self._places, self._text), strict=True):
+            for one, other in product((old.start, old.end), (new.start, new.end)):
+                forth[one - other].append((one, other))
+                back[other - one].append((other, one))
+        return forth, back
+
+
+def _is_joined(now: str, head: str, tail: str, cuts: Sequence[tuple[int, int]]) -> bool:
+    """Say whether ``now`` is a start of ``head`` and an end of ``tail``, cut at one of the cuts.
+
+    The lengths fit, so the longest start that is shared decides: it leaves the shortest end.
+    """
+    low, high, shared = 0, len(cuts), 0
+    while low < high:
+        middle = (low + high) // 2
+        cut = cuts[middle][0]
+        if now[shared:cut] == head[shared:cut]:
+            low, shared = middle + 1, cut
+        else:
+            high = middle
+    return low > 0 and now.endswith(tail[cuts[low - 1][1] :])
 
 
 def guessed_from(sent: SentEdit, now: str) -> Misplaced | None:
@@ -95,7 +189,7 @@ def guessed_from(sent: SentEdit, now: str) -> Misplaced | None:
     text = "".join((*after[:first], *before[first - down :]))
     if proven(sent.before, sent.expected, sent.replacements, text) != "untouched":
         return None
-    return misplaced_in(sent, text, now)
+    return _Blind(sent, TextPositions(text, sent.encoding)).misplaced(now)
 
 
 def meant_lines(sent: SentEdit) -> tuple[int, int]:

@@ -32,6 +32,8 @@ class ScriptedEditor:
     """What else the text goes through before the editor tells of it, edit and all, at once."""
     steps: list[Change] = field(default_factory=list[Change])
     """What the person typed before the edit, of which the editor tells together with it."""
+    tells: Callable[[list[Change]], list[list[Change]]] = lambda changes: [changes]
+    """The messages in which it tells of its changes, which it makes from the last place on."""
     then: Callable[[], None] | None = None
     """What the person does once the editor has told of it."""
     line_end: str = "\n"
@@ -52,7 +54,10 @@ class ScriptedEditor:
             changes = _changes(edits, self.line_end)
             if self.after is not None:
                 changes = [Change(self.after(_carried_out(snapshot.text, changes)))]
-            self.documents.change(URI, (snapshot.version or 0) + 1, [*self.steps, *changes])
+            version = snapshot.version or 0
+            first, *others = self.tells(changes)
+            for number, message in enumerate([[*self.steps, *first], *others], 1):
+                self.documents.change(URI, version + number, message)
             self.steps = []
         if self.then is not None:
             self.then()
@@ -193,6 +198,27 @@ async def test_typing_apart_from_the_edit_hides_nothing(
         assert outcome.text == "a = 7\nb = 2\n# typed\n"
 
 
+@pytest.mark.parametrize(
+    "theirs, status",
+    [
+        pytest.param("a = 1\n# typed\nb = 2\n", "stale", id="typed-right-below"),
+        pytest.param("a = 12\nb = 2\n", "stale", id="typed-in-its-line"),
+        pytest.param("# typed\na = 1\nb = 2\n", "stale", id="typed-above"),
+        pytest.param("a = 7\nb = 2\n", "applied", id="chosen"),
+        pytest.param("a = 7\nb = 23\n", "applied", id="chosen-and-typed-on-below"),
+    ],
+)
+async def test_an_edit_that_was_only_offered_is_made_anew_when_something_else_was_typed(
+    theirs: str, status: str
+) -> None:
+    documents = opened("a = 1\nb = 2\n")
+    editor = ScriptedEditor(documents, False, Reply("yes", was_sent=False))
+    editor.before = lambda: documents.change(URI, 1, [Change(theirs)])
+    outcome = await check(editor, base="a = 1\nb = 2\n", start=4, end=5, text="7")
+    assert (outcome.status, len(editor.sent), editor.advised) == (status, 1, [])
+    assert text_of(documents) == theirs
+
+
 BASE = "def f():\n    a = 1\n    b = 2\n    return a\n\n\ndef g():\n    return 2\n"
 EDITS = {
     "line-taken-out": ("    a = 1\n", ""),
@@ -304,11 +330,13 @@ LINES = "".join(f"typed = {number}\n" for number in range(20))
         pytest.param(LINES, "in-steps", id="many-lines-told-with-the-edit"),
     ],
 )
+@pytest.mark.parametrize("said", ["nothing", "no"])
 @pytest.mark.parametrize("old, new", EDITS.values(), ids=EDITS)
 async def test_an_edit_in_the_wrong_lines_is_taken_back(
-    old: str, new: str, typed: str, told: str
+    old: str, new: str, said: Literal["nothing", "no"], typed: str, told: str
 ) -> None:
     editor = blind(told=told, typed=typed, stale_edit="applied")
+    editor.answers = Reply(said)
     at = BASE.index(old)
     outcome = await check(editor, base=BASE, start=at, end=at + len(old), text=new)
     assert (outcome.status, text_of(editor.documents)) == ("stale", typed + BASE)
@@ -350,6 +378,82 @@ async def test_what_was_typed_beside_a_misplaced_edit_is_never_guessed(
         assert now == _carried_out(theirs, _changes(editor.sent[0]))
     else:
         assert (outcome.status, now, editor.advised) == ("stale", theirs, [])
+
+
+def _from_the_first(changes: list[Change]) -> list[Change]:
+    """Return changes in lines of their own as an editor makes them that begins above."""
+    made: list[Change] = []
+    down = 0
+    for one in reversed(changes):
+        assert one.start is not None
+        (first, start), (last, end) = one.start, one.end
+        made.append(Change(one.text, (first + down, start), (last + down, end)))
+        down += one.text.count("\n") - (last - first)
+    return made
+
+
+def _in_halves(changes: list[Change]) -> list[Change]:
+    """Return what takes the old text of each place out before it puts the new one in."""
+    made: list[Change] = []
+    for one in changes:
+        assert one.start is not None
+        made += (one._replace(text=""), one._replace(end=one.start))
+    return made
+
+
+TELLS: dict[str, Callable[[list[Change]], list[list[Change]]]] = {
+    "from-the-last": lambda changes: [changes],
+    "from-the-first": lambda changes: [_from_the_first(changes)],
+    "each-apart-from-the-last": lambda changes: [[one] for one in changes],
+    "each-apart-from-the-first": lambda changes: [[one] for one in _from_the_first(changes)],
+    "first-and-others": lambda changes: [changes[:1], changes[1:]],
+    "in-halves": lambda changes: [[one] for one in _in_halves(changes)],
+    "in-halves-from-the-first": lambda changes: [
+        [one] for one in _in_halves(_from_the_first(changes))
+    ],
+}
+SEVERAL = {
+    "of-the-same-length": ("= 10", "= 99"),
+    "longer": ("= 10", "= 10 + 1"),
+    "shorter": ("let ", ""),
+    "begun-anew": ("let ", "let let "),
+    "lines-put-in": ("let ", "# new\nlet "),
+}
+THREE = "top\nlet alpha = 10\nports = 8081\nlet beta = 10\nsame\nlet gamma = 10\nend\n"
+TYPED_THERE = {
+    "nothing": ("top", "top"),
+    "above": ("top\n", "top\n\n"),
+    "below-the-first": ("ports", "\nports"),
+    "below-the-second": ("same", "typed\nsame"),
+    "a-part-of-the-edit": ("let alpha", "# new\nlet alpha"),
+    "the-last-part-of-the-edit": ("let gamma", "# new\nlet gamma"),
+    "below": ("end", "the end"),
+}
+
+
+@pytest.mark.parametrize("tells", TELLS.values(), ids=TELLS)
+@pytest.mark.parametrize("typed", TYPED_THERE.values(), ids=TYPED_THERE)
+@pytest.mark.parametrize("old, new", SEVERAL.values(), ids=SEVERAL)
+async def test_a_part_of_an_edit_is_not_taken_for_typing(
+    old: str,
+    new: str,
+    typed: tuple[str, str],
+    tells: Callable[[list[Change]], list[list[Change]]],
+) -> None:
+    """Where the editor looks at no version and tells of each place as a change of its own."""
+    theirs = THREE.replace(*typed)
+    editor = ScriptedEditor(opened(THREE), stale_edit="applied", tells=tells)
+    editor.steps = [Change(theirs)]
+    places = [at for at in range(len(THREE)) if THREE.startswith(old, at)]
+    change = tuple(Replacement(start=at, end=at + len(old), text=new) for at in places)
+    edits = BufferEdits(editor.documents, editor, version_of, show_s=0.01)
+    outcome = await edits.change(URI, version_of(THREE), change, "test")
+    now = text_of(editor.documents)
+    if THREE.count("\n") == theirs.count("\n"):
+        assert (outcome.status, now, len(editor.sent)) == ("applied", theirs.replace(old, new), 1)
+    else:
+        assert (outcome.status, now, len(editor.sent)) == ("stale", theirs, 2)
+    assert editor.advised == []
 
 
 SAME = {
@@ -453,6 +557,20 @@ async def test_an_edit_that_stays_in_the_wrong_lines_is_told_to_everybody(
         True,
     )
     assert (len(editor.sent), editor.advised) == (1, ["line 3"])
+
+
+@pytest.mark.parametrize(
+    "said, advised", [("no", []), ("nothing", ["look at lines 3-4"])], ids=["no", "nothing"]
+)
+async def test_an_editor_that_says_no_is_believed_where_the_text_proves_nothing(
+    said: Literal["no", "nothing"], advised: list[str]
+) -> None:
+    old = "    b = 2\n"
+    at = BASE.index(old)
+    editor = blind_to(BASE.replace(old, f"    # typed\n{old}"), "at-once", stale_edit="applied")
+    editor.answers = Reply(said)
+    await check(editor, base=BASE, start=at, end=at + len(old), text="")
+    assert (text_of(editor.documents), editor.advised) == (BASE, advised)
 
 
 async def test_an_edit_beside_which_a_person_types_is_not_taken_back() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_ls.lsp import documents
 from agent_ls.lsp.documents import Change, DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.positions import ENCODINGS, Encoding, TextPositions
 
@@ -382,3 +383,20 @@ async def test_few_changes_of_one_message_are_states_of_their_own_and_many_are_n
     documents.change("file:///w/a.py", 1, [Change("x", (0, 0), (0, 0))] * changes)
     waiting.cancel()
     assert (seen[1], seen[-1], len(seen) - 1) == ("x", "x" * changes, states)
+
+
+def test_a_keystroke_in_a_long_text_has_its_line_alone_looked_at_for_half_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = DocumentStore("utf-16")
+    store.open(URI, "python", 1, "é\n" * 1000)
+    sizes: list[int] = []
+    has_halves = documents._has_halves  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(
+        documents, "_has_halves", lambda text: sizes.append(len(text)) or has_halves(text)
+    )
+    for column, half in enumerate(["\ud83d", "\ude00"]):
+        store.change(URI, 2, [Change(half, (5, column), (5, column))])
+    found = store.get(URI)
+    assert found is not None
+    assert (found.text, max(sizes)) == ("é\n" * 5 + "😀é\n" + "é\n" * 994, 3)
