@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agent_ls.domain import events as e
@@ -26,7 +27,8 @@ from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.followed_ledger import FollowedLedger
 from agent_ls.session.review_carrying import MOST_STEPS, OF_ONE_FILE, Carrying
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
-from agent_ls.session.review_order import changed_later, goals, in_order, in_the_way
+from agent_ls.session.review_newer import newer_changes, overtaken
+from agent_ls.session.review_order import goals, in_order, in_the_way
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_renames import renames
 from agent_ls.session.review_restoring import Restoring
@@ -186,25 +188,22 @@ class Review:
             states = _FROM[decision], _GOAL[decision]
             # Where all of them are gone one comes back first, and makes room then.
             for _ in range(2):
-                files = (await self.ledger()).turns[turn_id].files
+                ledger = await self.ledger()
+                files = ledger.turns[turn_id].files
                 if ring_of(files, ring[0], states[0]) != ring:
                     return None
+                newer = partial(newer_changes, ledger, turn_id)
                 for name in ring:
                     hunks = files[name].those(states[0], wanted)
-                    if (clash := await self._waits(turn_id, files[name], hunks)) is not None:
+                    if (clash := overtaken(ledger, turn_id, files[name], hunks)) is not None:
                         return FileResult(turn_id, name, "conflict", 0, clash.reason, clash)
-                step = await room_step(self._workspace, files, ring, wanted, states)
+                step = await room_step(self._workspace, files, ring, wanted, states, newer)
                 if isinstance(step, Clash):
                     return FileResult(turn_id, step.path, "conflict", 0, step.reason, step)
                 if step is not None and step.edit is not None:
                     event = self._carrying.decided(decision, turn_id, step.edit.path, step.hunks)
                     await self._carrying.applied(event, step.edit)
         return None
-
-    async def _waits(self, turn_id: str, file: FileLedger, hunks: Sequence[Hunk]) -> Clash | None:
-        turns = (await self.ledger()).turns
-        newer = list(turns)[list(turns).index(turn_id) + 1 :]
-        return changed_later((turns[one].files for one in newer), file, hunks)
 
     async def _in_turn(
         self, decision: ReviewDecision, turn_id: str, path: str, wanted: frozenset[str] | None
@@ -263,12 +262,14 @@ class Review:
         workspace = self._workspace
         names = {file.path, *goals(hunks)}
         async with self._order.of(places(workspace, names)):
-            files = (await self.ledger()).turns[turn_id].files
+            ledger = await self.ledger()
+            files = ledger.turns[turn_id].files
             if files.get(file.path) is not file:
                 # The agent was faster.
                 return 0
-            step = in_the_way(files, file, hunks) or await self._waits(turn_id, file, hunks)
-            step = step or await next_step(workspace, file, hunks, goal)
+            step = in_the_way(files, file, hunks) or overtaken(ledger, turn_id, file, hunks)
+            newer = newer_changes(ledger, turn_id, file)
+            step = step or await next_step(workspace, file, hunks, goal, newer=newer)
             if isinstance(step, Clash):
                 return FileResult(turn_id, file.path, "conflict", 0, step.reason, step)
             event = self._carrying.decided(decision, turn_id, file.path, step.hunks)

@@ -75,6 +75,8 @@ class Ledger:
         self._turn_id = ""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
         self._decisions: dict[str, tuple[FileEdit | PutImage, e.ReviewDecided]] = {}
+        self._rooms: dict[str, str] = {}
+        """What the files that make room are called again once they have left it."""
 
     @property
     def touches(self) -> list[Touch]:
@@ -204,6 +206,8 @@ class Ledger:
             await self._edited(replace(touch, turn_id=decision.turn_id))
         elif decision.decision == "restore":
             self._restored(decision, touch.new_path)
+        if touch.path in self._rooms and (touch.new_path != touch.path or touch.is_gone):
+            self._left_room(touch.path)
 
     async def _edited(self, touch: Touch) -> None:
         """Let a turn's file follow an edit of the agent's."""
@@ -290,12 +294,24 @@ class Ledger:
     def _made_room(self, turn_id: str, edit: MoveFile) -> None:
         """Let a file be reviewed under another name, none of its changes being decided about.
 
-        Other turns know it by the name that it had then, and has again after the decision.
+        A turn knows it by the name that it had then, and by that again when it leaves the room.
         """
-        turn = self.turns.get(turn_id)
-        file = turn.files.get(edit.path) if turn else None
-        if turn is not None and file is not None:
-            turn.put([replace(file, path=edit.new_path)], gone=[edit.path])
+        those = self.lineages.of(edit.path)
+        self._rooms[edit.new_path] = edit.path
+        for turn in self.turns.values():
+            file = turn.files.get(edit.path)
+            hunks = () if file is None else file.hunks
+            is_known = any(those is not None and those.made(one.id) for one in hunks)
+            # The files of a ring go by their names, whatever brought them there.
+            is_known |= turn.turn_id == turn_id and any(one.kind == "moved" for one in hunks)
+            if file and is_known:
+                turn.put([replace(file, path=edit.new_path)], gone=[edit.path])
+
+    def _left_room(self, room: str) -> None:
+        path = self._rooms.pop(room)
+        for turn in self.turns.values():
+            if file := turn.files.get(room):
+                turn.put([replace(file, path=path)], gone=[room])
 
     def _restored(self, event: e.ReviewDecided, path: str) -> None:
         """Let everything that this turn and later ones changed in the file be undone."""

@@ -6,7 +6,7 @@ and has the name again as soon as that other file has gone elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_ls.session.review_touches import Touch
@@ -35,7 +35,17 @@ class Lineage:
 
     def made(self, hunk_id: str) -> bool:
         """Say whether a hunk is of one of its touches."""
-        return any(f"{hunk_id}.".startswith(f"{one.at}.") for one in self.touches)
+        return bool(self.those_that_made((hunk_id,)))
+
+    def those_that_made(self, hunk_ids: Iterable[str]) -> list[Touch]:
+        """Return the touches that one of these hunks is of."""
+        names = _names_in(hunk_ids)
+        return [one for one in self.touches if one.at in names]
+
+    def decided_about(self, hunk_ids: Collection[str]) -> bool:
+        """Say whether the review touched it for the sake of one of these hunks."""
+        decisions = (one.decision for one in self.touches if one.decision is not None)
+        return any(not set(one.hunks).isdisjoint(hunk_ids) for one in decisions)
 
     @property
     def origin(self) -> str:
@@ -80,6 +90,22 @@ class Lineages:
         """Return all that happened to the file that had this path last."""
         line = self._on_top.get(path)
         return None if line is None else self._lineage(line, is_covered=False)
+
+    def today(self, path: str) -> Lineage | None:
+        """Return what happened to the file of today under a path; None where none is known."""
+        touches = [self.touches[number] for number in self.numbers_of(path)]
+        return Lineage(touches) if touches else None
+
+    def that_made(self, hunk_ids: Collection[str]) -> Lineage | None:
+        """Return all that happened to the file that one of these hunks was made in first."""
+        names = _names_in(hunk_ids)
+        made = (number for number, one in enumerate(self.touches) if one.at in names)
+        if (first := next(made, None)) is None:
+            return None
+        covered = [(one, True) for one in self._beneath]
+        each = [*((one, False) for one in self._on_top.values()), *covered]
+        line, is_covered = next(one for one in each if first in one[0].numbers)
+        return self._lineage(line, is_covered=is_covered)
 
     def _lineage(self, line: _Line, *, is_covered: bool) -> Lineage:
         touches = [self.touches[number] for number in line.numbers]
@@ -151,3 +177,13 @@ class Lineages:
             if before.is_gone and not after.brings_back:
                 return index
         return 0
+
+
+def _names_in(hunk_ids: Iterable[str]) -> set[str]:
+    """Return the names of edits that these ids may begin with."""
+    found = set[str]()
+    for one in hunk_ids:
+        while one:
+            found.add(one)
+            one = one.rpartition(".")[0]
+    return found

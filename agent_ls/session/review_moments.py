@@ -38,17 +38,29 @@ def lineages(ledger: Ledger, point: RestorePoint) -> list[Lineage]:
     for lineage in ledger.lineages.all():
         since: list[Touch] = []
         for one in lineage.touches:
-            if one.decision is None:
-                is_since = one.call_id in calls
-            else:
-                # A file is followed wherever it was moved.
-                is_moved = one.path != one.new_path and bool(since)
-                is_since = is_moved or _oldest(ledger, one) >= start
-            if is_since:
+            if one.decision is not None and _oldest(ledger, one) < start:
+                since = _decided_before(since, one)
+            elif one.decision is not None or one.call_id in calls:
                 since.append(one)
         if since:
             found.append(replace(lineage, touches=since))
     return found
+
+
+def _decided_before(since: list[Touch], one: Touch) -> list[Touch]:
+    """Return what is left of the edits since a moment after a decision about older changes.
+
+    Shape: none of a file that was taken away, brought back or restored with all of them; where it
+    was moved to it belongs.
+    """
+    is_restored = one.decision is not None and one.decision.decision == "restore"
+    if not since or one.is_gone or one.brings_back:
+        return []
+    if one.path == one.new_path:
+        return [] if is_restored else since
+    if is_restored or one.path == since[0].path:
+        return [replace(each, path=one.new_path, new_path=one.new_path) for each in since]
+    return [*since, one]
 
 
 def _calls_since(ledger: Ledger, point: RestorePoint) -> set[str]:

@@ -66,22 +66,6 @@ def in_the_way(
     return None
 
 
-def changed_later(
-    turns: Iterable[Mapping[str, FileLedger]], file: FileLedger, hunks: Sequence[Hunk]
-) -> Clash | None:
-    """Return why a move cannot be undone yet: one of these newer turns, by their files, changed
-    what it left, and what it changed would not be where it knows it.
-    """
-    if not any(one.kind == "moved" and one.state == "open" for one in hunks):
-        return None
-    for files in turns:
-        for other in files.values():
-            if file.path in (other.path, other.moved_from) and other.open():
-                reason = "it was moved, and a newer turn changed it since; decide about that first"
-                return Clash(file.path, 0, None, None, reason)
-    return None
-
-
 def goals(hunks: Iterable[Hunk]) -> set[str]:
     """Return the paths that moves among the hunks are about."""
     return {name for one in hunks if one.kind == "moved" for name in (*one.old, *one.new)}

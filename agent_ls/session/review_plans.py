@@ -6,7 +6,6 @@ and carries out. Nothing planned here overwrites what somebody else changed.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 
 from agent_ls.domain.edits import (
@@ -20,15 +19,12 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import bug
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.line_ends import with_ends_of
-from agent_ls.edits.merge import Merged, merge
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk, flat
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import image_step
+from agent_ls.session.review_since import Newer, done_by, image_done_by, merged_texts
 from agent_ls.session.review_steps import APART, MISSING, Clash, Step
-
-_INLINE_CHARACTERS = 200_000
-"""Larger texts are merged in a thread."""
 
 
 async def next_step(
@@ -37,18 +33,20 @@ async def next_step(
     hunks: Sequence[Hunk],
     state: HunkState,
     *,
+    newer: Sequence[Newer] = (),
     freed: Collection[str] = (),
 ) -> Step | Clash:
     """Return what brings these hunks nearer to ``state``: the whole file first, then lines.
 
-    What stands under ``freed`` names is going to make room.
+    What stands under ``freed`` names is going to make room. What ``newer`` turns made so already
+    is theirs to take back first.
 
     Invariant: nothing is moved whose lines cannot be brought back.
 
     Errors: ``WorkspaceError`` for a file that cannot be read.
     """
     if file.images is not None:
-        return await _of_layers(workspace, file, hunks, state)
+        return await _of_layers(workspace, file, hunks, state, newer)
     lines = [one for one in hunks if one.kind == "text"]
     whole = [one for one in hunks if one.kind != "text"]
     now = await workspace.read(file.path) if await workspace.exists(file.path) else None
@@ -59,7 +57,7 @@ async def next_step(
                 reason = f"it was moved, and {goal} exists again"
                 return Clash(file.path, 0, now.text, file.text, reason)
     if lines and file.text is not None:
-        step = await _of_lines(file, lines, state, now)
+        step = await _of_lines(file, lines, state, now, newer)
         if isinstance(step, Clash) or not whole:
             return step
     if not whole:
@@ -69,26 +67,43 @@ async def next_step(
     if state == "undone":
         # What was moved and then deleted has to be there before it can move back.
         first = next((one for one in whole if one.kind == "deleted"), first)
+    elif first.kind == "deleted" and any(
+        one.kind == "moved" and one.state == "undone" for one in file.hunks
+    ):
+        reason = "it was moved before it was deleted; redo the move first, or both as with the turn"
+        return Clash(file.path, 0, now and now.text, None, reason)
     return _of_file(file, first, state, now)
 
 
 async def _of_layers(
-    workspace: Workspace, file: FileLedger, hunks: Sequence[Hunk], state: HunkState
+    workspace: Workspace,
+    file: FileLedger,
+    hunks: Sequence[Hunk],
+    state: HunkState,
+    newer: Sequence[Newer],
 ) -> Step | Clash:
     """Undo the whole file before what was changed in it earlier; redo that first."""
     whole = file.hunks[0]
     rest = [one for one in hunks if one.id != whole.id]
     is_meant = len(rest) < len(hunks)
     if is_meant and (state == "undone" or not rest):
-        return await image_step(workspace, file, state)
+        step = await image_step(workspace, file, state)
+        if isinstance(step, Step) and step.edit is None:
+            reason = image_done_by(newer, file, state)
+            return Clash(file.path, 0, None, None, reason) if reason is not None else step
+        return step
     if file.under is None or whole.state != "undone":
         reason = "the file was changed as a whole since; that has to be undone first"
         return Clash(file.path, 0, None, None, reason)
-    return await next_step(workspace, file.under, rest, state)
+    return await next_step(workspace, file.under, rest, state, newer=newer)
 
 
 async def _of_lines(
-    file: FileLedger, hunks: Sequence[Hunk], state: HunkState, now: TextFile | None
+    file: FileLedger,
+    hunks: Sequence[Hunk],
+    state: HunkState,
+    now: TextFile | None,
+    newer: Sequence[Newer],
 ) -> Step | Clash:
     ids = tuple(one.id for one in hunks)
     decided = file.decided(ids, state)
@@ -103,6 +118,8 @@ async def _of_lines(
     if merged.conflicts:
         reason = "these lines were changed since"
         return Clash(file.path, merged.conflicts[0].line, now.text, goal, reason)
+    if (reason := await done_by(newer, file, hunks, state, now.text)) is not None:
+        return Clash(file.path, 0, None, None, reason)
     if not merged.replacements:
         if state == "undone" and now.on_disk is not None:
             there = await merged_texts(file.text or "", now.on_disk, goal or "")
@@ -141,10 +158,3 @@ def _of_file(file: FileLedger, hunk: Hunk, state: HunkState, now: TextFile | Non
     if flat(now.text) == flat(file.lost):
         return Step(ids, None)
     return Clash(file.path, 0, now.text, file.lost, "there is another file now")
-
-
-async def merged_texts(base: str, ours: str, theirs: str) -> Merged:
-    """Return the three-way merge, off the event loop where it may take long."""
-    if len(base) + len(ours) + len(theirs) <= _INLINE_CHARACTERS:
-        return merge(base, ours, theirs, beside=True)
-    return await asyncio.to_thread(merge, base, ours, theirs, beside=True)

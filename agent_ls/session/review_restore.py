@@ -21,6 +21,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import BytesDamaged, WorkspaceError
 from agent_ls.domain.images import Images, PutImage
 from agent_ls.edits.line_ends import with_ends_of
+from agent_ls.edits.lines import BOM
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.modes import FileModes
 from agent_ls.edits.review_hunks import flat
@@ -29,7 +30,7 @@ from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_images import restored_image
 from agent_ls.session.review_lineages import Lineage
-from agent_ls.session.review_plans import merged_texts
+from agent_ls.session.review_since import merged_texts
 from agent_ls.session.review_steps import APART, MISSING, Clash, FileResult, places
 from agent_ls.session.review_touches import Touch, both_images, images_of, text_of, texts_of
 
@@ -60,6 +61,7 @@ async def restoring_step(
     sides = [await texts_of(one, blobs.get_blob) for one in touches]
     try:
         goal = await _without(sides, now.text if now else None)
+        goal = await _beside_mark(workspace, now, goal)
         if now is not None and goal == now.text and (left := await _left_on_disk(sides, now)):
             return left
     except _Contradiction as error:
@@ -142,6 +144,14 @@ class _Contradiction(Exception):
         self.line = line
 
 
+async def _beside_mark(workspace: Workspace, now: TextFile | None, goal: str | None) -> str | None:
+    """Return the goal without the byte order mark that a file has and its text does not show."""
+    if now is None or goal is None or not goal.startswith(BOM) or now.text.startswith(BOM):
+        return goal
+    is_marked = (await workspace.snapshot(now.path) or b"").startswith(BOM.encode())
+    return goal.removeprefix(BOM) if is_marked else goal
+
+
 async def _without(sides: Sequence[tuple[str | None, str | None]], text: str | None) -> str | None:
     """Return a text without edits, each with its own texts before and after, oldest first."""
     for before, after in _joined(sides):
@@ -154,7 +164,7 @@ async def _left_on_disk(
 ) -> Clash | None:
     """Return why it is not enough that unsaved text has none of the edits: the disk has some."""
     wanted = await _without(sides, now.on_disk) if now.on_disk is not None else None
-    if wanted == now.on_disk:
+    if _bare(wanted) == _bare(now.on_disk):
         return None
     return Clash(now.path, 0, now.on_disk, wanted, APART)
 
@@ -165,7 +175,7 @@ def _joined(
     """Yield the texts before and after each edit, newest first; as one where they touch."""
     held: tuple[str | None, str | None] | None = None
     for before, after in reversed(sides):
-        if held is not None and after is not None and held[0] == after:
+        if held is not None and after is not None and _bare(held[0]) == _bare(after):
             held = (before, held[1])
             continue
         if held is not None:
@@ -189,7 +199,13 @@ async def _taken_back(before: str | None, after: str | None, now: str | None) ->
         if flat(now) != flat(after):
             raise _Contradiction("it was made by the agent and changed since")
         return None
-    merged = await merged_texts(flat(after), now, flat(before))
+    text = now.removeprefix(BOM)
+    merged = await merged_texts(flat(after), text, flat(before))
     if merged.conflicts:
         raise _Contradiction("these lines were changed since", merged.conflicts[0].line)
-    return apply_replacements(now, merged.replacements)
+    return now[: len(now) - len(text)] + apply_replacements(text, merged.replacements)
+
+
+def _bare(text: str | None) -> str | None:
+    """Return a text without byte order mark: the bytes before an edit have it, its text not."""
+    return None if text is None else text.removeprefix(BOM)

@@ -80,12 +80,16 @@ class Restoring:
 
     async def _foreseen(self, turn_id: str, those: Sequence[Lineage]) -> list[FileResult]:
         rings = await restorable_rings(self._workspace, self._blobs, turn_id, those)
-        freed = {name for ring in rings for name in ring}
+        ring_of = {name: ring for ring in rings for name in ring}
+        freed = set[str]()
         found: dict[str, FileResult] = {}
         for one in restored_in_order(those):
-            result = await foreseen(self._workspace, self._blobs, turn_id, one, freed=freed)
+            # Its place in a ring is another one's of the ring, and free for nobody else.
+            ring = ring_of.get(one.path, ()) if one.stands else ()
+            free = freed | set(ring)
+            result = await foreseen(self._workspace, self._blobs, turn_id, one, freed=free)
             found[one.touches[0].at] = result
-            freed |= {one.path} if result.edit in ("move", "delete") else set()
+            freed |= {one.path} if result.edit in ("move", "delete") and not ring else set()
         each = [found[one.touches[0].at] for one in those]
         return [one for one in each if one.status != "nothing"]
 

@@ -6,7 +6,7 @@ is broken off between has lost nothing, and is no ring any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import count
 
 from agent_ls.domain.edits import MoveFile
@@ -17,6 +17,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_restore import foreseen
+from agent_ls.session.review_since import Newer
 from agent_ls.session.review_steps import Clash, Step
 
 Ring = tuple[str, ...]
@@ -50,6 +51,7 @@ async def room_step(
     ring: Ring,
     wanted: frozenset[str] | None,
     states: tuple[HunkState, HunkState],
+    newer: Callable[[FileLedger], Sequence[Newer]],
 ) -> Step | Clash | None:
     """Return the step by which one file of a ring makes room; None: not all is to move.
 
@@ -65,7 +67,9 @@ async def room_step(
         hunks = files[name].those(before, wanted)
         if not any(one.kind == "moved" for one in hunks):
             return None
-        step = await next_step(workspace, files[name], hunks, after, freed=ring)
+        step = await next_step(
+            workspace, files[name], hunks, after, newer=newer(files[name]), freed=ring
+        )
         if isinstance(step, Clash):
             return step
         steps.append(step)

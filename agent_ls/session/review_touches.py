@@ -46,10 +46,14 @@ class Touch:
         return self.after_blob is None if self.images is None else self.images[1] is None
 
     @property
+    def is_new(self) -> bool:
+        """Say whether there was no file before it."""
+        return self.before_blob is None if self.images is None else self.images[0] is None
+
+    @property
     def brings_back(self) -> bool:
         """Say whether the review made the file anew that was taken away before."""
-        before = self.before_blob if self.images is None else self.images[0]
-        return self.decision is not None and before is None and not self.is_gone
+        return self.decision is not None and self.is_new and not self.is_gone
 
 
 async def unless_damaged(fetch: Fetch, digest: str) -> bytes | None:

@@ -287,7 +287,7 @@ class Walk:
 @pytest.mark.parametrize(
     "steps",
     [
-        pytest.param(800, marks=pytest.mark.timeout(300)),
+        pytest.param(400, marks=pytest.mark.timeout(300)),
         pytest.param(100_000, marks=[pytest.mark.long, pytest.mark.timeout(3_600)]),
     ],
 )

@@ -432,6 +432,36 @@ async def test_a_file_that_was_moved_and_then_deleted_comes_back_and_goes_again(
     await check(tmp_path, story, {"old.py": "o\n"}, after={"old.py": "o\n"})
 
 
+@pytest.mark.parametrize("is_edited", [False, True])
+async def test_a_deletion_is_done_again_after_the_move_that_was_before_it(
+    tmp_path: Path, *, is_edited: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_moves("old.py", "moved.py")
+        if is_edited:
+            await session.agent("moved.py", "o", "0")
+        await session.agent_writes("moved.py", None)
+        await session.undo()
+        turn = (await session.review.ledger()).turns["trn_1"]
+        [file] = turn.files.values()
+        deletion = frozenset(one.id for one in file.hunks if one.kind == "deleted")
+        move = frozenset(one.id for one in file.hunks if one.kind == "moved")
+        [result] = await session.review.decide("redo", Selection(hunks=deletion))
+        assert (result.status, "redo the move first" in result.reason) == ("conflict", True)
+        assert session.texts() == {"old.py": "o\n"}
+        for hunks in (move, deletion):
+            redone = await session.review.decide("redo", Selection(hunks=hunks))
+            assert statuses(redone) == [("moved.py", "done")]
+        assert session.texts() == {}
+        await session.undo()
+        assert session.texts() == {"old.py": "o\n"}
+        assert statuses(await session.review.decide("redo", Selection())) == [("moved.py", "done")]
+        assert session.texts() == {}
+        await session.undo()
+
+    await check(tmp_path, story, {"old.py": "o\n"}, after={"old.py": "o\n"})
+
+
 @pytest.mark.parametrize("by", ["undo", "restore", "dry run"])
 async def test_a_file_behind_a_link_that_somebody_put_there_is_left_alone(
     tmp_path: Path, by: str

@@ -211,7 +211,7 @@ async def test_walks_that_once_went_wrong(tmp_path: Path, number: int) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "numbers", [range(25), pytest.param(range(25, 1_000), marks=pytest.mark.long)]
+    "numbers", [range(12), pytest.param(range(12, 1_000), marks=pytest.mark.long)]
 )
 async def test_nothing_of_a_person_is_lost_who_renames_files_too(
     tmp_path: Path, numbers: range
@@ -234,7 +234,7 @@ async def test_nothing_of_a_person_is_lost_who_renames_files_too(
 @pytest.mark.parametrize(
     "walks",
     [
-        pytest.param(40, marks=pytest.mark.timeout(300)),
+        pytest.param(20, marks=pytest.mark.timeout(300)),
         pytest.param(2_000, marks=[pytest.mark.long, pytest.mark.timeout(3_600)]),
     ],
 )
@@ -307,7 +307,7 @@ class Moves(Walk):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "numbers", [range(60), pytest.param(range(60, 3_000), marks=pytest.mark.long)]
+    "numbers", [range(30), pytest.param(range(30, 3_000), marks=pytest.mark.long)]
 )
 async def test_files_that_are_moved_about_and_deleted_all_come_back_and_go_again(
     tmp_path: Path, numbers: range

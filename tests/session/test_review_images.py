@@ -106,8 +106,8 @@ ROWS = {
     "huge_made": Row({}, _put("b.bin", _LARGE), "new, text, 9.4 MB"),
     "sparse_made": Row(
         {},
-        _sparse("b.bin", 2**30),
-        "new, binary, 1.1 GB; cannot be undone",
+        _sparse("b.bin", 65 * 2**20),
+        "new, binary, 68 MB; cannot be undone",
         "conflict",
         reason="too large to tell",
     ),

@@ -1,0 +1,218 @@
+"""Files brought back more than once, to several moments, and after other decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.session.review_ledger import Selection
+from tests.session.reviewing import Reviewed
+from tests.session.test_review import check, statuses
+
+_MARKED = "\ufeffone\r\ntwo\r\n"
+
+
+@pytest.mark.parametrize("edit", ["", "one", "two"])
+@pytest.mark.parametrize(
+    ("first", "is_typed"), [("restore", False), ("restore", True), ("undo", False)]
+)
+async def test_a_byte_order_mark_comes_back_once(
+    tmp_path: Path, first: str, edit: str, *, is_typed: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        if edit:
+            await session.agent("a.py", edit, "1")
+        if is_typed:
+            session.user("a.py", "three", "mine")
+        await session.agent_writes("a.py", None)
+        await session.end()
+        if first == "restore":
+            told = await session.review.restore("trn_1")
+            assert [(one.status, one.edit) for one in told] == [("done", "create")]
+        else:
+            assert statuses(await session.undo()) == [("a.py", "done")]
+        assert await session.review.restore("trn_1", dry_run=True) == []
+        assert await session.review.restore("trn_1") == []
+        assert await session.review.restore("trn_1") == []
+
+    text = f"{_MARKED}\r\nthree\r\n"
+    after = text.replace("three", "mine") if is_typed else text
+    await check(tmp_path, story, {"a.py": text}, after={"a.py": after})
+
+
+async def test_a_byte_order_mark_that_the_agent_took_away_comes_back(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("a.py", None)
+        await session.agent_writes("a.py", "new\n")
+        await session.end()
+        for told in ([("a.py", "done")], []):
+            assert statuses(await session.review.restore("trn_1")) == told
+
+    await check(tmp_path, story, {"a.py": "\ufeffone\n"}, after={"a.py": "\ufeffone\n"})
+
+
+async def _swap(session: Reviewed) -> None:
+    await session.agent_moves("a.py", "t.py")
+    await session.agent_moves("d.py", "a.py")
+    await session.agent_moves("t.py", "d.py")
+
+
+@pytest.mark.parametrize("where", ["before", "after", "both", "nowhere", "over a deleted one"])
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_files_that_changed_places_are_done_again_after_a_restore(
+    tmp_path: Path, where: str, *, is_restarted: bool
+) -> None:
+    files = {"a.py": "A\n", "d.py": "D\n", "t.py": "T\n"}
+
+    async def story(session: Reviewed) -> None:
+        if where in ("before", "both"):
+            await session.agent("a.py", "A", "A1")
+            await session.agent("d.py", "D", "D1")
+            await session.turn()
+        await session.agent_writes("t.py", None)
+        if where == "over a deleted one":
+            await session.agent_moves("d.py", "t.py")
+            await session.agent_moves("a.py", "d.py")
+            await session.agent_moves("t.py", "a.py")
+        else:
+            await _swap(session)
+        if where in ("after", "both"):
+            await session.turn()
+            await session.agent("a.py", "D", "DD")
+            await session.agent("d.py", "A", "AA")
+        await session.end()
+        left = session.texts()
+        for _ in range(2):
+            assert {one.status for one in await session.review.restore("trn_1")} == {"done"}
+            assert session.texts() == files
+            if is_restarted:
+                await session.restart()
+            redone = await session.review.decide("redo", Selection())
+            assert {one.status for one in redone} == {"done"}
+            assert session.texts() == left
+        assert {one.status for one in await session.undo()} == {"done"}
+
+    await check(tmp_path, story, files, after=files)
+
+
+_Story = Callable[[Reviewed], Awaitable[object]]
+
+
+async def _moved_then_edited(session: Reviewed) -> None:
+    await session.agent_moves("a.py", "e.py")
+    await session.turn()
+    await session.agent("e.py", "two", "2")
+
+
+async def _moved_twice(session: Reviewed) -> None:
+    await session.agent_moves("a.py", "e.py")
+    await session.turn()
+    await session.agent_moves("e.py", "f.py")
+
+
+async def _edited_then_moved(session: Reviewed) -> None:
+    await session.agent("a.py", "one", "1")
+    await session.turn()
+    await session.agent_moves("a.py", "e.py")
+    await session.agent("e.py", "two", "2")
+
+
+async def _made_then_edited(session: Reviewed) -> None:
+    await session.agent_writes("b.py", "q\n")
+    await session.turn()
+    await session.agent("b.py", "q", "r")
+
+
+async def _made_then_deleted(session: Reviewed) -> None:
+    await session.agent_writes("b.py", "q\n")
+    await session.turn()
+    await session.agent_writes("b.py", None)
+
+
+async def _deleted_then_made(session: Reviewed) -> None:
+    await session.agent_writes("a.py", None)
+    await session.turn()
+    await session.agent_writes("a.py", "new\n")
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        _moved_then_edited,
+        _moved_twice,
+        _edited_then_moved,
+        _made_then_edited,
+        _deleted_then_made,
+    ],
+)
+@pytest.mark.parametrize("by", ["undo", "restore", "restore a call"])
+async def test_what_was_undone_or_restored_before_stays(
+    tmp_path: Path, does: _Story, by: str
+) -> None:
+    text = "one\ntwo\nthree\nfour\n"
+
+    async def story(session: Reviewed) -> None:
+        await does(session)
+        await session.end()
+        if by == "undo":
+            await session.undo()
+        else:
+            await session.review.restore("trn_1", "cal_1" if by == "restore a call" else "")
+        assert session.texts() == {"a.py": text}
+        if by == "restore a call":
+            assert await session.review.restore("trn_1", "cal_1") == []
+        for dry_run in (True, False):
+            assert await session.review.restore("trn_2", dry_run=dry_run) == []
+        # What the agent does since then is taken back alone.
+        await session.turn()
+        await session.agent("a.py", "four", "4")
+        await session.end()
+        assert statuses(await session.review.restore("trn_2")) == [("a.py", "done")]
+
+    await check(tmp_path, story, {"a.py": text}, after={"a.py": text})
+
+
+async def test_a_file_is_restored_where_an_undone_older_move_left_it(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await _moved_then_edited(session)
+        await session.review.decide("keep", Selection(turn_id="trn_2"))
+        assert statuses(await session.undo(turn_id="trn_1")) == [("a.py", "done")]
+        await session.end()
+        assert statuses(await session.review.restore("trn_2")) == [("a.py", "done")]
+        assert session.texts() == {"a.py": "one\ntwo\n"}
+        redone = await session.review.decide("redo", Selection(turn_id="trn_1"))
+        assert [one.status for one in redone] == ["done"]
+        assert statuses(await session.review.restore("trn_2")) == []
+
+    after = {"e.py": "one\ntwo\n"}
+    await check(
+        tmp_path, story, {"a.py": "one\ntwo\n"}, after=after, still_open=[("e.py", "moved")]
+    )
+
+
+async def test_a_file_whose_making_was_undone_is_not_brought_back(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await _made_then_deleted(session)
+        await session.undo()
+        await session.end()
+        assert await session.review.restore("trn_2") == []
+
+    await check(tmp_path, story, {}, after={})
+
+
+async def test_a_place_in_a_ring_is_foreseen_to_be_free_for_nobody_else(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_moves("a.py", "e.py")
+        (session.folder / "a.py").write_text("mine\n")
+        await _swap(session)
+        await session.end()
+        told = await session.review.restore("trn_1", dry_run=True)
+        done = [("a.py", "done"), ("d.py", "done"), ("e.py", "conflict")]
+        assert sorted(statuses(told)) == done
+        assert sorted(statuses(await session.review.restore("trn_1"))) == done
+
+    after = {"a.py": "mine\n", "d.py": "D\n", "e.py": "A\n"}
+    still_open = [("e.py", "moved")]
+    await check(tmp_path, story, {"a.py": "A\n", "d.py": "D\n"}, after=after, still_open=still_open)
