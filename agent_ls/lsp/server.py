@@ -193,10 +193,10 @@ class _Life:
         gc.freeze()
         if self._edge is not None:
             try:
-                await self._edge.review_open_changes()
+                await self._edge.sessions.review_open_changes()
             except Exception:
                 _log.exception("could not look for open changes")
-            await self._edge.offer_resuming()
+            await self._edge.sessions.offer_resuming()
 
 
 def _register_life(server: AgentLanguageServer, life: _Life) -> None:

@@ -6,9 +6,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from functools import partial
+from collections.abc import Awaitable, Callable
 
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import SessionCreated
@@ -24,13 +22,11 @@ from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.held_leases import HeldLeases, Lease
 from agent_ls.session.loading import load_settled, refuse_other_kind
 from agent_ls.session.open_changes import has_open_changes
+from agent_ls.session.open_sessions import OpenSessions
 from agent_ls.session.session import BuildKit, Session
 
 _log = logging.getLogger(__name__)
 
-_RENEW_S = 20.0
-_KEPT = 8
-"""So many sessions stay open; of more, those that were used longest ago and do nothing close."""
 _LOOKED_AT = 8
 """So many of the newest sessions are looked at for open changes."""
 
@@ -62,7 +58,7 @@ class Sessions:
         """The checkers that their turns ask."""
         self._is_dry_run = is_dry_run
         self._store = store
-        self._on_close, self._on_taken = on_close, on_taken
+        self._on_close = on_close
         self._workspace = workspace
         self._clock = clock
         self._ids = ids
@@ -71,16 +67,10 @@ class Sessions:
         self._model = model
         self._is_attended = is_attended
         self._leases = HeldLeases(store, f"{socket.gethostname()}:{os.getpid()}:{ids.new('ses')}")
-        self._open: dict[str, Session] = {}
-        """The one that was used last comes last."""
-        self._lease_of: dict[Session, Lease] = {}
-        """Those of the open ones, and of the ones that are just closing."""
-        self._set_aside: set[str] = set()
-        """Closed here while their faces may still know them."""
+        self._open = OpenSessions(store, self._leases, clock, on_taken)
         self._decided: dict[str, int] = {}
         """When sessions were written last that were seen without open changes, by id."""
         self._opening = asyncio.Lock()
-        self._renewing: asyncio.Task[None] | None = None
 
     @property
     def root_uris(self) -> tuple[str, ...]:
@@ -131,21 +121,15 @@ class Sessions:
         is a dry run and the other is not.
         """
         async with self._opening:
-            known = self._open.get(session_id)
+            was_open = session_id in self._open
+            known = await self._open.used(session_id, to_look=to_look)
             if known is not None:
-                is_current = to_look or await self._tighten(known)
-                # It may have been left while that was asked.
-                is_here = self._open.pop(session_id, None) is known
-                if is_here and is_current and not known.is_closed:
-                    self._open[session_id] = known
-                    return known
-                # The store takes nothing of it any more; what is stored is the truth.
-                await self._given_back(known, "reloading")
+                return known
             try:
                 lease = await self._leases.take(session_id, is_loose=to_look)
             except StoreError:
-                if known is not None:
-                    self._on_taken(session_id)
+                if was_open:
+                    self._open.on_taken(session_id)
                 raise
             try:
                 recorder = await load_settled(
@@ -231,31 +215,11 @@ class Sessions:
 
         Errors: ``StoreError`` when another process writes it meanwhile.
         """
-        if session_id not in self._open and session_id not in self._set_aside:
-            return None
-        return await self.open(session_id)
+        return await self.open(session_id) if self._open.is_known(session_id) else None
 
     async def close(self) -> None:
-        """End what runs, give the leases back, close what the sessions use.
-
-        What fails on the way is logged, and keeps nothing of the rest from being done.
-        """
-        if self._renewing is not None:
-            self._renewing.cancel()
-        ended = await asyncio.gather(
-            *(session.close() for session in self._open.values()), return_exceptions=True
-        )
-        self._open.clear()
-        released = await asyncio.gather(
-            *(self._leases.release(lease) for lease in self._leases.held),
-            return_exceptions=True,
-        )
-        for failure in (*ended, *released):
-            if isinstance(failure, StoreError):
-                _log.warning("a session did not close in order: %s", failure)
-            elif isinstance(failure, Exception):
-                _log.error("a session did not close in order", exc_info=failure)
-        self._lease_of.clear()
+        """End what runs, give the leases back, close what the sessions use."""
+        await self._open.close()
         await self._on_close()
 
     async def _is_my_kind(self, session_id: str) -> bool:
@@ -268,107 +232,8 @@ class Sessions:
             self._store,
             self._build_kit,
             is_attended=self._is_attended,
-            claim=lambda: self._claim(session),
-            claimed=lambda: self._claimed(session),
+            claim=lambda: self._open.claim(session),
+            claimed=lambda: self._open.claimed(session),
         )
-        self._set_aside.discard(session.id)
-        self._lease_of[session] = lease
-        idle = [one for one in self._open.values() if one.is_cut_off or not one.is_busy]
-        self._open[session.id] = session
-        if self._renewing is None:
-            self._renewing = asyncio.create_task(self._renew_leases())
-        for one in idle[: max(0, len(self._open) - _KEPT)]:
-            await self._leave(one, "making room")
+        await self._open.add(session, lease)
         return session
-
-    async def _leave(self, session: Session, by: str) -> None:
-        """Close one session and give its lease back; whoever looks for it opens it again."""
-        self._open.pop(session.id, None)
-        self._set_aside.add(session.id)
-        await self._given_back(session, by)
-
-    async def _given_back(self, session: Session, by: str) -> None:
-        try:
-            await session.close(by)
-        except StoreError as error:
-            _log.warning("session %s did not close in order: %s", session.id, error)
-        lease = self._lease_of.pop(session, None)
-        try:
-            if lease is not None:
-                await self._leases.release(lease)
-        except StoreError as error:
-            _log.warning("could not give the lease on %s back: %s", session.id, error)
-
-    def _is_open(self, session: Session) -> bool:
-        """Say whether it is open, and not another that was loaded in its place."""
-        return self._open.get(session.id) is session
-
-    async def _claim(self, session: Session) -> None:
-        """Hold a session for certain before something is decided in it.
-
-        Errors: ``StoreError`` when another process went on with it while it was looked at, or it
-        was closed here.
-        """
-        is_held = self._is_open(session) and await self._tighten(session)
-        await self._refuse_lost(session, is_held=is_held)
-
-    @asynccontextmanager
-    async def _claimed(self, session: Session) -> AsyncGenerator[None]:
-        """Hold a session for certain meanwhile; then it is looked at again, if it was before.
-
-        Errors: as of ``_claim``.
-        """
-        is_held = self._is_open(session)
-        if is_held:
-            is_unwritten = partial(self._is_unwritten, session)
-            async with self._leases.firmly(self._lease_of[session], is_unwritten) as is_held:
-                if is_held and self._is_open(session):
-                    yield
-                    return
-        await self._refuse_lost(session, is_held=is_held)
-
-    async def _refuse_lost(self, session: Session, *, is_held: bool) -> None:
-        if not self._is_open(session):
-            raise StoreError(
-                f"session {session.id} was closed here; open it again (agent-ls.session.resume)"
-            )
-        if not is_held:
-            await self._taken(session)
-            raise StoreError(
-                f"another agent-ls went on with session {session.id}; look at its changes there, "
-                "or again here when it is closed"
-            )
-
-    async def _tighten(self, session: Session) -> bool:
-        lease = self._lease_of[session]
-        return await self._leases.tighten(lease, partial(self._is_unwritten, session))
-
-    async def _is_unwritten(self, session: Session) -> bool:
-        journal = await self._store.load(session.id)
-        return not journal or journal[-1].seq <= session.state.seq
-
-    async def _taken(self, session: Session) -> None:
-        await self._leave(session, "another agent-ls")
-        if session.id not in self._open:
-            self._on_taken(session.id)
-
-    async def _renew_leases(self) -> None:
-        while True:
-            await self._clock.sleep(_RENEW_S)
-            for session in list(self._open.values()):
-                # Meanwhile some were left, and may have been opened anew.
-                if self._is_open(session):
-                    await self._renew(session)
-
-    async def _renew(self, session: Session) -> None:
-        is_unwritten = partial(self._is_unwritten, session)
-        try:
-            is_held = await self._leases.renew(self._lease_of[session], is_unwritten)
-            if not is_held and self._is_open(session):
-                _log.warning("another agent-ls took over session %s", session.id)
-                await self._taken(session)
-        except StoreError as error:
-            _log.warning("could not renew the lease on %s: %s", session.id, error)
-        except Exception as error:
-            # The others' leases would be over within a minute.
-            _log.error("could not renew the lease on %s", session.id, exc_info=error)

@@ -95,10 +95,11 @@ async def run_out(sessions: Sessions, session: Session) -> None:
 
 async def renewed_by_hand(sessions: Sessions) -> StillClock:
     """Begin the renewal of the leases anew, on a clock of the test's; return when it waits."""
-    assert sessions._renewing is not None
-    sessions._renewing.cancel()
-    clock = sessions._clock = StillClock(sessions._clock)
-    sessions._renewing = asyncio.ensure_future(sessions._renew_leases())
+    opened = sessions._open
+    assert opened._renewing is not None
+    opened._renewing.cancel()
+    clock = opened._clock = StillClock(opened._clock)
+    opened._renewing = asyncio.ensure_future(opened._renew_leases())
     await clock.rests.wait()
     clock.rests.clear()
     return clock
@@ -216,7 +217,7 @@ async def test_a_session_that_is_looked_at_goes_to_whoever_uses_it(
         made = await first.create()
         with pytest.raises(StoreError, match="another agent-ls writes"):
             await second.open(made.id, to_look=True)
-        await first._leave(made, "test")
+        await first._open.leave(made, "test")
         looked = await second.open(made.id, to_look=True)
         assert await second.open(made.id, to_look=True) is looked
         with pytest.raises(StoreError, match="another agent-ls writes"):
@@ -240,7 +241,7 @@ async def test_who_looks_at_a_session_and_then_decides_holds_it_for_certain(
     ):
         made, another = await first.create(), await first.create()
         for one in (made, another):
-            await first._leave(one, "test")
+            await first._open.leave(one, "test")
         looked = await second.open(made.id, to_look=True)
 
         async def decide(behind: int) -> list[FileResult]:
@@ -272,7 +273,7 @@ async def test_who_renames_a_file_of_a_session_that_is_looked_at_still_only_look
     ):
         made = await first.create(mode=Mode.AUTO)
         await check(first, made, "Done.")
-        await first._leave(made, "test")
+        await first._open.leave(made, "test")
         looked = await second.open(made.id, to_look=True)
         await looked.review.follow("a.txt", "b.txt")
         assert await second.open(made.id, to_look=True) is looked
@@ -291,9 +292,9 @@ async def test_who_decides_while_a_rename_is_recorded_holds_the_session_for_cert
         open_test_sessions(tmp_path, model_host) as second,
     ):
         made = await first.create()
-        await first._leave(made, "test")
+        await first._open.leave(made, "test")
         looked = await first.open(made.id, to_look=True)
-        async with first._claimed(looked):
+        async with first._open.claimed(looked):
             deciding = asyncio.ensure_future(looked.review.decide("keep", Selection()))
             with pytest.raises(StoreError, match="another agent-ls writes"):
                 await second.open(made.id)
@@ -310,11 +311,11 @@ async def test_what_was_written_while_it_was_only_looked_at_is_read(
         open_test_sessions(tmp_path, model_host) as second,
     ):
         made = await first.create()
-        await first._leave(made, "test")
+        await first._open.leave(made, "test")
         looked = await first.open(made.id, to_look=True)
         theirs = await second.open(made.id)
         await theirs.set_mode(Mode.PLAN)
-        await second._leave(theirs, "test")
+        await second._open.leave(theirs, "test")
         # The lease is free again: only that it is not ours any more tells.
         again = await first.open(made.id)
         assert again is not looked
@@ -335,14 +336,14 @@ async def test_who_looks_is_told_that_another_process_went_on(
         open_test_sessions(tmp_path, model_host) as first,
         open_test_sessions(tmp_path, model_host) as second,
     ):
-        first._on_taken = tell
+        first._open.on_taken = tell
         made, mine = await first.create(), await first.create()
-        await first._leave(made, "test")
+        await first._open.leave(made, "test")
         await first.open(made.id, to_look=True)
         clock = await renewed_by_hand(first)
         theirs = await second.open(made.id)
         await theirs.set_mode(Mode.PLAN)
-        await second._leave(theirs, "test")
+        await second._open.leave(theirs, "test")
         clock.goes_on.set()
         async with asyncio.timeout(TURN_LIMIT_S):
             await is_told.wait()
@@ -358,9 +359,9 @@ async def test_who_looks_is_told_where_it_cannot_use_what_it_looked_at(
         open_test_sessions(tmp_path, model_host) as first,
         open_test_sessions(tmp_path, model_host) as second,
     ):
-        first._on_taken = taken.append
+        first._open.on_taken = taken.append
         made = await first.create()
-        await first._leave(made, "test")
+        await first._open.leave(made, "test")
         await first.open(made.id, to_look=True)
         await second.open(made.id)
         with pytest.raises(StoreError, match="another agent-ls writes"):
@@ -377,14 +378,14 @@ async def test_a_lease_that_ran_out_while_one_looked_is_lost_only_if_somebody_wr
         open_test_sessions(tmp_path, model_host) as second,
     ):
         made = await first.create()
-        await first._leave(made, "test")
+        await first._open.leave(made, "test")
         looked = await first.open(made.id, to_look=True)
         # As on a machine that slept.
         await run_out(first, made)
         if is_written:
             theirs = await second.open(made.id)
             await theirs.set_mode(Mode.PLAN)
-            await second._leave(theirs, "test")
+            await second._open.leave(theirs, "test")
             with pytest.raises(StoreError, match="another agent-ls went on with"):
                 await looked.review.decide("keep", Selection())
             assert (await first.open(made.id)).state.mode is Mode.PLAN
@@ -402,7 +403,7 @@ async def test_a_session_that_breaks_while_leases_are_renewed_takes_no_other_one
         raise ValueError(session_id)
 
     async with open_test_sessions(tmp_path, model_host) as sessions:
-        sessions._on_taken = break_down
+        sessions._open.on_taken = break_down
         lost, other = await sessions.create(), await sessions.create()
         clock = await renewed_by_hand(sessions)
         for one in (lost, other):
@@ -411,8 +412,9 @@ async def test_a_session_that_breaks_while_leases_are_renewed_takes_no_other_one
         async with asyncio.timeout(TURN_LIMIT_S):
             clock.goes_on.set()
             await clock.rests.wait()
-        assert lost.is_closed
+            await until_left(sessions, lost)
         assert await sessions._store.lease_owner(other.id) is not None
+    assert lost.is_closed
 
 
 async def test_a_session_that_is_left_while_another_is_renewed_is_not_held_again(
@@ -427,7 +429,7 @@ async def test_a_session_that_is_left_while_another_is_renewed_is_not_held_again
         slow = first._leases._store = _Slow(first._store)
         clock.goes_on.set()
         await slow.is_asked.wait()
-        leaving = asyncio.ensure_future(first._leave(left, "making room"))
+        leaving = asyncio.ensure_future(first._open.leave(left, "making room"))
         await until_left(first, left)
         slow.goes_on.set()
         await asyncio.gather(leaving, clock.rests.wait())
@@ -443,15 +445,15 @@ async def test_a_session_that_is_opened_while_it_closes_stays_open_and_held(
         open_test_sessions(tmp_path, model_host) as first,
         open_test_sessions(tmp_path, model_host) as second,
     ):
-        first._on_taken = taken.append
+        first._open.on_taken = taken.append
         made = await first.create()
-        await first._leave(made, "test")
+        await first._open.leave(made, "test")
         looked = await first.open(made.id, to_look=True)
         step = asyncio.ensure_future(looked.review._carrying.settled(is_done.wait()))
         clock = await renewed_by_hand(first)
         theirs = await second.open(made.id)
         await theirs.set_mode(Mode.PLAN)
-        await second._leave(theirs, "test")
+        await second._open.leave(theirs, "test")
         # It is found lost, and waits for what is being done in it.
         clock.goes_on.set()
         async with asyncio.timeout(TURN_LIMIT_S):
@@ -463,6 +465,32 @@ async def test_a_session_that_is_opened_while_it_closes_stays_open_and_held(
         assert taken == []
         with pytest.raises(StoreError, match="another agent-ls writes"):
             await second.open(made.id)
+
+
+async def test_a_session_that_closes_slowly_keeps_no_other_from_being_held(
+    tmp_path: Path, model_host: Provider
+) -> None:
+    is_done = asyncio.Event()
+    async with open_test_sessions(tmp_path, model_host) as sessions:
+        lost, other = await sessions.create(), await sessions.create()
+        step = asyncio.ensure_future(lost.review._carrying.settled(is_done.wait()))
+        clock = await renewed_by_hand(sessions)
+        for one in (lost, other):
+            await run_out(sessions, one)
+        assert await sessions._store.lease(lost.id, "elsewhere:1:x", 60)
+        clock.goes_on.set()
+        async with asyncio.timeout(TURN_LIMIT_S):
+            await until_left(sessions, lost)
+            for _ in range(2):
+                await clock.rests.wait()
+                assert await sessions._store.lease_owner(other.id) is not None
+                clock.rests.clear()
+                await run_out(sessions, other)
+                clock.goes_on.set()
+            assert not step.done()
+            is_done.set()
+            await step
+    assert lost.is_closed
 
 
 async def test_an_older_lease_neither_renews_nor_gives_back_a_newer_one(
@@ -494,7 +522,7 @@ async def test_nothing_is_decided_in_a_session_that_was_closed_here(
         open_test_sessions(tmp_path, model_host) as second,
     ):
         made = await first.create()
-        await first._leave(made, "making room")
+        await first._open.leave(made, "making room")
         theirs = await second.open(made.id)
         with pytest.raises(StoreError, match="was closed here"):
             await made.review.decide("keep", Selection())
@@ -507,7 +535,7 @@ async def test_whoever_loses_the_race_for_a_session_is_told_so_each_time(
 ) -> None:
     async with open_test_sessions(tmp_path, model_host) as sessions:
         made = await sessions.create()
-        await sessions._leave(made, "test")
+        await sessions._open.leave(made, "test")
         leases = HeldLeases(_Overtaken(sessions._store), "here:1:x")
         lease = await leases.take(made.id, is_loose=True)
 
@@ -523,7 +551,7 @@ async def test_who_uses_a_session_gets_it_though_another_begins_to_look_at_that_
 ) -> None:
     async with open_test_sessions(tmp_path, model_host) as sessions:
         made = await sessions.create()
-        await sessions._leave(made, "test")
+        await sessions._open.leave(made, "test")
         leases = HeldLeases(_Glanced(sessions._store), "here:1:x")
         lease = await leases.take(made.id)
         assert await sessions._store.lease_owner(made.id) == lease.owner

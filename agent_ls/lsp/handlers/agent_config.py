@@ -24,7 +24,7 @@ async def handle(edge: Edge, params: wire.ConfigParams) -> wire.ConfigResult:
     if params.silence is not None and params.silence not in policies:
         raise AgentLsError(f"There is no policy {params.silence}, only {', '.join(policies)}.")
     # After the refusals: the first request for the current session makes it.
-    session = await edge.session(params.session_id)
+    session = await edge.sessions.session(params.session_id)
     if params.mode is not None:
         await session.set_mode(params.mode)
     if params.model is not None:

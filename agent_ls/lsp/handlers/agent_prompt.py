@@ -17,7 +17,7 @@ async def handle(edge: Edge, params: wire.PromptParams) -> wire.PromptResult:
         text, goal = typed(params.text)
     else:
         text, goal = params.text, goal_from(params.goal, name="goal")
-    session = await edge.session(params.session_id)
+    session = await edge.sessions.session(params.session_id)
     turn_id = await session.submit(
         text,
         anchor=edge.attention.anchor(place.uri, place.line) if place else None,

@@ -14,7 +14,7 @@ from agent_ls.session.review_steps import FileResult
 
 async def handle(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDecideResult:
     """Carry it out; what became of each file is the answer, and shown is only what is left."""
-    await edge.review_session()
+    await edge.sessions.review()
     if params.decision == "restore":
         return _answer(edge, await _restored(edge, params))
     if params.dry_run or params.tool_call_id is not None:

@@ -14,7 +14,7 @@ _TITLE_CHARACTERS = 120
 
 async def handle(edge: Edge, params: wire.ReviewListParams) -> wire.ReviewListResult:
     """Return the turns with changes, oldest first; no files whose changes are all taken back."""
-    await edge.review_session(is_listed=True)
+    await edge.sessions.review(is_listed=True)
     found: list[wire.ReviewTurn] = []
     for session, turn in await edge.chooser.turns(params.session_id, None):
         if not turn.files:

@@ -9,5 +9,5 @@ from agent_ls.lsp.publisher import session_info
 
 async def handle(edge: Edge, params: wire.SessionsNewParams) -> wire.SessionResult:
     """Begin it; it becomes the current one."""
-    session = await edge.create(params.mode, params.model)
+    session = await edge.sessions.create(params.mode, params.model)
     return wire.SessionResult(session=session_info(session.state))

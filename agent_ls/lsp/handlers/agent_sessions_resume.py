@@ -9,5 +9,5 @@ from agent_ls.lsp.publisher import session_info
 
 async def handle(edge: Edge, params: wire.SessionsResumeParams) -> wire.SessionResult:
     """Open it and, if asked, go on with a turn that was cut off."""
-    session = await edge.resume(params.session_id, continue_turn=params.continue_turn)
+    session = await edge.sessions.resume(params.session_id, continue_turn=params.continue_turn)
     return wire.SessionResult(session=session_info(session.state))

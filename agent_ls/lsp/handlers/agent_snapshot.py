@@ -15,6 +15,6 @@ async def handle(edge: Edge, params: wire.SnapshotParams) -> wire.SnapshotResult
             "To use agent/snapshot opt in with initializationOptions.agent.version and "
             "capabilities.experimental.agent."
         )
-    session = await edge.session(params.session_id)
+    session = await edge.sessions.session(params.session_id)
     journal = await session.journal()
     return publisher.snapshot(session.state, journal)

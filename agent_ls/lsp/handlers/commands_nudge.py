@@ -17,14 +17,14 @@ OneSession = Annotated[Name | None, Takes("a session's id, or nothing for the cu
 
 async def go_on(edge: Edge, session_id: OneSession = None) -> bool:
     """Tell the agent to do what it announced."""
-    session = await edge.session(session_id)
+    session = await edge.sessions.session(session_id)
     await session.submit(CONTINUE, anchor=_anchor(session))
     return True
 
 
 async def leave(edge: Edge, session_id: OneSession = None) -> bool:
     """Leave it at that: a turn that goes on is stopped, a hint goes away."""
-    session = await edge.session(session_id)
+    session = await edge.sessions.session(session_id)
     if session.state.turn is not None:
         edge.faces.marks.leave(session.id, session.state.turn.turn_id)
     await session.cancel("nudge")
@@ -33,7 +33,7 @@ async def leave(edge: Edge, session_id: OneSession = None) -> bool:
 
 async def silence(edge: Edge, session_id: OneSession = None) -> bool:
     """Never nudge in this session again."""
-    session = await edge.session(session_id)
+    session = await edge.sessions.session(session_id)
     await session.silence(INCOMPLETE_ACTION)
     return True
 

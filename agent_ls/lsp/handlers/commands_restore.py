@@ -28,7 +28,7 @@ async def restore(edge: Edge, argument: Any = None) -> bool:
         raise AgentLsError("agent-ls.restore needs a turn's id, or nothing for the newest.")
     if asked.hunk_ids is not None and len(asked.hunk_ids) != 1:
         raise AgentLsError("agent-ls.restore goes back to before one change: one of hunkIds.")
-    await edge.review_session()
+    await edge.sessions.review()
     session, point = await _found(edge.chooser, asked)
     if session.state.is_running:
         raise AgentLsError("A turn is running; stop it before you restore files.")

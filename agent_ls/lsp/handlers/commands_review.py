@@ -33,7 +33,7 @@ async def list_changes(edge: Edge) -> list[dict[str, Any]]:
 
     A file is left out where the person took its changes back by other means.
     """
-    await edge.review_session(is_listed=True)
+    await edge.sessions.review(is_listed=True)
     found: list[dict[str, Any]] = []
     async for session, turn in edge.reviews.turns():
         listed = [await _listed(edge, one) for one in turn.files.values() if one.open()]
@@ -69,7 +69,7 @@ async def _listed(edge: Edge, file: FileLedger) -> dict[str, Any]:
 
 
 async def _decide(edge: Edge, decision: ReviewDecision, argument: Any) -> dict[str, int]:
-    await edge.review_session()
+    await edge.sessions.review()
     state: HunkState = "undone" if decision == "redo" else "open"
     chosen = await edge.chooser.chosen(argument, state)
     count = 0

@@ -18,7 +18,7 @@ async def diff(edge: Edge, argument: Any = None) -> str:
     By default the newest turn with open changes; of a turn or file that is named also those that
     were kept. Errors: ``AgentLsError`` where there is nothing to be seen.
     """
-    await edge.review_session()
+    await edge.sessions.review()
     asked = read_argument(argument)
     unheard = "line", "last_line", "call_id", "hunk_ids"
     asked.refuse(*unheard, because="a diff is of whole files")

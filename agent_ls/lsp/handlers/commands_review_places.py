@@ -22,7 +22,7 @@ async def previous_change(edge: Edge, argument: Any = None) -> dict[str, Any] | 
 
 
 async def _go(edge: Edge, argument: Any, step: int) -> dict[str, Any] | None:
-    await edge.review_session()
+    await edge.sessions.review()
     asked = read_argument(argument)
     unheard = "last_line", "turn_id", "call_id", "hunk_ids", "session_id"
     asked.refuse(*unheard, because="it goes on from one place, over all changes")

@@ -43,7 +43,7 @@ async def list_sessions(edge: Edge) -> list[dict[str, Any]]:
 
 async def new(edge: Edge) -> str:
     """Begin another session; later prompts go there."""
-    return (await edge.create()).id
+    return (await edge.sessions.create()).id
 
 
 async def resume(edge: Edge, session_id: CutOff = None) -> str:
@@ -53,7 +53,7 @@ async def resume(edge: Edge, session_id: CutOff = None) -> str:
         if not interrupted:
             raise AgentLsError("No session of this workspace was cut off.")
         session_id = interrupted[0].session_id
-    return (await edge.resume(session_id)).id
+    return (await edge.sessions.resume(session_id)).id
 
 
 async def fork(edge: Edge, session_id: Source = None, turn: OneTurn = None) -> str:
@@ -63,24 +63,24 @@ async def fork(edge: Edge, session_id: Source = None, turn: OneTurn = None) -> s
     number from 1.
     """
     if session_id is None:
-        current = await edge.current()
+        current = await edge.sessions.current()
         if current is None:
             raise AgentLsError("There is no session yet to branch off from.")
         session_id = current.id
     named = None if turn is None else str(turn)
-    return (await edge.fork(session_id, named)).id
+    return (await edge.sessions.fork(session_id, named)).id
 
 
 async def mode(edge: Edge, name: OneMode) -> str:
     """Switch the permission mode."""
-    session = await edge.session()
+    session = await edge.sessions.session()
     await session.set_mode(name)
     return session.state.mode
 
 
 async def model(edge: Edge, name: OneModel) -> str:
     """Switch the model."""
-    session = await edge.session()
+    session = await edge.sessions.session()
     await session.set_model(name)
     return session.state.model
 
@@ -94,4 +94,4 @@ async def _offer(edge: Edge, found: list[SessionSummary]) -> None:
     titles = {f"{number}. {_title(one)}": one for number, one in enumerate(found, 1)}
     chosen = await edge.editor.choose("Open a session:", list(titles), timeout_s=_CHOOSING_S)
     if chosen is not None:
-        await edge.resume(titles[chosen].session_id)
+        await edge.sessions.resume(titles[chosen].session_id)

@@ -24,7 +24,7 @@ async def prompt(edge: Edge, asked: Asked) -> dict[str, str]:
     words, anchor = await _words(edge, asked.model_copy(update={"text": text}))
     if goal is None and not words.strip():
         raise AgentLsError("agent-ls.prompt needs the prompt's text as its argument.")
-    session = await edge.session()
+    session = await edge.sessions.session()
     turn_id = await session.submit(words, anchor=anchor, goal=goal, when_busy=asked.when_busy)
     return {"sessionId": session.id, "turnId": turn_id}
 
@@ -32,7 +32,7 @@ async def prompt(edge: Edge, asked: Asked) -> dict[str, str]:
 async def steer(edge: Edge, text: Said) -> dict[str, str]:
     """Say something to the running turn."""
     words, goal = typed(text)
-    session = await edge.session()
+    session = await edge.sessions.session()
     turn_id = await session.submit(words, goal=goal, when_busy="steer")
     return {"sessionId": session.id, "turnId": turn_id}
 
@@ -59,7 +59,7 @@ async def finish(edge: Edge, session_id: Running = None) -> bool:
 async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
     """Return the session that is named, or all whose turn was not cut off: that one waits."""
     if session_id is not None:
-        return [await edge.session(session_id)]
+        return [await edge.sessions.session(session_id)]
     return [one for one in edge.faces.sessions.values() if not one.is_cut_off]
 
 

@@ -20,7 +20,9 @@ async def handle(
         case types.RenameFilesParams():
             for one in params.files:
                 steps.note_moved(one.old_uri, one.new_uri)
-            edge.spawn(edge.follow_renamed([(one.old_uri, one.new_uri) for one in params.files]))
+            edge.spawn(
+                edge.sessions.follow_renamed([(one.old_uri, one.new_uri) for one in params.files])
+            )
         case types.DeleteFilesParams():
             for one in params.files:
                 steps.note_taken(one.uri)

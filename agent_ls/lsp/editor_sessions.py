@@ -1,0 +1,269 @@
+"""Which sessions are worked in, and which only reviewed, in one editor.
+
+Owns the way from a request to the session that it means, and shows each that it opens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from agent_ls.assembly import open_sessions
+from agent_ls.domain.errors import AgentLsError, SessionHeld
+from agent_ls.domain.modes import Mode
+from agent_ls.loop.ports.store import SessionSummary
+from agent_ls.lsp.editor import EditorClient
+from agent_ls.lsp.editor_workspace import EditorWorkspace
+from agent_ls.lsp.faces import Faces
+from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.uris import uri_to_path
+from agent_ls.session.session import Session
+from agent_ls.session.sessions import Sessions
+from agent_ls.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+_STRICTEST_FIRST = list(Mode)
+_RESUMING_S = 600.0
+
+
+class EditorSessions:
+    """The sessions of one editor."""
+
+    def __init__(
+        self,
+        server: AgentLanguageServer,
+        workspace: EditorWorkspace,
+        editor: EditorClient,
+        faces: Faces,
+        settled: Callable[[], Awaitable[None]],
+        changed: Callable[[], None],
+    ) -> None:
+        """Take what they work on and how they are shown; none is open until ``open``.
+
+        ``settled`` waits while other settings are taken over; ``changed`` is told that the changes
+        to review are others now.
+        """
+        self._server, self._workspace, self._editor = server, workspace, editor
+        self._faces = faces
+        self._settled, self._changed = settled, changed
+        self._settings = Settings()
+        self._opened: Sessions | None = None
+        self._problem = "agent-ls is still starting"
+        self._reviewed: set[str] = set()
+        """Opened for their changes: no prompt goes there of itself."""
+        self._beginning = asyncio.Lock()
+        self._reviewing = asyncio.Lock()
+        self._following = asyncio.Lock()
+
+    # Opened and closed with the settings that hold.
+
+    async def open(self, settings: Settings) -> None:
+        """Open the store; what fails is told, and kept for later requests."""
+        self._settings = settings
+        try:
+            self._opened = await open_sessions(
+                settings, self._workspace, is_attended=True, on_taken=self._on_taken
+            )
+            self._faces.rechecks.use(self._opened.checks)
+        except AgentLsError as error:
+            self._problem = str(error)
+            self._editor.say("error", f"agent-ls cannot work: {error}")
+
+    async def reopen(self, settings: Settings) -> None:
+        """Let the sessions that are open go on under other settings."""
+        open_ids = list(self._faces.sessions)
+        await self.close()
+        await self.open(settings)
+        for session_id in open_ids if self._opened is not None else ():
+            is_reviewed = session_id in self._reviewed
+            try:
+                session = await self._stored.open(session_id, to_look=is_reviewed)
+            except AgentLsError as error:
+                # Another agent-ls was faster, or it cannot be read; the others are shown.
+                _log.warning("session %s is not shown any more: %s", session_id, error)
+                self._reviewed.discard(session_id)
+                continue
+            self._faces.attach(session, is_reviewed=is_reviewed)
+
+    async def close(self) -> None:
+        """End what runs and close the store."""
+        opened, self._opened = self._opened, None
+        self._problem = "agent-ls is stopping"
+        self._faces.detach()
+        if opened is not None:
+            await opened.close()
+
+    @property
+    def _stored(self) -> Sessions:
+        if self._opened is None:
+            raise AgentLsError(self._problem)
+        return self._opened
+
+    # Worked in.
+
+    async def list(self) -> list[SessionSummary]:
+        """Return the sessions of this workspace, newest first.
+
+        Errors: ``AgentLsError`` when the store could not be opened or read.
+        """
+        return await self._stored.list()
+
+    async def interrupted(self) -> list[SessionSummary]:
+        """Return those whose turn was cut off, newest first. Errors: as of ``list``."""
+        return await self._stored.interrupted()
+
+    async def session(self, session_id: str | None = None) -> Session:
+        """Return an open session, the current one when no id is given, with its faces.
+
+        Errors: ``AgentLsError`` when it is not open, or there is nothing to work on.
+        """
+        await self._settled()
+        if not self._workspace.roots:
+            raise AgentLsError("Open a file or a folder first: the agent works on those.")
+        if session_id is None:
+            # The first request for one brings it, and others wait.
+            async with self._beginning:
+                current = await self._begun() or await self._stored.fresh(mode=self._first_mode())
+                return self._faces.attach(current)
+        found = await self._stored.find(session_id)
+        if found is None:
+            raise AgentLsError(
+                f"Session {session_id} is not open here; "
+                "resume it with the command agent-ls.session.resume."
+            )
+        return self._faces.attach(found)
+
+    async def current(self) -> Session | None:
+        """Return the current session; None: nothing has asked for one yet."""
+        await self._settled()
+        return await self._begun()
+
+    async def create(self, mode: Mode | None = None, model: str | None = None) -> Session:
+        """Begin another session, which becomes the current one."""
+        await self._settled()
+        mode = mode or self._first_mode()
+        return self._faces.attach(await self._stored.create(mode=mode, model=model))
+
+    async def resume(self, session_id: str, *, continue_turn: bool = True) -> Session:
+        """Open a stored session, which becomes the current one."""
+        await self._settled()
+        session = await self._stored.open(session_id)
+        was_reviewed = session_id in self._reviewed and session in self._faces.sessions.values()
+        self._faces.attach(session, is_current=True)
+        self._reviewed.discard(session_id)
+        if was_reviewed:
+            self._faces.progress.begin(session.state)
+        if continue_turn:
+            session.resume()
+        return session
+
+    async def fork(self, session_id: str, turn: str | None = None) -> Session:
+        """Branch a session off after a turn; the branch becomes the current one."""
+        await self._settled()
+        session = await self._stored.fork(session_id, turn=turn)
+        return self._faces.attach(session, is_current=True)
+
+    async def offer_resuming(self) -> None:
+        """Tell the person of a turn that was cut off, and resume it where they say so."""
+        if self._opened is None or not self._workspace.roots:
+            return
+        interrupted = await self._opened.interrupted()
+        if not interrupted:
+            return
+        first = interrupted[0]
+        words = f"The agent was cut off in: {first.title or first.session_id}."
+        if self._server.profile.message_requests:
+            choices = ["Resume", "Not now"]
+            chosen = await self._editor.choose(words, choices, timeout_s=_RESUMING_S)
+            if chosen == "Resume":
+                await self.resume(first.session_id)
+        else:
+            self._editor.say("info", f"{words} Go on with the command agent-ls.session.resume.")
+
+    async def _begun(self) -> Session | None:
+        shown = self._faces.sessions.values()
+        meant = [one.id for one in shown if one.id not in self._reviewed]
+        return await self._stored.find(meant[-1]) if meant else None
+
+    def _first_mode(self) -> Mode | None:
+        """Return the mode of a new session; None: what the settings say."""
+        if self._server.protocol.folders:
+            return None
+        # Without a folder nobody has said what the agent may do here.
+        return Mode(min(self._settings.mode, Mode.ASK, key=_STRICTEST_FIRST.index))
+
+    # Reviewed.
+
+    async def review(self, *, is_listed: bool = False) -> None:
+        """See to it that what can be reviewed is open: the newest session with open changes, and
+        where nothing is in use the newest of all.
+
+        Errors: ``AgentLsError`` when that cannot be opened and nothing else is open; where changes
+        are only listed, another process's session is none that could be.
+        """
+        await self.review_open_changes()
+        if not self._workspace.roots or self._faces.sessions.keys() - self._reviewed:
+            return
+        newest = next((one for one in await self.list() if one.turns), None)
+        if newest is not None and newest.session_id not in self._faces.sessions:
+            try:
+                await self._review(newest.session_id)
+            except AgentLsError as error:
+                is_others = is_listed and isinstance(error, SessionHeld)
+                if not self._faces.sessions and not is_others:
+                    raise
+
+    async def review_open_changes(self) -> None:
+        """Open the newest session with open changes that nobody has open, unless one is; nothing
+        goes on in it.
+        """
+        async with self._reviewing:
+            await self._settled()
+            if self._opened is None or not self._workspace.roots:
+                return
+            shown = self._faces.sessions.values()
+            if any(one.id in self._reviewed and not one.is_closed for one in shown):
+                return
+            try:
+                found = await self._opened.to_review()
+                if found is not None:
+                    await self._review(found.session_id)
+            except AgentLsError as error:
+                # Somebody else has just opened it, or it cannot be read; nobody has asked for it.
+                _log.info("no changes to review: %s", error)
+
+    async def follow_renamed(self, uris: Sequence[tuple[str, str]]) -> None:
+        """Let the reviews of the open sessions follow files and folders that were renamed."""
+        # One after the other: the next may be of what one before has made.
+        async with self._following:
+            # While other settings are taken over no session is open.
+            await self._settled()
+            workspace = self._workspace
+            for renamed in uris:
+                paths = [one.resolve() for uri in renamed if (one := uri_to_path(uri)) is not None]
+                names = [shown for one in paths if (shown := workspace.shown(one)) is not None]
+                if len(names) != len(renamed) or workspace.is_own_move(*paths):
+                    continue
+                for session in list(self._faces.sessions.values()):
+                    try:
+                        await session.review.follow(*names)
+                    except AgentLsError as error:
+                        _log.warning("%s does not follow %s: %s", session.id, names[0], error)
+
+    async def _review(self, session_id: str) -> None:
+        session = await self._stored.open(session_id, to_look=True)
+        if self._faces.sessions.get(session_id) is session:
+            # Somebody has just begun to use it.
+            return
+        self._reviewed.add(session_id)
+        self._faces.attach(session, is_reviewed=True)
+        self._changed()
+
+    def _on_taken(self, session_id: str) -> None:
+        """Show no changes any more of a session with which another process went on."""
+        if session_id in self._reviewed:
+            self._reviewed.discard(session_id)
+            self._faces.forget(session_id)
+            self._changed()
