@@ -416,6 +416,10 @@ class ToolCallFinished(_Event):
     result: ToolResult
     effect: Effect = Effect.READ
     """Of the call, ``READ`` too for one that never started."""
+    met: tuple[str, ...] = ()
+    """What a call that failed had met at each of its paths: the version of the text, or why there
+    was none. Empty: not looked at.
+    """
 
 
 class HookRan(_Event):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from agent_ls.domain.calls import Effect, ToolResult
@@ -20,6 +21,7 @@ from agent_ls.loop.denials import denied
 from agent_ls.loop.guarding import Decided, decide
 from agent_ls.loop.keeping import keep_output
 from agent_ls.loop.proposing import propose
+from agent_ls.loop.retries import met_by
 from agent_ls.loop.sockets import PlannedCall, Ran
 from agent_ls.loop.state import CallState
 from agent_ls.loop.tool_hooks import ask_before_tool, changed_by
@@ -39,8 +41,8 @@ async def carry_out(
     It takes one of the ``places`` when nothing is in question any more.
     """
     prepared = await _prepare(planned, decided, turn)
-    if isinstance(prepared, ToolResult):
-        await turn.emit(ToolCallFinished(result=prepared))
+    if isinstance(prepared, Ran):
+        await turn.emit(ToolCallFinished(result=prepared.result, met=_kept(prepared)))
         return
     async with places:
         await _run(planned, prepared, turn)
@@ -63,7 +65,7 @@ async def _run(planned: PlannedCall, prepared: PlannedCall, turn: Turn) -> None:
     await _finalize(prepared, ran, turn)
 
 
-async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> PlannedCall | ToolResult:
+async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> PlannedCall | Ran:
     """Do what the guards say, with the person where they say so; amended calls are judged again."""
     while True:
         planned, decided = await ask_before_tool(planned, decided, turn)
@@ -78,17 +80,19 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 await _decided(planned, turn, "deny", origin, reason)
                 # It may ask the person: one question at a time, counted with those before it.
                 async with turn.asking:
-                    return await denied(planned, reason, turn, whatever_tool=whatever_tool)
+                    return Ran(await denied(planned, reason, turn, whatever_tool=whatever_tool))
             case Defer(reason=reason):
                 # One after the other, so that the plan's steps are in the order of the calls.
                 async with turn.asking:
                     await _decided(planned, turn, "defer", origin, reason)
-                    return await propose(planned, reason, turn)
+                    met = await met_by(planned, turn.kit.workspace)
+                    return Ran(await propose(planned, reason, turn), met=met)
             case Ask():
                 await _decided(planned, turn, "ask", origin, verdict.reason)
+                met = await met_by(planned, turn.kit.workspace)
                 outcome = await ask(planned, verdict, turn)
                 if isinstance(outcome, ToolResult):
-                    return outcome
+                    return Ran(outcome, met=met)
                 if outcome is planned:
                     return planned
                 planned = outcome
@@ -124,7 +128,7 @@ def _told(ran: Ran, planned: PlannedCall, who: str, calls: Iterable[CallState]) 
     if all(one.call.tool != planned.call.tool for one in calls if one.call.id == planned.call.id):
         changed = f"{who} replaced the call by {planned.call.tool}({planned.call.arguments_json})."
     result = ran.result.model_copy(update={"text": f"{changed}\n{ran.result.text}"})
-    return Ran(result, ran.events)
+    return replace(ran, result=result)
 
 
 async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
@@ -156,4 +160,10 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> None:
         for event in outcome.events:
             await turn.emit(event)
     result = await keep_output(planned, result, turn)
-    await turn.emit(ToolCallFinished(result=result, effect=planned.effect))
+    ended = ToolCallFinished(result=result, effect=planned.effect, met=_kept(ran))
+    await turn.emit(ended)
+
+
+def _kept(ran: Ran) -> tuple[str, ...]:
+    """Return what is written down of what a call met: what tells whether it would fail again."""
+    return () if ran.result.error is None else ran.met

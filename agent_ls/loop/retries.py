@@ -1,7 +1,8 @@
 """What a call did before in this turn: how often just this call failed, and whether anything that
 could matter has happened since.
 
-Shared by whatever must not let a call be repeated in vain; counts events and keeps nothing.
+Shared by whatever must not let a call be repeated in vain; counts events and keeps nothing. No
+event tells what others do to files: what a call met there goes with its failure.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from typing import cast
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.loop.news import ReadVersions, is_news
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.spelling import in_one_spelling
 from agent_ls.loop.view import TurnView
 
@@ -46,7 +50,23 @@ def is_transient(result: ToolResult) -> bool:
     return result.error is ErrorKind.RUNTIME and _TRANSIENT.search(result.text) is not None
 
 
-def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[ToolResult]:
+async def met_by(planned: PlannedCall, workspace: Workspace) -> tuple[str, ...]:
+    """Return what a call meets at each of its paths: the version of a text, or why there is none.
+
+    Shape: the same in every spelling of a path. It is looked at before the call runs: what others
+    do while it runs then counts as done since.
+    """
+    return tuple([await _met_at(path, workspace) for path in planned.paths])
+
+
+async def _met_at(path: str, workspace: Workspace) -> str:
+    try:
+        return (await workspace.read(path)).version
+    except (WorkspaceError, OSError) as error:
+        return str(error).replace(path, "")
+
+
+def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[e.ToolCallFinished]:
     """Return the failures of just this call since anything changed, oldest first.
 
     A change is news (``news.py``), a command, or another version of a file that was
@@ -60,7 +80,7 @@ class _Tried:
     """What failed and was not changed since, by the call's fingerprint, seen event by event."""
 
     def __init__(self) -> None:
-        self.failures: dict[str, list[ToolResult]] = {}
+        self.failures: dict[str, list[e.ToolCallFinished]] = {}
         self._prints: dict[str, str] = {}
         self._rejected: set[str] = set()
         self._asked: dict[str, str] = {}
@@ -104,7 +124,7 @@ class _Tried:
         if result.error is None:
             self.failures.pop(mark, None)
         if mark and result.call_id not in self._moved and self._counts(result):
-            self.failures.setdefault(mark, []).append(result)
+            self.failures.setdefault(mark, []).append(event)
 
     def _counts(self, result: ToolResult) -> bool:
         has_failed = result.error in (ErrorKind.RUNTIME, ErrorKind.TIMEOUT)

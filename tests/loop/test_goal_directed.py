@@ -153,7 +153,7 @@ async def test_retry_with_replanning_verifies_different_approaches(tmp_path: Pat
     async def judged(path: str) -> object:
         call = call_of("read_file", json.dumps({"path": path}), id="cal_9")
         planned = PlannedCall(call, tool, tool.Arguments.model_validate({"path": path}))
-        return await Replan().judge(planned, view)
+        return await Replan(workspace).judge(planned, view)
 
     assert isinstance(await judged("1.py"), Deny)
     assert isinstance(await judged("2.py"), Allow)

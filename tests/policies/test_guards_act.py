@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
@@ -34,6 +35,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem, PlanStatus, ProposedCall
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
 from agent_ls.loop.plans import digest
+from agent_ls.loop.retries import met_by
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool
 from agent_ls.loop.view import TurnView
 from agent_ls.policies.guards.approval import Approval
@@ -275,14 +277,74 @@ async def test_a_failed_call_is_not_repeated_in_vain(workspace, call, happened, 
     for number, one in enumerate(happened):
         events += one(planned.call.model_copy(update={"id": f"cal_{number}"}))
     verdict, wait_s = expected if isinstance(expected, tuple) else (expected, 0)
-    await check(Replan(), planned, view_of(*events), verdict, wait_s)
+    await check(Replan(workspace), planned, view_of(*events), verdict, wait_s)
+
+
+GONE = None
+SEVEN = ("edit_file", {"path": "a.py", "edits": [{"old_string": "7", "new_string": "8"}]})
+SAME = ("write_file", {"path": "a.py", "content": "x = 1"})
+THERE = ("run_command", {"command": "make", "cwd": "a.py"})
+
+
+@pytest.mark.parametrize(
+    ("call", "met", "now", "failures", "expected"),
+    [
+        pytest.param(SEVEN, "x = 1", "x = 7", 1, ALLOWED, id="what-was-missing-is-there"),
+        pytest.param(SEVEN, "x = 1", "y = 1", 1, ALLOWED, id="any-other-text-is-another"),
+        pytest.param(SEVEN, "x = 1", "x = 1", 1, REFUSED, id="written-again-it-is-the-same"),
+        pytest.param(READ, GONE, "x = 1", 1, ALLOWED, id="the-file-has-been-made"),
+        pytest.param(READ, GONE, GONE, 1, REFUSED, id="it-is-still-missing"),
+        pytest.param(SAME, "x = 1", "x = 2", 1, ALLOWED, id="it-is-no-longer-exactly-so"),
+        pytest.param(SAME, "x = 1", GONE, 1, ALLOWED, id="the-file-is-gone"),
+        pytest.param(THERE, GONE, "x = 1", 3, ALLOWED, id="after-three-attempts-too"),
+        pytest.param(THERE, GONE, GONE, 3, GIVEN_UP, id="three-attempts-are-enough"),
+    ],
+)
+async def test_a_failed_call_may_come_again_when_others_changed_its_file(
+    root: Path, workspace, call, met, now, failures, expected
+) -> None:
+    tool, arguments = call
+    planned = plan(workspace, tool, **arguments)
+    put(root, met)
+    found = await met_by(planned, workspace)
+    (root / "a.py").unlink(missing_ok=True)
+    put(root, now)
+    events: list[Event] = []
+    for number in range(failures):
+        *before, ended = failed()(planned.call.model_copy(update={"id": f"cal_{number}"}))
+        events += [*before, ended.model_copy(update={"met": found})]
+    await check(Replan(workspace), planned, view_of(*events), expected)
+
+
+def put(root: Path, text: str | None) -> None:
+    if text is not None:
+        (root / "a.py").write_text(text)
+
+
+async def test_a_file_that_is_spelled_another_way_is_no_other(workspace) -> None:
+    planned = plan(workspace, "read_file", path="a.py")
+    again = plan(workspace, "read_file", path="./sub/../a.py")
+    *before, ended = failed()(planned.call.model_copy(update={"id": "cal_0"}))
+    ended = ended.model_copy(update={"met": await met_by(planned, workspace)})
+    await check(Replan(workspace), again, view_of(*before, ended), REFUSED)
+
+
+async def test_what_the_user_rejected_is_not_asked_again_for_another_text(
+    root: Path, workspace
+) -> None:
+    planned = plan(workspace, "edit_file", **SEVEN[1])
+    *before, ended = rejected()(planned.call.model_copy(update={"id": "cal_0"}))
+    ended = ended.model_copy(update={"met": await met_by(planned, workspace)})
+    put(root, "x = 7")
+    said_no = Expected(Deny, says=("rejected",))
+    await check(Replan(workspace), planned, view_of(*before, ended), said_no)
 
 
 async def test_how_the_arguments_are_written_does_not_matter(workspace) -> None:
     call = call_of("read_file", '{"path":"a.py","output_path":"†state.x"}', id="cal_1")
     planned = plan(workspace, "read_file", path="a.py")
     again = PlannedCall(call_of("read_file", '{"path": "a.py"}'), planned.tool, planned.arguments)
-    await check(Replan(), again, view_of(*failed()(call)), REFUSED)
+    await check(Replan(workspace), again, view_of(*failed()(call)), REFUSED)
 
 
 async def test_the_failed_plan_item_is_named(workspace) -> None:
@@ -292,13 +354,13 @@ async def test_the_failed_plan_item_is_named(workspace) -> None:
     for number in range(3):
         events += TIMED_OUT(planned.call.model_copy(update={"id": f"cal_{number}"}))
     named = Expected(Deny, says=("“Run the tests” has failed", "blocked"))
-    await check(Replan(), planned, view_of(*events), named)
+    await check(Replan(workspace), planned, view_of(*events), named)
 
 
 async def test_repeating_can_be_allowed(workspace) -> None:
     planned = plan(workspace, "read_file", path="a.py")
     view = view_of(*failed()(planned.call.model_copy(update={"id": "cal_0"})))
-    await check(Replan(ReplanOptions(enabled=False)), planned, view, ALLOWED)
+    await check(Replan(workspace, ReplanOptions(enabled=False)), planned, view, ALLOWED)
 
 
 def decided(planned: PlannedCall, **decision: tuple[str, ...]) -> list[Event]:

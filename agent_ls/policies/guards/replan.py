@@ -12,7 +12,8 @@ from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.record import Record
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
-from agent_ls.loop.retries import failures_in_vain, is_transient
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.retries import failures_in_vain, is_transient, met_by
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
 
@@ -38,6 +39,7 @@ class Replan:
     """
 
     name: ClassVar[str] = "replan"
+    workspace: Workspace
     options: ReplanOptions = ReplanOptions()
 
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
@@ -48,12 +50,15 @@ class Replan:
         failures = failures_in_vain(call.tool, call.arguments_json, view)
         if not failures:
             return Allow()
-        last = failures[-1]
+        last = failures[-1].result
         if last.error is ErrorKind.DENIED:
             return Deny(
                 "The user has rejected exactly this call and said nothing since, so they are not "
                 "asked again. Do it another way, or ask with ask_user."
             )
+        if (met := failures[-1].met) and met != await met_by(planned, self.workspace):
+            # Somebody else has changed the files it is about, and no event tells that.
+            return Allow()
         if len(failures) >= self.options.max_attempts:
             return Deny(f"Attempt {len(failures)} of just this call failed too. {_given_up(view)}")
         if is_transient(last):
