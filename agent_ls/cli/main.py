@@ -26,6 +26,7 @@ _COMMANDS = {
     "trace": "agent_ls.cli.trace:trace",
     "explain": "agent_ls.cli.explain:explain",
     "rules": "agent_ls.cli.rules:rules",
+    "trust": "agent_ls.cli.trust:trust",
     "doctor": "agent_ls.cli.doctor:doctor",
     "demo": "agent_ls.cli.demo:demo",
 }
@@ -117,6 +118,10 @@ def _parser() -> argparse.ArgumentParser:
         "--forget", type=int, metavar="N", help="take the rule with this number back"
     )
     rules.add_argument("--json", action="store_true", help="print JSON")
+    trust = commands.add_parser("trust", help="trust a folder's own tools and settings")
+    trust.add_argument("folder", nargs="?", help="the folder; without one those are listed")
+    trust.add_argument("--forget", metavar="FOLDER", help="trust this one no longer")
+    trust.add_argument("--json", action="store_true", help="print JSON")
     doctor = commands.add_parser("doctor", help="say what works on this machine")
     _add_folder(doctor)
     _add_set(doctor)
