@@ -1,7 +1,7 @@
 # One command for each thing one does here; every target first sets up what it needs.
 #
 #   make check      format, lint, types, import contract, rules about the repository
-#   make test       every test but the long ones, real editors included: twenty minutes on two cores
+#   make test       every test but the long ones, real editors included: twenty to forty minutes on two cores
 #   make test-all   the long ones too
 #   make coverage   that no line and no branch of the loop is left out by its tests
 #   make demo       the main job on a small project, with the scripted model

@@ -38,20 +38,25 @@ pytestmark = pytest.mark.heavy
 Files = Mapping[str, bytes]
 
 _AFTER_THE_STORY = Answer(repeat=0, text="There is nothing more to do.")
-_EVERY_CUT_UP_TO = 12
-_EVERY_NTH = 5
+_EVERY_NTH = 9
 _TELLING = (
     e.ToolCallStarted,
     e.EditIntended,
     e.EditApplied,
     e.ApprovalResolved,
+    e.PlanProposed,
     e.PlanResolved,
     e.QuestionAsked,
+    e.QuestionResolved,
     e.AdvisoryRaised,
+    e.FindingsReported,
+    e.GateFailed,
+    e.NudgeAdded,
+    e.RequestPrepared,
     e.Answered,
     e.Compacted,
 )
-"""After these something may be half done."""
+"""After these something may be half done; of each kind the first and every so many are cut."""
 
 
 @dataclass
@@ -194,14 +199,15 @@ async def _record(
 def _cuts(
     recording: Recording, journal: Sequence[e.StoredEvent], *, every: bool
 ) -> Iterator[tuple[str, Cut]]:
-    """Yield every cut, or those of a steady share in which each kind of place is."""
+    """Yield every cut, or a share, another one in each story, in which each kind of place is."""
     answers, words = _said(journal)
     first = recording.first_seq
-    places = range(len(recording.kinds))
-    for place in places:
-        event = recording.kinds[place]
-        is_wanted = len(places) <= _EVERY_CUT_UP_TO or isinstance(event, _TELLING)
-        if not (every or is_wanted or place % _EVERY_NTH == 0):
+    told: Counter[type[e.Event]] = Counter()
+    for place, event in enumerate(recording.kinds):
+        told[type(event)] += 1
+        is_telling = isinstance(event, _TELLING) and told[type(event)] % _EVERY_NTH == 1
+        is_next = (place + len(recording.kinds)) % _EVERY_NTH == 0
+        if not (every or is_telling or is_next):
             continue
         worlds = {"": recording.worlds[place]}
         if recording.worlds[place + 1] != recording.worlds[place]:
