@@ -417,8 +417,8 @@ class ToolCallFinished(_Event):
     effect: Effect = Effect.READ
     """Of the call, ``READ`` too for one that never started."""
     met: tuple[str, ...] = ()
-    """What a call that failed had met at each of its paths: the version of the text, or why there
-    was none. Empty: not looked at.
+    """What is at each path of a call that failed: the version of the text, or why there is none.
+    Empty: not looked at.
     """
 
 

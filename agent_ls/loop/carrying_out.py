@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal, assert_never
 
 from agent_ls.domain.calls import Effect, ToolResult
@@ -21,7 +20,7 @@ from agent_ls.loop.denials import denied
 from agent_ls.loop.guarding import Decided, decide
 from agent_ls.loop.keeping import keep_output
 from agent_ls.loop.proposing import propose
-from agent_ls.loop.retries import met_by
+from agent_ls.loop.retries import met_by_failure
 from agent_ls.loop.sockets import PlannedCall, Ran
 from agent_ls.loop.state import CallState
 from agent_ls.loop.tool_hooks import ask_before_tool, changed_by
@@ -41,8 +40,9 @@ async def carry_out(
     It takes one of the ``places`` when nothing is in question any more.
     """
     prepared = await _prepare(planned, decided, turn)
-    if isinstance(prepared, Ran):
-        await turn.emit(ToolCallFinished(result=prepared.result, met=_kept(prepared)))
+    if isinstance(prepared, ToolResult):
+        met = await met_by_failure(planned, prepared, turn.kit.workspace)
+        await turn.emit(ToolCallFinished(result=prepared, met=met))
         return
     async with places:
         await _run(planned, prepared, turn)
@@ -62,10 +62,13 @@ async def _run(planned: PlannedCall, prepared: PlannedCall, turn: Turn) -> None:
     ran = await _execute(prepared, turn)
     if prepared.call != planned.call:
         ran = _told(ran, prepared, changed_by(prepared.call.id, turn.view), turn.state.calls)
-    await _finalize(prepared, ran, turn)
+    result = await _finalize(prepared, ran, turn)
+    # What the model would repeat is its own call, whatever a hook or the person made of it.
+    met = await met_by_failure(planned, ran.result, turn.kit.workspace)
+    await turn.emit(ToolCallFinished(result=result, effect=prepared.effect, met=met))
 
 
-async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> PlannedCall | Ran:
+async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> PlannedCall | ToolResult:
     """Do what the guards say, with the person where they say so; amended calls are judged again."""
     while True:
         planned, decided = await ask_before_tool(planned, decided, turn)
@@ -80,19 +83,17 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 await _decided(planned, turn, "deny", origin, reason)
                 # It may ask the person: one question at a time, counted with those before it.
                 async with turn.asking:
-                    return Ran(await denied(planned, reason, turn, whatever_tool=whatever_tool))
+                    return await denied(planned, reason, turn, whatever_tool=whatever_tool)
             case Defer(reason=reason):
                 # One after the other, so that the plan's steps are in the order of the calls.
                 async with turn.asking:
                     await _decided(planned, turn, "defer", origin, reason)
-                    met = await met_by(planned, turn.kit.workspace)
-                    return Ran(await propose(planned, reason, turn), met=met)
+                    return await propose(planned, reason, turn)
             case Ask():
                 await _decided(planned, turn, "ask", origin, verdict.reason)
-                met = await met_by(planned, turn.kit.workspace)
                 outcome = await ask(planned, verdict, turn)
                 if isinstance(outcome, ToolResult):
-                    return Ran(outcome, met=met)
+                    return outcome
                 if outcome is planned:
                     return planned
                 planned = outcome
@@ -128,7 +129,7 @@ def _told(ran: Ran, planned: PlannedCall, who: str, calls: Iterable[CallState]) 
     if all(one.call.tool != planned.call.tool for one in calls if one.call.id == planned.call.id):
         changed = f"{who} replaced the call by {planned.call.tool}({planned.call.arguments_json})."
     result = ran.result.model_copy(update={"text": f"{changed}\n{ran.result.text}"})
-    return replace(ran, result=result)
+    return Ran(result, ran.events)
 
 
 async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
@@ -141,8 +142,8 @@ async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
     return await run_watched(planned, turn)
 
 
-async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> None:
-    """Let the follow-ups complete the result, then record it."""
+async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> ToolResult:
+    """Let the follow-ups complete the result."""
     result = ran.result
     for event in ran.events:
         await turn.emit(event)
@@ -159,11 +160,4 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> None:
         result = outcome.result
         for event in outcome.events:
             await turn.emit(event)
-    result = await keep_output(planned, result, turn)
-    ended = ToolCallFinished(result=result, effect=planned.effect, met=_kept(ran))
-    await turn.emit(ended)
-
-
-def _kept(ran: Ran) -> tuple[str, ...]:
-    """Return what is written down of what a call met: what tells whether it would fail again."""
-    return () if ran.result.error is None else ran.met
+    return await keep_output(planned, result, turn)

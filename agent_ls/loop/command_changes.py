@@ -4,7 +4,6 @@ result."""
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.events import CommandChanged, CommandChangesLeftOut
@@ -38,7 +37,7 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
     if left is None:
         return ran
     text = f"{ran.result.text}\n({left.text})"
-    return replace(ran, result=ran.result.model_copy(update={"text": text}))
+    return Ran(ran.result.model_copy(update={"text": text}), ran.events)
 
 
 async def _record(

@@ -53,10 +53,22 @@ def is_transient(result: ToolResult) -> bool:
 async def met_by(planned: PlannedCall, workspace: Workspace) -> tuple[str, ...]:
     """Return what a call meets at each of its paths: the version of a text, or why there is none.
 
-    Shape: the same in every spelling of a path. It is looked at before the call runs: what others
-    do while it runs then counts as done since.
+    Shape: the same in every spelling of a path.
     """
     return tuple([await _met_at(path, workspace) for path in planned.paths])
+
+
+async def met_by_failure(
+    planned: PlannedCall, result: ToolResult, workspace: Workspace
+) -> tuple[str, ...]:
+    """Return what a call that failed leaves at its paths, nothing for one that did not.
+
+    Looked at once it has failed, so that calls that succeed read nothing twice; what somebody
+    changes in the instant between is met with the next read. What took too long is not read again.
+    """
+    if result.error is not ErrorKind.RUNTIME:
+        return ()
+    return await met_by(planned, workspace)
 
 
 async def _met_at(path: str, workspace: Workspace) -> str:

@@ -14,7 +14,6 @@ from agent_ls.domain.events import CallOutputStreamed
 from agent_ls.loop.applying import Unapplied, apply_all, standing
 from agent_ls.loop.keeping import with_value
 from agent_ls.loop.plans import is_as_allowed
-from agent_ls.loop.retries import met_by
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
 from agent_ls.loop.turn import Turn
 
@@ -38,13 +37,11 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     """
     call_id = planned.call.id
     started_s = turn.kit.clock.monotonic_s()
-    met: tuple[str, ...] = ()
     # A delegated turn has limits of its own, which stand still while it waits for a person.
     is_turn = planned.effect is Effect.DELEGATE
     limit_s = turn.within(None if is_turn else turn.kit.options.tool_timeout_s)
     try:
         async with asyncio.timeout(limit_s):
-            met = await met_by(planned, turn.kit.workspace)
             output = await _plan_and_apply(planned, turn)
         if output.question is not None:
             output = await _answered(output.question, turn)
@@ -71,7 +68,7 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
         data=with_value(output, planned),
         duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
     )
-    return Ran(result, output.events, met)
+    return Ran(result, output.events)
 
 
 async def _answered(question: Question, turn: Turn) -> ToolOutput:

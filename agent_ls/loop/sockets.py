@@ -201,8 +201,6 @@ class Ran:
 
     result: ToolResult
     events: tuple[Event, ...] = ()
-    met: tuple[str, ...] = ()
-    """What it met at each of its paths (``retries.met_by``)."""
 
 
 class Tool(Protocol[ArgumentsT]):

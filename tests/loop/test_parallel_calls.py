@@ -34,12 +34,13 @@ class Gathering(DiskWorkspace):
         super().__init__([root])
         self.together = together
         self.waiting: list[asyncio.Event] = []
-        self.running = self.most = 0
+        self.running = self.most = self.reads = 0
         self.has_met = False
 
     async def read(self, path: str) -> TextFile:
         if Path(path).stem not in _NAMES:
             return await super().read(path)
+        self.reads += 1
         self.running += 1
         self.most = max(self.most, self.running)
         go = asyncio.Event()
@@ -79,6 +80,7 @@ async def check(folder: Path, host: Provider, port: int, together: int) -> None:
             await sessions.close()
         messages = model.requests[-1].messages
     assert workspace.most == together
+    assert workspace.reads == len(_NAMES), "no file was read twice"
     results = [one.result.text for one in events if isinstance(one, ToolCallFinished)]
     assert len(results) == len(_NAMES)
     if together > 1:

@@ -1,5 +1,6 @@
 // How the client behaves when things are not as they should be: no server, hostile text, unsaved
 // changes, a server that dies; and that the keyboard alone will do.
+const fs = require('node:fs/promises');
 const path = require('node:path');
 const vscode = require('vscode');
 const { agent, server } = require('./person.cjs');
@@ -69,6 +70,9 @@ exports.run = async ({ step, until, screen }) => {
     await shows('CENTS = 100', '.live');
     await panel('fill', { selector: '.composer textarea', words: 'Say it in Latin.' });
     await panel('click', { selector: 'button.send' });
+    await shows('Say it in Latin.', '.queue');
+    // The server has them: only now may the command end.
+    await fs.writeFile(path.join(folder, 'steered'), '');
     await shows('Factum est.', '.answer');
     await panel('wait', { selector: '.user.steer', text: 'Say it in Latin.' });
     const document = await vscode.workspace.openTextDocument(uri);
