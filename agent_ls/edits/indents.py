@@ -177,47 +177,6 @@ def _built(total: int, odd: int, *, to_tabs: bool) -> str:
     return "\t" * tabs + " " * (spaces + odd)
 
 
-_BLOCKS = (":", "{", "(", "[", "=>", "->", "then", "do", "else")
-_RULE = re.compile(r"[^\s:=#][^:=#]*::?(?: [^=]*)?")
-"""A target with what it is made of: what is made is below, behind a tab."""
-_QUOTES = ("`", "~~~", '"""', "'''", "<<-")
-
-
-def restyled(new: Sequence[str], style: Style) -> Indent | None:
-    """Return the map into the file's style for lines without evidence; None when none is due.
-
-    Shape: blanks change only in lines that are code for sure: deeper below what opens a block. No
-    text over several lines changes, which may be another language.
-    """
-    solid = ["", *(line for line in new if line.strip())]
-    leads = [lead for line in solid if (lead := indent_of(line))]
-    if not leads or not style.unit or style.is_mixed:
-        return None
-    if any(line.count(mark) % 2 for line in solid for mark in _QUOTES):
-        return None
-    if any(stripped(line).endswith("::") for line in solid):
-        # What is below is text, indented as its author likes.
-        return None
-    wants_tabs = style.unit == "\t"
-    if not wants_tabs and all(set(lead) == {"\t"} for lead in leads):
-        return lambda indent: style.unit * len(indent)
-    deeper = [
-        (one, len(indent_of(other)) - len(indent_of(one)))
-        for one, other in pairwise(solid)
-        if width(indent_of(other)) > width(indent_of(one))
-    ]
-    if any("\t" in lead for lead in leads) or not all(
-        stripped(one).endswith(_BLOCKS) or (wants_tabs and _RULE.fullmatch(one))
-        for one, _ in deeper
-    ):
-        return None
-    step = min(size for _, size in deeper)
-    if not wants_tabs and (step == 1 or not style.steps or step in style.steps):
-        # One blank is no level: it sets a label off, such as `public:`.
-        return None
-    return lambda indent: style.unit * (len(indent) // step) + " " * (len(indent) % step)
-
-
 def block_unit(lines: Sequence[str], style: Style) -> str:
     """Return one level of a file as its blocks show it, else as all of its lines do.
 

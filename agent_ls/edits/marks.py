@@ -171,7 +171,14 @@ def _is_statement(new: Sequence[str], number: int, lost: Sequence[str]) -> bool:
     is_body = before.endswith((":", *_DOC_ENDS, "= (", "[", ","))
     # A mark for all of the old text would change nothing.
     is_free = not lost or (len(lost) == 1 and (is_all or _PLACEHOLDER.match(stripped(lost[0]))))
-    return stripped(new[number]) == "..." and (is_body or is_all) and bool(is_free)
+    is_alone = is_body and not _goes_on(new, number)
+    return stripped(new[number]) == "..." and (is_alone or is_all) and bool(is_free)
+
+
+def _goes_on(new: Sequence[str], number: int) -> bool:
+    """Tell whether more follows in what the line is in, which no block or list with it has."""
+    below = next((line for line in new[number + 1 :] if stripped(line)), "")
+    return len(indent_of(below)) >= len(indent_of(new[number])) and bool(below)
 
 
 def is_stub(new: Sequence[str], number: int) -> bool:

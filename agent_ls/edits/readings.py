@@ -67,6 +67,11 @@ def _unwrapped(flat: str, given: Reading) -> Reading:
     return _without_numbers(flat, fenced.old, fenced.new) or fenced
 
 
+def is_escaped(line: str, there: str) -> bool:
+    """Tell whether a line is one of the file's with backslashes that it has not."""
+    return line != there and "\\" in line and _unescaped(line, _LITERALS) == there
+
+
 def unwrapped(code: str) -> str:
     """Return a definition without a fence around it and line numbers, which are in no code."""
     return _unwrapped("", Reading(code, code)).new
@@ -214,7 +219,7 @@ def _unlisted(new: str, old: str, listing: _Listing, *, is_spaced: bool) -> str 
 
 def _stands(flat: str, text: str) -> bool:
     """Tell whether the file has these whole lines."""
-    return f"\n{text}\n" in f"\n{flat}\n"
+    return "\n{}\n".format(text.strip("\n")) in f"\n{flat}\n"
 
 
 def _has_numbers(flat: str, line: str) -> bool:

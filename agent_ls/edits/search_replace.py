@@ -197,7 +197,7 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
         if wish.old == new + "\n":
             return _EQUAL_BUT_FOR_THE_END
         new += "\n"
-    into = restyle(ground, wish) if not lead else None
+    into = restyle(ground, wish, at) if not lead else None
     return [Span(at, past_whole_lines(flat, wish, at, end), into or new, number)]
 
 

@@ -22,6 +22,7 @@ from agent_ls.edits.held import is_held
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, aligned
+from agent_ls.edits.readings import is_escaped
 from agent_ls.edits.requests import Hunk
 
 _MAX_LINES = 2_000
@@ -33,6 +34,10 @@ _NEW_LINES = "What stands beside the change is not what the old text has there."
 _TOO_LITTLE = (
     "No line that the edit replaces differs, but too little of the rest stands there alone to be "
     "certain that this is the place and no copy of it."
+)
+_ESCAPES = (
+    "The old text has backslashes that line {} has not, and so has the new text: whether they are "
+    "meant is not certain. Write both as they are in the file, without escaping."
 )
 _TWO_PLACES = "Line {} may be meant, and so may line {}: no more of the old text is at one of them."
 
@@ -70,6 +75,8 @@ def stale_place(ground: Ground, hunk: Hunk, within: range | None = None) -> Plac
         return ""
     drifts = _drifts(ground, hunk, telling, best, evidence)
     whole = _with_drifts(best, drifts)
+    if (escaped := _escaped(ground, hunk, whole)) is not None:
+        return _ESCAPES.format(escaped + 1)
     if not is_held(ground, hunk, whole):
         return _NEW_LINES
     if not evidence.bears(drifts):
@@ -278,6 +285,16 @@ def _with_drifts(best: Alignment, drifts: dict[int, Drift]) -> Alignment:
     """Return the alignment with the lines that changed laid over what they became."""
     more = {number: one.line for number, one in drifts.items() if one.line is not None}
     return replace(best, lines=dict(sorted((best.lines | more).items())))
+
+
+def _escaped(ground: Ground, hunk: Hunk, whole: Alignment) -> int | None:
+    """Return the file's line that an old one escapes, as it seems a line that comes does too."""
+    if not any(line.sign == "+" and "\\" in line.text for line in hunk.lines):
+        return None
+    pairs = ((stripped(hunk.old[row]), line) for row, line in whole.lines.items())
+    return next(
+        (line for old, line in pairs if is_escaped(old, stripped(ground.file.lines[line]))), None
+    )
 
 
 def _comes_near(

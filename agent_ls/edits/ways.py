@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent_ls.edits.indents import Indent, indent_of, kept, learned, restyled, width
+from agent_ls.edits.indents import Indent, indent_of, kept, learned, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground
 from agent_ls.edits.requests import Hunk
+from agent_ls.edits.restyling import restyled
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +27,17 @@ class Way:
 
 
 def ways(
-    ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], bodies: list[list[str]]
+    ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], bodies: list[list[str]], first: int
 ) -> Iterator[Way]:
-    """Yield the readings that the lines allow; where one is certain, it alone."""
+    """Yield the readings that the lines allow; where one is certain, it alone.
+
+    ``first`` is the file's line, from 0, from which on they go.
+    """
     leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
     news = [line for body in bodies for line in body]
     if all(ours == theirs for ours, theirs in leads):
-        is_open = all(not ours for ours, _ in leads) and ground.style.unit
-        into = restyled(hunk.new, ground.style) if is_open else None
+        is_open = all(not ours for ours, _ in leads)
+        into = restyled(ground, hunk.new, ground.file.starts[first]) if is_open else None
         yield Way(into or kept)
         return
     if hunk.is_diff and all(

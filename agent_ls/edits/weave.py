@@ -84,7 +84,7 @@ def _results(
 ) -> list[list[Block]]:
     """Return what the readings of the indentation make of the hunk; equal ones once."""
     results: list[list[Block]] = []
-    for way in ways(ground, hunk, pairs, bodies):
+    for way in ways(ground, hunk, pairs, bodies, ranges[0][0]):
         news = [_indented(way, change, body) for change, body in zip(changes, bodies, strict=True)]
         if all(new is not None for new in news):
             blocks = [

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from agent_ls.edits.indents import indent_of, restyled
+from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.locate import Ground
+from agent_ls.edits.restyling import restyled
 from agent_ls.edits.texts import Texts
 
 
@@ -51,14 +52,17 @@ def has_trailing_blanks(flat: str, wish: Texts, end: int) -> bool:
     return not flat[end : stop if stop >= 0 else len(flat)].strip(" \t")
 
 
-def restyle(ground: Ground, wish: Texts) -> str | None:
-    """Return the new text in the file's indentation when the old text shows none; else None."""
+def restyle(ground: Ground, wish: Texts, at: int) -> str | None:
+    """Return the new text in the file's indentation when the old text shows none; else None.
+
+    ``at`` is where the old text stands.
+    """
     if "\n" not in wish.new.strip("\n") or any(
         line[:1] in (" ", "\t") for line in wish.old.split("\n")
     ):
         return None
     lines = wish.new.split("\n")
-    into = restyled(lines, ground.style)
+    into = restyled(ground, lines, at)
     if into is None:
         return None
     return "\n".join((into(indent_of(line)) or "") + line[len(indent_of(line)) :] for line in lines)

@@ -18,6 +18,7 @@ _PY = (
     "    def g(self):\n        pass\n"
 )
 _CALL = "a()\n\n\ndef g():\n    x()\n"
+_SH = "f() {\n\tif true; then\n\t\techo hi\n\tfi\n}\n"
 _GO = "func f() {\n\tx := 1\n\treturn x\n}\n"
 
 
@@ -136,6 +137,33 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
                      _GO + "import (\n\tx\n\ty\n)\n", id="eight-blanks-for-a-tab"),
         pytest.param("Text\n\n    code\n\nMore\n", "More", "More\n\n\tcode",
                      "Text\n\n    code\n\nMore\n\n    code\n", id="a-tab-in-a-file-without-any"),
+        pytest.param("- a\n  - b\n  - c\n\nMore\n", "More", "More\n\n\tcode",
+                     "- a\n  - b\n  - c\n\nMore\n\n\tcode\n",
+                     id="a-tab-is-wider-than-a-list-is-deep"),
+        pytest.param(_GO + "var c = `\na: 1\n`\n", "a: 1\n", "a: 1\nb:\n  c: 2\n",
+                     _GO + "var c = `\na: 1\nb:\n  c: 2\n`\n", id="yaml-in-a-raw-string"),
+        pytest.param(_GO + "/*\na: 1\n*/\n", "a: 1\n", "a: 1\nb:\n  c: 2\n",
+                     _GO + "/*\na: 1\nb:\n  c: 2\n*/\n", id="yaml-in-a-comment"),
+        pytest.param(_GO + "/* c */\nimport x\n", "import x", "import (\n  x\n  y\n)",
+                     _GO + "/* c */\nimport (\n\tx\n\ty\n)\n", id="code-below-a-comment"),
+        pytest.param(_SH + "cat > c <<'EOF'\na: 1\nEOF\n", "a: 1\n", "a: 1\nb:\n  c: 2\n",
+                     _SH + "cat > c <<'EOF'\na: 1\nb:\n  c: 2\nEOF\n",
+                     id="yaml-in-a-here-document"),
+        pytest.param(_SH + "cat > c <<EOF\na: 1\nEOF\nf\n", "f\n", "if f; then\n  g\nfi\n",
+                     _SH + "cat > c <<EOF\na: 1\nEOF\nif f; then\n\tg\nfi\n",
+                     id="code-below-a-here-document"),
+        pytest.param(_PY + 'T = """\nroot\n"""\n', "root\n", "root:\n  child\n",
+                     _PY + 'T = """\nroot:\n  child\n"""\n', id="steps-in-a-string"),
+        pytest.param("- a\n\t- b\n\t\t- c\n\n```yaml\na: 1\n```\n", "a: 1\n", "a: 1\nb:\n  c: 2\n",
+                     "- a\n\t- b\n\t\t- c\n\n```yaml\na: 1\nb:\n  c: 2\n```\n",
+                     id="yaml-in-a-fence"),
+        pytest.param("a\tb\n\tc\td\n\nUse:\n", "Use:", "Use:\n  -v  say more",
+                     "a\tb\n\tc\td\n\nUse:\n  -v  say more\n", id="blanks-where-no-code-is"),
+        pytest.param("all:\n\tcc x.c\n\nifdef D\nA := 2\nelse\nB := 1\nendif\n", "B := 1",
+                     "B := 1\nifdef C\nelse\n  D := 3\nendif",
+                     "all:\n\tcc x.c\n\nifdef D\nA := 2\nelse\nB := 1\nifdef C\nelse\n  D := 3\n"
+                     "endif\nendif\n",
+                     id="a-tab-would-make-a-command-of-a-setting"),
         pytest.param("sh:\n  - a\nb\n", "b", "cat <<-EOF\n\tx\nEOF",
                      "sh:\n  - a\ncat <<-EOF\n\tx\nEOF\n",
                      id="tabs-that-are-cut-off-by-their-reader"),
