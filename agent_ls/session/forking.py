@@ -5,7 +5,7 @@ Pure: reads a journal and returns one. The files are not taken back, only the co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import StoreError
@@ -13,6 +13,7 @@ from agent_ls.domain.events import (
     Event,
     Moved,
     PromptQueued,
+    ReviewDecided,
     SessionCreated,
     StoredEvent,
     TurnEnded,
@@ -62,11 +63,13 @@ def forked(
         raise StoreError(f"there is no event {last_seq}; the session has {len(journal)}")
     source = journal[0].session_id
     waiting = {id(one) for one in fold_all(kept).queue}
-    events = [
-        (_renamed(one.event, session_id, source, last_seq), one.at_ms)
+    kept = [
+        one
         for one in kept
         if not (isinstance(one.event, PromptQueued) and id(one.event) in waiting)
     ]
+    seqs = {str(one.seq): str(seq) for seq, one in enumerate(kept, start=1)}
+    events = [(_own(one.event, session_id, source, last_seq, seqs), one.at_ms) for one in kept]
     events += [(event, now_ms) for event in _endings(kept)]
     return [
         StoredEvent(session_id=session_id, seq=seq, at_ms=at_ms, event=event)
@@ -74,7 +77,15 @@ def forked(
     ]
 
 
-def _renamed(event: Event, session_id: str, source: str, last_seq: int) -> Event:
+def _own(
+    event: Event, session_id: str, source: str, last_seq: int, seqs: Mapping[str, str]
+) -> Event:
+    """Return an event as the branch has it; ``seqs`` are its numbers by the source's."""
+    if isinstance(event, ReviewDecided):
+        # A hunk's id begins with the number of the event that it comes from.
+        parted = [one.partition(".") for one in event.hunks]
+        hunks = tuple(seqs.get(seq, seq) + dot + rest for seq, dot, rest in parted)
+        return event.model_copy(update={"hunks": hunks})
     if not isinstance(event, SessionCreated):
         return event
     # It is a person's session now, whoever began the other one.

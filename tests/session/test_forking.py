@@ -10,6 +10,7 @@ import pytest
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import StoreError
+from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.models import Provider
@@ -53,6 +54,24 @@ def test_at_the_end_of_a_turn_it_knows_all_of_it() -> None:
 def test_what_waited_in_the_queue_stays_behind() -> None:
     state = check([*TURN, *SECOND], len(TURN) + 3)
     assert (state.turns, state.queue) == (2, ())
+
+
+def test_what_was_decided_about_changes_is_about_the_same_ones() -> None:
+    waiting = ev.PromptQueued(text="And then rest", kind="follow_up")
+    decided = ev.ReviewDecided(
+        review_id="rev_1",
+        decision="undo",
+        turn_id="trn_1",
+        path="a.py",
+        hunks=(f"{len(TURN) + 4}.0", f"{len(TURN) + 4}.2.1", "1", "2.0"),
+    )
+    answered = ev.Answered(step_id="stp_1", message=AssistantMessage(text="Yes."))
+    journal = (*TURN, SECOND[0], waiting, waiting, answered, decided, SECOND[2])
+    branch = forked(Journal().all(*journal), "ses_2", len(journal), now_ms=1)
+    (there,) = (one.seq for one in branch if one.event == answered)
+    (hunks,) = (one.event.hunks for one in branch if isinstance(one.event, ev.ReviewDecided))
+    assert hunks == (f"{there}.0", f"{there}.2.1", "1", "2.0")
+    assert there == len(TURN) + 2
 
 
 @pytest.mark.parametrize("last_seq", range(2, len(TURN)))
