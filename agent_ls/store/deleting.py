@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import sqlalchemy as sa
 
@@ -20,9 +22,12 @@ _ON_THE_WAY_MS = 600_000
 
 
 def delete(connection: sa.Connection, session_id: str) -> bool:
-    """Remove a session and its sub-agents'; see ``Store.delete``."""
+    """Remove a session and its sub-agents', but for a branch's; see ``Store.delete``."""
     known = connection.scalar(sa.select(sa.literal(1)).where(sessions.c.session_id == session_id))
-    doomed = [session_id, *_below(connection, [session_id])]
+    children = [*_below(connection, [session_id])]
+    branches = _branches(connection, session_id, children)
+    kept = {*branches, *_below(connection, [*branches])}
+    doomed = [session_id, *(one for one in children if one not in kept)]
     for one in _above(connection, session_id):
         if lease_owner(connection, one) is not None:
             raise StoreError(_OPEN.format(one))
@@ -33,6 +38,10 @@ def delete(connection: sa.Connection, session_id: str) -> bool:
     connection.execute(sa.delete(leases).where(leases.c.session_id.in_(doomed)))
     if known is None:
         return False
+    for child, branch in branches.items():
+        connection.execute(
+            sa.update(sessions).where(sessions.c.session_id == child).values(parent_id=branch)
+        )
     # Their rows in all other tables go with them.
     connection.execute(sa.delete(sessions).where(sessions.c.session_id.in_(doomed)))
     _forget_texts(connection)
@@ -67,6 +76,25 @@ def _below(connection: sa.Connection, parents: Sequence[str]) -> Iterator[str]:
         query = sa.select(sessions.c.session_id).where(sessions.c.parent_id.in_(parents))
         parents = list(connection.scalars(query))
         yield from parents
+
+
+def _branches(
+    connection: sa.Connection, session_id: str, children: Sequence[str]
+) -> dict[str, str]:
+    """Return the sub-agents that a branch has as well, each with one such branch.
+
+    What they changed is in its review, so they go on as its own.
+    """
+    if not children:
+        return {}
+    query = sa.select(events.c.session_id, events.c.body).where(
+        events.c.type == "child_started", events.c.session_id.not_in([session_id, *children])
+    )
+    started = {
+        cast("str", json.loads(row.body)["child_id"]): cast("str", row.session_id)
+        for row in connection.execute(query)
+    }
+    return {one: started[one] for one in children if one in started}
 
 
 def _digests(connection: sa.Connection) -> set[str]:
