@@ -30,7 +30,10 @@ class Symbol:
     signature: str
     """Its declaration on one line, without the body."""
     runs_into: int | None = None
-    """1-based; a line inside of it at which something else seems to begin, as it is broken."""
+    """1-based; a line inside of it at which something else seems to begin, as it is broken; or one
+    behind it that may be a part of it."""
+    runs_from: int | None = None
+    """1-based; a line from its first one on that may be no part of it, as it is broken there."""
     shared: tuple[str, ...] = ()
     """The qualified names of what the same declaration defines, as ``y`` in ``int x, y;``."""
     is_listed: bool = False

@@ -16,7 +16,7 @@ from agent_ls.syntax.definitions import Found, definitions, signature
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.leading import Leading
 from agent_ls.syntax.offsets import Offsets
-from agent_ls.syntax.overruns import Broken, runs_into
+from agent_ls.syntax.overruns import Broken, runs_from, runs_into
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES
 from agent_ls.syntax.strings import COMMENTS
 
@@ -107,6 +107,7 @@ def _symbol(one: Found, outer: Node, beside: Sequence[Found], text: _Text) -> Sy
         body=_body(one.body, offsets),
         signature=signature(one, data),
         runs_into=runs_into(outer, one.name_row, data, text.broken, text.language),
+        runs_from=runs_from(outer, one.name_row, one.name_byte, data, text.broken, text.language),
         shared=tuple(other.qualified for other in beside),
         is_listed=one.kind in _LISTED or (up is not None and up.type == "object"),
     )

@@ -1,4 +1,5 @@
-"""Definitions that a syntax error lets run over what follows them, as with a missing bracket.
+"""Definitions that a syntax error lets run over what follows them, as with a missing bracket, or
+over what is above them, or end too early.
 
 Owns the guess where such a definition would have ended: at the first line that is no deeper than
 the one it begins on, and looks like neither its end nor a part of it. Lines of strings and comments
@@ -8,7 +9,7 @@ are none, unless a missing quote or comment end may be what makes them a part of
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from tree_sitter import Node
@@ -33,6 +34,9 @@ _FURTHER_BYTES = 4_000
 """Behind a string, to see what begins in it if it is code."""
 _MAX_LOOKED_AT = 20
 """Strings in one definition; each is parsed anew."""
+_ENDED = re.compile(rb"^\s*$|[;}]\s*$|\*/\s*$|^\s*(?://|#)")
+"""How a line ends, or is, that is not in the middle of a declaration of C."""
+_WORD_BEFORE = re.compile(rb"\w[ \t]*$")
 _SAYS_MORE = re.compile(rb"[=:({]")
 _LABEL = re.compile(rb"\w+\s*:")
 
@@ -42,8 +46,9 @@ class Broken:
 
     def __init__(self, root: Node) -> None:
         """Find the nodes that have it right inside."""
-        found, self._missing = _broken_spans(root)
+        found, self._missing, faults = _broken_spans(root)
         spans = sorted(found)
+        self._faults = sorted(faults)
         self._starts = [start for start, _ in spans]
         # The furthest end of those that begin until there.
         self._ends = [*accumulate((end for _, end in spans), max)]
@@ -51,6 +56,11 @@ class Broken:
     def __bool__(self) -> bool:
         """Say whether there is any."""
         return bool(self._starts)
+
+    def is_between(self, start: int, end: int) -> bool:
+        """Say whether an error begins, or something is missing, in a part of the text."""
+        at = bisect_left(self._faults, start)
+        return at < len(self._faults) and self._faults[at] < end
 
     def is_around(self, node: Node) -> bool:
         """Say whether a node without errors of its own stands in something broken."""
@@ -73,12 +83,13 @@ class Broken:
         return bool(rest) and not _NO_CODE.match(rest)
 
 
-def _broken_spans(root: Node) -> tuple[set[tuple[int, int]], set[int]]:
-    """Return where the nodes are that have an error, or something missing, right inside; and where
-    what is missing should be.
+def _broken_spans(root: Node) -> tuple[set[tuple[int, int]], set[int], set[int]]:
+    """Return where the nodes are that have an error, or something missing, right inside; where
+    what is missing should be; and where that and the errors begin.
     """
     found: set[tuple[int, int]] = set()
     missing: set[int] = set()
+    faults: set[int] = set()
     stack = [root] if root.has_error else []
     while stack:
         node = stack.pop()
@@ -89,9 +100,10 @@ def _broken_spans(root: Node) -> tuple[set[tuple[int, int]], set[int]]:
                 missing.add(child.start_byte)
             if child.is_error or child.is_missing:
                 found.add(node.byte_range)
-            elif child.has_error:
+                faults.add(child.start_byte)
+            if child.has_error:
                 stack.append(child)
-    return found, missing
+    return found, missing, faults
 
 
 def runs_into(
@@ -99,8 +111,9 @@ def runs_into(
 ) -> int | None:
     """Return the 1-based line at which something else seems to begin inside of a definition.
 
-    Shape: the line it ends on where its last sign is missing there; None for one that has no syntax
-    errors and stands in nothing that lacks its end, so that it ends where it says.
+    Shape: the line it ends on where its last sign is missing there, and in Python the next one
+    where that is deeper; None for one that has no syntax errors and stands in nothing that lacks
+    its end, so that it ends where it says.
     """
     if not broken:
         return None
@@ -127,6 +140,45 @@ def runs_into(
             if (found := _defined_in(data[at + 1 : end], around, depth, language)) >= 0:
                 return row + 1 + found
             passed = around.end_byte
+        at = past
+    return _goes_on(outer, depth, data) if "python" in language.outline else None
+
+
+def runs_from(
+    outer: Node, name_row: int, name_byte: int, data: bytes, broken: Broken, language: Language
+) -> int | None:
+    """Return the 1-based line, from a definition's first one on, that may be no part of it.
+
+    Shape: None where no error is between its begin and its name, nor a word before it on its line.
+    """
+    first, row = outer.start_byte, outer.start_point.row
+    line_start = data.rfind(b"\n", 0, first) + 1
+    if not broken:
+        return None
+    if _WORD_BEFORE.search(data[line_start:first]) and broken.is_around(outer):
+        return row + 1
+    if row == name_row or not broken.is_between(first, name_byte):
+        return None
+    *above, last = data[line_start:name_byte].split(b"\n")
+    if not _is_another(last + b"_", _depth(above[0])):
+        return None
+    # There a head may have its words in several lines, macros that no grammar knows among them.
+    is_head = language.id in ("c", "cpp") and not any(map(_ENDED.search, above))
+    return None if is_head else row + 1
+
+
+def _goes_on(outer: Node, depth: int, data: bytes) -> int | None:
+    """Return the line behind a definition whose lines say by their depth what is in it, if it is
+    deeper than that begins.
+    """
+    at = data.find(b"\n", outer.end_byte)
+    row = outer.end_point.row + 1
+    while at >= 0:
+        row += 1
+        past = data.find(b"\n", at + 1)
+        line = data[at + 1 : past if past >= 0 else len(data)]
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return row if _depth(line) > depth and not _PARTS.match(line.strip()) else None
         at = past
     return None
 

@@ -32,13 +32,22 @@ def whole(symbol: Symbol, text: str, language: Language) -> None:
     """Do nothing for a symbol whose end is known; ``ToolError`` for one that runs over others."""
     if language.id in ("c", "cpp"):
         _keeps_branches(symbol, text)
-    if symbol.runs_into is None:
+    _is_certain(symbol, "ends", symbol.runs_into, text)
+
+
+def begun(symbol: Symbol, text: str) -> None:
+    """Do nothing for a symbol whose begin is known; ``ToolError`` for one that has others'."""
+    _is_certain(symbol, "begins", symbol.runs_from, text)
+
+
+def _is_certain(symbol: Symbol, does: str, row: int | None, text: str) -> None:
+    if row is None:
         return
-    line = text.split("\n")[symbol.runs_into - 1].strip()[:_MAX_LINE_CHARS]
+    line = text.split("\n")[row - 1].strip()[:_MAX_LINE_CHARS]
     raise ToolError(
-        f"Where {symbol.qualified} ends is not certain, for the file has a syntax error there, as "
-        f"with a missing bracket or an unknown word: it may end before or in line "
-        f"{symbol.runs_into} ({line}). Nothing was done. Use edit_file, or mend the error first."
+        f"Where {symbol.qualified} {does} is not certain, for the file has a syntax error there, "
+        f"as with a missing bracket or an unknown word: line {row} ({line}) may or may not be a "
+        "part of it. Nothing was done. Use edit_file, or mend the error first."
     )
 
 

@@ -16,7 +16,7 @@ from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out
 from agent_ls.syntax.languages import Language
 from agent_ls.tools.symbol_attributes import lost_around
-from agent_ls.tools.symbol_bounds import as_entry, in_lines, keyed, whole
+from agent_ls.tools.symbol_bounds import as_entry, begun, in_lines, keyed, whole
 from agent_ls.tools.symbol_enums import has_two_parts, is_constant, with_list_ended
 from agent_ls.tools.symbol_heads import lost
 from agent_ls.tools.symbol_lists import in_list, is_last_in_list
@@ -46,6 +46,7 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
     in_lines(text)
     whole(symbol, text, language)
+    begun(symbol, text)
     block = as_entry(block, text, symbol, language)
     entry = keyed(block, text, symbol, language)
     if entry != block:
@@ -80,7 +81,9 @@ def inserted(
         raise ToolError("There is no text to insert.")
     in_lines(text)
     is_tail = position == "after" and _ends_line(text, anchor, language)
-    if position != "before" and not is_tail:
+    if position == "before":
+        begun(anchor, text)
+    elif not is_tail:
         whole(anchor, text, language)
     if position == "inside_end":
         return _inside(text, symbols, anchor, block, language)

@@ -20,6 +20,18 @@ _PY = (
     "\ndef z(): ...\n"
 )
 _TS = "class A {\n  m() {\n    if (x) {\n  }\n\n  n() {\n  }\n}\n"
+_MACROS = (
+    "class API A : public B {\npublic:\n  A() : x(0) {}\n\n  virtual ~A() NOTHROW(E);\n\n"
+    "  // The name.\n  inline const char* name() const {\n    return x;\n  }\n\n"
+    "private:\n  const char* x;\n};\n"
+)
+_TORN = (
+    '    """**OLD**\n    """\ndef tag):\n    """**OLD**\n    """\nclass Null:\n        x = f(y)\n'
+)
+_OPEN = (
+    'class C:\n    def m(self) -> str:\n        return f"<{self.a} path={self.b!r}>\n\n\n'
+    'def create(a,\n           b=None) -> C:\n    """Makes."""\n    return C(a)\n'
+)
 _BROKEN = "int a(void)\n{\n#if X\n    f(;\n#endif\nout:\n    return 1;\n}\n"
 
 
@@ -48,6 +60,17 @@ _BROKEN = "int a(void)\n{\n#if X\n    f(;\n#endif\nout:\n    return 1;\n}\n"
         ("a.h", _API_C, "g", "after", "int q;", f"{_API_C}int q;\n", ""),
         ("a.h", _API_C, "g", "replace", "void g(int);", None, "an unknown word"),
         ("a.c", _GNU, "z", "after", "int q;", _GNU + "int q;\n", ""),
+        ("a.h", _MACROS, "name", "replace", "int name() { return 0; }", None,
+         "line 5 (virtual ~A() NOTHROW(E);)"),
+        ("a.h", _MACROS, "name", "before", "int b();", None, "Where name begins is not certain"),
+        ("a.h", _MACROS, "name", "after", "int b();",
+         _MACROS.replace("  }\n\npr", "  }\n\n  int b();\n\npr"), ""),
+        ("a.py", "A = f 1)\nB = 2\nC = 3\n", "B", "replace", "B = 5", None, "line 1 (A = f 1))"),
+        ("a.py", "A = f 1)\nB = 2\nC = 3\n", "C", "replace", "C = 5",
+         "A = f 1)\nB = 2\nC = 5\n", ""),
+        ("a.py", _TORN, "Null", "replace", "class Null:\n    pass", None, "line 6 (class Null:)"),
+        ("a.py", _OPEN, "create", "replace", "def create():\n    pass", None,
+         'line 8 ("""Makes."""'),
         ("a.c", "struct S { int a };\n", "S.a", "replace", "int b", "struct S { int b };\n", ""),
         ("a.py", "def f(\n    a,\n):\n    x = = 1\n", "f", "replace", "def f(): ...",
          "def f(): ...\n", ""),
