@@ -37,7 +37,7 @@ _SAYS_KEPT = re.compile(_KEPT, re.I)
 _SAYS_LITTLE = re.compile(
     rf"{_WORDS}|methods?|functions?|class(?:es)?|files?|imports?|logic|tests?|fields?|the|this|of|is|"
     r"are|as|and|all|here|it|in|to|for|brevity|no|changes?|not|shown|goes|above|below|before|they|"
-    r"everything|else",
+    r"everything|else|your|my|our|current|steps?|continues?",
     re.I,
 )
 _CODE = re.compile(r"[={}<>|&\\\[\]@$+?!]|\w\(")
@@ -47,6 +47,7 @@ _PLAIN = re.compile(
     r"unchanged(?: code)?$|omitted(?: for brevity)?$|same as before$|no changes?(?: here)?$)",
     re.I,
 )
+_SAYS_SAME = re.compile(r"as (?:before|above)|no changes? (?:above|below)", re.I)
 _PLACEHOLDER = re.compile(r"pass\b|raise NotImplementedError\b|\.\.\.$|return NotImplemented\b")
 _DOC_ENDS = ('"""', "'''")
 _MAX_WORDS = 8
@@ -55,7 +56,7 @@ _BEFORE = " \t0123456789L[]()|│→:"
 
 def is_marker(line: str) -> bool:
     """Tell whether the line may stand for lines that were left out."""
-    return is_sure_marker(line) or stripped(line) in ("...", "…", "[...]", "....")
+    return is_sure_marker(line) or stripped(line) in ("...", "…", "[...]", "<...>", "....")
 
 
 def stands_for_others(line: str, flat: str) -> bool:
@@ -133,6 +134,8 @@ def _is_like_a_mark(line: str) -> bool:
     is_apart = sign not in ("", "*", "%") or stripped(line)[:1] in ("[", "<", "(")
     if not is_apart or len(words) > _MAX_WORDS:
         return False
+    if _SAYS_SAME.fullmatch(said.rstrip(".")):
+        return True
     kept = sum(bool(_SAYS_KEPT.fullmatch(word)) for word in words)
     return kept > _others_in(words) and not _CODE.search(said)
 

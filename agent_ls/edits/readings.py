@@ -268,13 +268,14 @@ def _bare(line: str, *, is_spaced: bool) -> str:
 def _without_fences(flat: str, given: Reading) -> Reading | None:
     """Return the texts without a fence around them, if the file has no line like it."""
     inner, fence = _inside_fence(given.old), given.old.lstrip("\n")[:3]
-    if inner is None or re.search(rf"^[ \t]*{fence}(?!{fence[0]})", flat, re.M):
+    if not inner or re.search(rf"^[ \t]*{fence}(?!{fence[0]})", flat, re.M):
         return None
-    return replace(given, old=inner, new=_inside_fence(given.new) or given.new)
+    new = _inside_fence(given.new)
+    return replace(given, old=inner, new=given.new if new is None else new)
 
 
 def _inside_fence(text: str) -> str | None:
     lines = text.strip("\n").split("\n")
-    if len(lines) < 3 or not _FENCE.match(lines[0]) or lines[-1] not in ("```", "~~~"):
+    if len(lines) < 2 or not _FENCE.match(lines[0]) or lines[-1] not in ("```", "~~~"):
         return None
     return "\n".join(lines[1:-1])

@@ -276,9 +276,7 @@ def _otherwise_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Re
         meant = Texts(reading.old, reading.new, line, wish.replace_all)
         if meant.old == meant.new or not meant.old.strip():
             continue
-        found = _exactly(ground, meant, number)
-        if found is None:
-            found = _by_lines(ground, meant, number)
+        found = _as_read(ground, meant, number)
         if found is not None and found not in results:
             results.append(found)
     if len(results) > 1:
@@ -288,6 +286,20 @@ def _otherwise_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Re
             "not-found",
         )
     return results[0] if results else None
+
+
+def _as_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
+    """Return a reading carried out where its old text stands; None when it does not."""
+    found = _exactly(ground, wish, number)
+    if found is None:
+        found = _by_lines(ground, wish, number)
+    if found is None or isinstance(found, Refused):
+        return found
+    # What surrounded the texts may have kept a mark from being known as one.
+    whole = _with_middle(ground, wish)
+    if isinstance(whole, Refused) or whole == wish:
+        return found if whole == wish else whole
+    return _as_read(ground, whole, number)
 
 
 def _in_changed_context(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:

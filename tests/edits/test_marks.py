@@ -90,7 +90,8 @@ def test_what_can_be_nothing_but_a_mark_is_never_written(mark: str) -> None:
     [
         "# remaining methods", "// etc.", "// previous code", "// other methods unchanged",
         "# keep existing code", "// Keep the rest as is", "[existing lines]", "// more code",
-        "# rest of the handlers unchanged", "# everything else stays the same",
+        "# rest of the handlers unchanged", "# everything else stays the same", "# as before",
+        "// Your existing code", "# remaining steps as above", "# no changes below",
     ],
 )  # fmt: skip
 def test_a_comment_is_a_mark_only_where_lines_vanish(mark: str) -> None:
