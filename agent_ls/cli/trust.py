@@ -30,11 +30,17 @@ def _trust(trusted: TrustedFolders, arguments: argparse.Namespace) -> int:
             raise SettingsError(f"there is no folder {visible_line(str(folder))}")
         trusted.trust(folder)
     if arguments.forget is not None:
-        folder = Path(arguments.forget).resolve()
-        if folder not in trusted.all():
-            raise SettingsError(f"{visible_line(str(folder))} is not trusted; see agent-ls trust")
-        trusted.forget(folder)
-    found = [str(one) for one in trusted.all()]
+        # A folder may have become a link since; it is forgotten by either name.
+        named = Path(arguments.forget).absolute()
+        known, folder = trusted.listed(), named.resolve()
+        if not {named, folder} & set(known):
+            above = next((one for one in known if one in folder.parents), None)
+            why = "is not trusted; see agent-ls trust"
+            if above is not None:
+                why = f"is trusted because {visible_line(str(above))} is; forget that one"
+            raise SettingsError(f"{visible_line(str(folder))} {why}")
+        trusted.forget(named)
+    found = [str(one) for one in trusted.listed()]
     if arguments.json:
         sys.stdout.write(json.dumps(found, indent=2) + "\n")
         return 0

@@ -24,6 +24,13 @@ def trust_file() -> Path:
     return Path(platformdirs.user_data_dir("agent-ls")) / "trusted.json"
 
 
+def _unreadable(file: Path, why: str) -> str:
+    return (
+        f"The trusted folders cannot be read from {file}: {why}. So none is trusted, and the list "
+        "stays as it is. Mend that file, or delete it to begin anew."
+    )
+
+
 class TrustedFolders:
     """The folders that the user has said to trust; those below them count too."""
 
@@ -34,12 +41,24 @@ class TrustedFolders:
     def all(self) -> tuple[Path, ...]:
         """Return the trusted folders, sorted; none when the file is missing or cannot be read."""
         try:
-            found: object = json.loads(self._file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return self.listed()
+        except SettingsError:
             # Not to know is not to trust.
             return ()
-        if not isinstance(found, list):
+
+    def listed(self) -> tuple[Path, ...]:
+        """Return the trusted folders, sorted; none when the file is missing.
+
+        Errors: ``SettingsError`` when it cannot be read.
+        """
+        try:
+            found: object = json.loads(self._file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
             return ()
+        except (OSError, ValueError) as error:
+            raise SettingsError(_unreadable(self._file, str(error))) from error
+        if not isinstance(found, list):
+            raise SettingsError(_unreadable(self._file, "it is no list"))
         names = cast("list[object]", found)
         return tuple(sorted(Path(one) for one in names if isinstance(one, str)))
 
@@ -51,16 +70,17 @@ class TrustedFolders:
     def trust(self, folder: Path) -> None:
         """Trust a folder from now on, for every server of this user.
 
-        Errors: ``SettingsError`` when it cannot be written down.
+        Errors: ``SettingsError`` when it cannot be written down, or what is there cannot be read.
         """
-        self._write({*self.all(), folder.resolve()})
+        self._write({*self.listed(), folder.resolve()})
 
     def forget(self, folder: Path) -> None:
-        """Trust a folder no longer; one above it may still be trusted.
+        """Trust a folder no longer, as it is written down or as it is found from here; one above
+        it may still be trusted.
 
-        Errors: ``SettingsError`` when it cannot be written down.
+        Errors: as of ``trust``.
         """
-        self._write(set(self.all()) - {folder.resolve()})
+        self._write(set(self.listed()) - {folder, folder.resolve()})
 
     def _write(self, folders: set[Path]) -> None:
         text = json.dumps(sorted(map(str, folders)), indent=2) + "\n"

@@ -11,6 +11,11 @@ from agent_ls.cli.main import main
 from agent_ls.safety.trust import TrustedFolders, trust_file
 
 
+@pytest.fixture(autouse=True)
+def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
 def test_a_folder_is_trusted_listed_and_forgotten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -46,3 +51,36 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(
     assert main(["trust", *words]) == 3
     assert why in capsys.readouterr().err
     assert TrustedFolders(trust_file()).all() == ()
+
+
+def test_what_counts_by_the_folder_above_it_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    assert main(["trust", str(tmp_path)]) == 0
+    assert main(["trust", "--forget", str(inner)]) == 3
+    assert f"because {tmp_path.resolve()} is; forget that one" in capsys.readouterr().err
+
+
+def test_a_folder_that_became_a_link_is_forgotten_by_its_name(tmp_path: Path) -> None:
+    folder = tmp_path.resolve() / "folder"
+    folder.mkdir()
+    assert main(["trust", str(folder)]) == 0
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    assert main(["trust", "--forget", str(folder)]) == 0
+    assert TrustedFolders(trust_file()).all() == ()
+
+
+@pytest.mark.parametrize("damaged", ['["/a"', "{}", "\xff"])
+def test_a_damaged_list_trusts_nothing_and_is_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damaged: str
+) -> None:
+    assert main(["trust", str(tmp_path)]) == 0
+    trust_file().write_text(damaged, "latin-1")
+    for words in ([], [str(tmp_path)], ["--forget", str(tmp_path)]):
+        assert main(["trust", *words]) == 3
+        assert "Mend that file, or delete it" in capsys.readouterr().err
+    assert trust_file().read_text("latin-1") == damaged
+    assert not TrustedFolders(trust_file()).is_trusted(tmp_path)
