@@ -50,7 +50,8 @@ def ways(
     n0 = next((indent_of(line) for line in hunk.new if stripped(line)), "")
     is_lost = not o0 and bool(f0)
     if is_lost and rest and all(ours == theirs for ours, theirs in rest):
-        yield Way(kept, kept if n0 == f0 and n0 != o0 else _first(o0, f0))
+        # A first line of the new text that has blanks has not lost them.
+        yield Way(kept, kept if n0 else _first(o0, f0))
         return
     if _is_halved(leads) and any(stripped(line) and not indent_of(line) for line in news):
         # A line at the margin stands there, or a level deeper: both may be meant.
