@@ -40,8 +40,12 @@ class Finding:
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Print what was found; 1 when something is wrong."""
+    folder = Path(arguments.workspace).resolve()
+    if not folder.is_dir():
+        sys.stderr.write(f"agent-ls: there is no folder {folder}; name one that is there\n")
+        return 3
     try:
-        found = asyncio.run(_all(arguments, Path(arguments.workspace).resolve()))
+        found = asyncio.run(_all(arguments, folder))
     except AgentLsError as error:
         sys.stderr.write(f"agent-ls: {error}\n")
         return 3

@@ -71,7 +71,7 @@ class Outline:
         mark = self.seen.mark_of(file.path, file.text) if self.seen else None
         listed: JsonValue = {file.path: mark} if mark else {}
         return ToolOutput(
-            "\n".join(lines) or f"{arguments.path} defines nothing.",
+            "\n".join(lines) or f"No definitions were found in {arguments.path}.",
             data={"path": arguments.path, "symbols": len(symbols), "listed": listed},
         )
 

@@ -108,6 +108,13 @@ def test_a_configuration_that_cannot_be_read_is_not_said_to_be_read(
     assert (state, "could not be read" in words) == ("wrong", True)
 
 
+def test_a_folder_that_is_not_there_is_found(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--workspace", str(folder / "gone")]) == 3
+    assert f"there is no folder {folder / 'gone'}" in capsys.readouterr().err
+
+
 def test_a_damaged_store_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = folder.parent / "store.db"
     words = ("--set", f"store_url={place}")
