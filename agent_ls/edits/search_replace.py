@@ -297,9 +297,9 @@ def _as_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused |
         return found
     # What surrounded the texts may have kept a mark from being known as one.
     whole = _with_middle(ground, wish)
-    if isinstance(whole, Refused) or whole == wish:
-        return found if whole == wish else whole
-    return _as_read(ground, whole, number)
+    if isinstance(whole, Refused):
+        return whole
+    return found if whole == wish else _as_read(ground, whole, number)
 
 
 def _in_changed_context(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
