@@ -14,6 +14,7 @@ from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.images import FileImage, Images, change_words
 from agent_ls.domain.permissions import ModeChange, Modes
 from agent_ls.domain.review import HunkState
+from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.modes import FileModes
 from agent_ls.edits.review_hunks import Hunk, flat, lines_of
@@ -37,7 +38,9 @@ class FileLedger:
     modes: FileModes = FileModes()
     """What is known of its permissions."""
     lost: str | None = None
-    """The exact text that undoing a deletion, or redoing a creation, brings back."""
+    """The exact text that undoing a deletion, or redoing a creation, brings back; also after the
+    file was made anew.
+    """
     images: Images | None = None
     """Of the first hunk, when that is ``opaque``."""
     under: FileLedger | None = None
@@ -54,6 +57,11 @@ class FileLedger:
     def has_place(self) -> bool:
         """Say whether there is a file that its changes can be shown in."""
         return self.text is not None or (self.images is not None and self.images[1] is not None)
+
+    @property
+    def exact(self) -> str:
+        """Return the text that was there before what the agent did; lines come back as in it."""
+        return (self.base if self.lost is None else self.lost) or ""
 
     @property
     def parts(self) -> tuple[Hunk, ...]:
@@ -80,9 +88,8 @@ class FileLedger:
             if known.base is None:
                 lines = lines_of(after)
                 return replace(known, text=after, hunks=(Hunk(at, "created", 0, (), lines),))
-            # Deleted and written anew: all in all it was changed.
-            fresh = replace(known, text=flat(known.base), hunks=_moves(known.hunks))
-            return fresh.edited(flat(known.base), after, at)
+            # Taken away and made anew: all in all it was changed, from what would have come back.
+            known = replace(known, text=known.exact, hunks=_moves(known.hunks))
         if any(one.kind == "created" and one.state == "kept" for one in known.hunks):
             return known._accepted.edited(known.text, after, at)
         if any(one.kind == "created" for one in known.hunks):
@@ -144,7 +151,7 @@ class FileLedger:
     @property
     def _accepted(self) -> FileLedger:
         """Return the ledger of a file that was made in this turn as if it had been there before."""
-        return replace(self, base=self.text, hunks=(), modes=FileModes())
+        return replace(self, base=self.text, hunks=(), modes=FileModes(), lost=None)
 
     def permitted(self, modes: Modes) -> FileLedger:
         """Return the ledger, edited, with the permissions before and after that edit."""
@@ -165,7 +172,10 @@ class FileLedger:
     def drifted(self, now: str | None, at: str) -> FileLedger:
         """Return the ledger after somebody else changed the file to ``now``."""
         if now is None or self.text is None:
-            return self if now == self.text else replace(self, text=now, hunks=_moves(self.hunks))
+            if now == self.text:
+                return self
+            lost = self._without_open if now is None else self.lost
+            return replace(self, text=now, hunks=_moves(self.hunks), lost=lost)
         if flat(now) == flat(self.text):
             return replace(self, text=now)
         if any(one.kind == "created" for one in self.hunks):
@@ -189,14 +199,22 @@ class FileLedger:
             return self._accepted.removed(at)
         if self.base is None:
             return replace(self, text=None, hunks=())
-        # What others typed in between comes back with the file; only the agent's part does not.
-        clean = [one.id for one in self.parts if one.state != "undone" and not one.is_mixed]
-        lost = _with_lines(self.text or "", self.decided(clean, "undone").text or "")
-        if flat(lost) == flat(self.base) and ("\r" in self.base or "\r" not in lost):
-            # Else an editor had shown no line ends of the file's own.
-            lost = self.base
+        lost = self._without_open
         hunk = Hunk(at, "deleted", 0, lines_of(lost), ())
         return replace(self, text=None, hunks=(*_moves(self.hunks), hunk), lost=lost)
+
+    @property
+    def _without_open(self) -> str:
+        """Return the exact text that comes back when the file is taken away as it is.
+
+        What others typed, and what of the agent's was kept, is in it.
+        """
+        clean = [one.id for one in self.parts if one.state == "open" and not one.is_mixed]
+        text = _with_lines(self.text or "", self.decided(clean, "undone").text or "", self.exact)
+        if self.base is None or flat(text) != flat(self.base):
+            return text
+        # With other line ends an editor had shown none of the file's own.
+        return self.base if "\r" in self.base or "\r" not in text else text
 
     def moved(self, path: str, at: str) -> FileLedger:
         """Return the ledger after the agent moved the file."""
@@ -315,9 +333,12 @@ def _of_mode(image: FileImage | None, mode: int | None) -> FileImage | None:
     return None if image is None else image.model_copy(update={"mode": mode})
 
 
-def _with_lines(text: str, goal: str) -> str:
-    """Return a text with the lines of another one; what is equal keeps its bytes."""
-    return apply_replacements(text, replacements_between(text, goal))
+def _with_lines(text: str, goal: str, exact: str) -> str:
+    """Return a text with the lines of another one; what is equal keeps its bytes, and what comes
+    back ends as in the ``exact`` text.
+    """
+    replacements = with_ends_of(exact, text, replacements_between(text, goal))
+    return apply_replacements(text, replacements)
 
 
 def _moves(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:

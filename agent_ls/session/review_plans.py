@@ -129,7 +129,7 @@ async def _of_lines(
         return Step(ids, None)
     found = merged.replacements
     if state == "undone" and file.base is not None:
-        found = with_ends_of(file.base, now.text, found)
+        found = with_ends_of(file.exact, now.text, found)
     mode = file.mode_change(decided)
     edit = ChangeText(path=file.path, base_version=now.version, replacements=found, mode=mode)
     return Step(ids, edit)
