@@ -15,6 +15,7 @@ from agent_ls.domain.images import FileImage, Images, change_words
 from agent_ls.domain.permissions import ModeChange, Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.line_ends import with_ends_of
+from agent_ls.edits.lines import BOM
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.modes import FileModes
 from agent_ls.edits.review_hunks import Hunk, flat, lines_of
@@ -337,8 +338,10 @@ def _with_lines(text: str, goal: str, exact: str) -> str:
     """Return a text with the lines of another one; what is equal keeps its bytes, and what comes
     back ends as in the ``exact`` text.
     """
-    replacements = with_ends_of(exact, text, replacements_between(text, goal))
-    return apply_replacements(text, replacements)
+    bare = text.removeprefix(BOM)
+    replacements = replacements_between(bare, goal.removeprefix(BOM))
+    mark = text[: len(text) - len(bare)]
+    return mark + apply_replacements(bare, with_ends_of(exact, bare, replacements))
 
 
 def _moves(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:

@@ -16,7 +16,8 @@ _MARKED = "\ufeffone\r\ntwo\r\n"
 
 @pytest.mark.parametrize("edit", ["", "one", "two"])
 @pytest.mark.parametrize(
-    ("first", "is_typed"), [("restore", False), ("restore", True), ("undo", False)]
+    ("first", "is_typed"),
+    [("restore", False), ("restore", True), ("undo", False), ("undo", True)],
 )
 async def test_a_byte_order_mark_comes_back_once(
     tmp_path: Path, first: str, edit: str, *, is_typed: bool
