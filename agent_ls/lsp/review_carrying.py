@@ -94,7 +94,8 @@ async def tell(
     """Say which files were restored, seen or not, and which were left as they are and why, with
     both versions of a conflict.
     """
-    done = [one.path for one in results if one.status == "done"]
+    # One name can be that of a file that went and of another one that came.
+    done = list(dict.fromkeys(one.path for one in results if one.status == "done"))
     if not results:
         editor.say("info", f"There is nothing to {decision} there.")
     elif decision == "restore" and done:

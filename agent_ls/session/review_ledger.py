@@ -88,6 +88,10 @@ class Ledger:
         turn = self.turns.get(turn_id)
         return turn.files.get(path) if turn else None
 
+    def called(self, path: str) -> str:
+        """Return what a file is called once it has left the room that it made for others."""
+        return self._rooms.get(path, path)
+
     def hunks(self, chosen: Selection, state: HunkState) -> list[Hunk]:
         """Return the chosen hunks that stand so, newest turn first."""
         return [

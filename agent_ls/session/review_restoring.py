@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.loop.edit_order import EditOrder
@@ -69,10 +70,14 @@ class Restoring:
             await self._carrying.settled(self._make_room_to_restore(turn_id, ring))
         found: list[FileResult] = []
         for planned in restored_in_order(lineages(await self._ledger(), point)):
-            now = lineages(await self._ledger(), point)
+            ledger = await self._ledger()
+            now = lineages(ledger, point)
             # The file that stood in its place may have gone back since.
             lineage = next(one for one in now if one.touches[0].at == planned.touches[0].at)
+            name = ledger.called(lineage.path)
             result = await self._restore_file(point, lineage)
+            if result.status == "done" and result.path == lineage.path:
+                result = replace(result, path=name)
             if result.status != "nothing":
                 found.append(result)
                 earlier = [one for one in earlier if one.path != lineage.path]

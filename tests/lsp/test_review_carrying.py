@@ -75,3 +75,15 @@ async def test_a_history_that_cannot_be_read_is_told(tmp_path: Path) -> None:
             [(level, words)] = await decided(session, restores=restores)
             assert level == "error"
             assert words.startswith(f"{verb} was not possible: ")
+
+
+async def test_a_name_that_one_file_had_after_the_other_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    async with reviewed(tmp_path / "work", {"b.py": "b\n"}) as session:
+        await session.turn()
+        await session.agent_writes("d.py", "made\n")
+        for old, new in (("d.py", "t.py"), ("b.py", "d.py"), ("t.py", "b.py")):
+            await session.agent_moves(old, new)
+        await session.end()
+        assert await decided(session, restores=True) == [("info", "Restored: b.py.")]
+        assert session.texts() == {"b.py": "b\n"}
