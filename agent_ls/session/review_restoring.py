@@ -94,7 +94,11 @@ class Restoring:
             free = freed | set(ring)
             result = await foreseen(self._workspace, self._blobs, turn_id, one, freed=free)
             found[one.touches[0].at] = result
-            freed |= {one.path} if result.edit in ("move", "delete") and not ring else set()
+            if result.edit == "delete" and ring:
+                # It does not go there itself.
+                freed.add(one.origin)
+            elif result.edit in ("move", "delete") and not ring:
+                freed.add(one.path)
         each = [found[one.touches[0].at] for one in those]
         return [one for one in each if one.status != "nothing"]
 

@@ -217,3 +217,26 @@ async def test_a_place_in_a_ring_is_foreseen_to_be_free_for_nobody_else(tmp_path
     after = {"a.py": "mine\n", "d.py": "D\n", "e.py": "A\n"}
     still_open = [("e.py", "moved")]
     await check(tmp_path, story, {"a.py": "A\n", "d.py": "D\n"}, after=after, still_open=still_open)
+
+
+@pytest.mark.parametrize("is_moved_there", [False, True])
+async def test_a_file_of_the_turn_that_changed_places_is_taken_away_as_it_was_foreseen(
+    tmp_path: Path, *, is_moved_there: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        if is_moved_there:
+            await session.agent_moves("d.py", "e.py")
+            await session.turn()
+        await session.agent_writes("d.py", "made\n")
+        for old, new in (("d.py", "t.py"), ("a.py", "d.py"), ("t.py", "a.py")):
+            await session.agent_moves(old, new)
+        await session.end()
+        told = await session.review.restore("trn_1", dry_run=True)
+        assert {one.status for one in told} == {"done"}
+        real = await session.review.restore("trn_1")
+        assert sorted(one.edit or "" for one in real) == sorted(one.edit or "" for one in told)
+        # Nobody ever saw the name under which it made room.
+        assert ("a.py", "delete") in {(one.path, one.edit) for one in real}
+
+    files = {"a.py": "A\n", **({"d.py": "D\n"} if is_moved_there else {})}
+    await check(tmp_path, story, files, after=files)
