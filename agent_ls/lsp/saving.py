@@ -6,6 +6,7 @@ that holds anything but what the editor last had there.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
@@ -94,6 +95,9 @@ class Saving:
                 if "\n" in on_disk.text.replace("\r\n", ""):
                     return
                 text = text.replace("\n", "\r\n")
+            if opened.on_disk.startswith(codecs.BOM_UTF8):
+                # The disk keeps its byte order mark by itself; some editors show it in the text.
+                text = text.removeprefix("\ufeff")
             whole = Replacement(start=0, end=len(on_disk.text), text=text)
             base = digest(opened.on_disk)
             edit = ChangeText(path=path, base_version=base, replacements=(whole,))

@@ -411,6 +411,27 @@ async def test_what_is_written_for_an_editor_keeps_the_files_line_ends(tmp_path:
     assert (root / "a.py").read_bytes() == b"a = 1\r\nb = 2\n"
 
 
+@pytest.mark.parametrize(
+    "on_disk, shown, saved",
+    [
+        pytest.param("\ufeffa = 1\n", "\ufeffa = 1\n", "\ufeffa = 2\n", id="shown"),
+        pytest.param("\ufeffa = 1\n", "a = 1\n", "\ufeffa = 2\n", id="kept-to-itself"),
+        pytest.param("\ufeffa = 1\r\n", "\ufeffa = 1\n", "\ufeffa = 2\r\n", id="shown-before-crlf"),
+    ],
+)
+async def test_a_file_is_written_with_one_byte_order_mark(
+    tmp_path: Path, on_disk: str, shown: str, saved: str
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_bytes(on_disk.encode())
+    world = make(root, save_fallback="write")
+    world.open("a.py", shown)
+    for number in ("2", "3"):
+        world.type("a.py", shown.replace("1", number))
+        assert await world.workspace.save_dirty() == []
+        assert (root / "a.py").read_bytes() == saved.replace("2", number).encode()
+
+
 @pytest.mark.parametrize("then", ["a = 1\n", "typed = 1\n"], ids=["undone", "typed"])
 async def test_text_typed_after_the_editor_loaded_a_file_again_is_unsaved(
     world: World, then: str
