@@ -63,6 +63,29 @@ def encodings_of(text: str, data: bytes) -> tuple[Encoding, ...]:
     return tuple(one for one in (*_plain(text), *_MARKED) if _is_in(one, text, data))
 
 
+def held_as(text: str, data: bytes) -> tuple[str, tuple[Encoding, ...]]:
+    """Return the text that a file's bytes are, so far as an editor that has just read or written
+    them shows it as ``text``, and the encodings; an empty pair where they are another text.
+
+    Some editors end the last line of every file that they write, or of every text that they show,
+    and tell nobody. A text typed in since is to be compared by ``encodings_of``: in other editors
+    such an end is the person's, or an edit's.
+    """
+    for shown in (text, _ended_otherwise(text)):
+        if found := encodings_of(shown, data):
+            return shown, found
+    return "", ()
+
+
+def ended(text: str, *, is_ended: bool) -> str:
+    """Return a text with or without an end of its last line."""
+    if text.endswith("\n") is is_ended:
+        return text
+    if is_ended:
+        return text + ("\r\n" if "\r\n" in text else "\n")
+    return text[:-1].removesuffix("\r")
+
+
 def possible_encodings(data: bytes) -> tuple[Encoding, ...]:
     """Return the encodings in which a file's bytes can be a text that nobody has seen.
 
@@ -93,6 +116,13 @@ def written_like(text: str, sample: bytes | None) -> bytes:
             if (data := written_in(one, text, sample)) is not None:
                 return data
     return text.encode("utf-8", "surrogatepass")
+
+
+def _ended_otherwise(text: str) -> str:
+    """Return a text with the end of its last line if it lacks one, else without; but an empty last
+    line is one more than an editor leaves out."""
+    other = ended(text, is_ended=not text.endswith("\n"))
+    return text if text.endswith("\n") and other.endswith("\n") else other
 
 
 def _is_in(encoding: Encoding, text: str, data: bytes) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from agent_ls.domain.edits import apply_replacements
-from agent_ls.edits.encodings import Encoding, written_in
+from agent_ls.edits.encodings import Encoding, ended, held_as, written_in
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
 
@@ -30,6 +30,18 @@ def in_place_of(text: str, sample: bytes, encodings: Collection[Encoding]) -> by
     if not kept:
         return Refused(_LACKING.format(", ".join(one.name for one in made)))
     return Refused(_UNCLEAR.format(f"{', '.join(kept[:-1])} or {kept[-1]}"))
+
+
+def in_place_of_shown(text: str, shown: str, sample: bytes) -> bytes | Refused:
+    """Return a text as it is written in the place of ``sample``, which was shown as ``shown``; the
+    last line ends as there, if the text left its end alone.
+
+    Errors: as ``in_place_of``.
+    """
+    held, encodings = held_as(shown, sample)
+    if encodings and text.endswith("\n") is shown.endswith("\n"):
+        text = ended(text, is_ended=held.endswith("\n"))
+    return in_place_of(text, sample, encodings)
 
 
 def _in_place_of(text: str, sample: bytes, encoding: Encoding) -> bytes | None:

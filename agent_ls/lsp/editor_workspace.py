@@ -152,7 +152,7 @@ class EditorWorkspace:
         if on_disk is None:
             return document.text.encode("utf-8", "surrogatepass")
         encodings = self._saved.encodings(document.uri, on_disk)
-        data = in_place_of(document.text, on_disk, encodings)
+        data = in_place_of(self._saved.as_saved(document), on_disk, encodings)
         if isinstance(data, Refused):
             raise WorkspaceError(
                 f"What the editor will write for {path} is not certain: {data.reason}. Ask the "

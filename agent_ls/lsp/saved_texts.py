@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 from typing import Literal
 
-from agent_ls.edits.encodings import Encoding, encodings_of, possible_encodings
+from agent_ls.edits.encodings import Encoding, encodings_of, ended, held_as, possible_encodings
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import uri_to_path
 
@@ -37,6 +37,8 @@ class SavedTexts:
         nobody knows."""
         self._encodings: dict[str, tuple[Encoding, ...]] = {}
         """By URI, those in which the file held that text."""
+        self._is_ended: dict[str, bool] = {}
+        """By URI, whether the file's last line has an end, where the document's is otherwise."""
         self._files: dict[str, tuple[int, ...]] = {}
         """By URI, how the file's entry was when it was last compared with what an editor sent."""
         documents.listen(self._on_document)
@@ -47,18 +49,23 @@ class SavedTexts:
             return "apart"
         mine = version_of(document.text)
         if on_disk is not None and (found := encodings_of(document.text, on_disk)):
-            self._common[document.uri] = mine, _version(on_disk)
-            self._encodings[document.uri] = found
+            self._note_same(document, document.text, on_disk, found)
             return "same"
         if document.uri not in self._common:
             return "apart"
         common = self._common[document.uri]
+        there = () if on_disk is None else (_version(on_disk), _version(_unmarked(on_disk)))
         if common is not None and common[0] == mine:
-            return "behind"
+            return "same" if common[1] in there else "behind"
         if common is None or on_disk is None:
             return "unsaved" if common is on_disk else "apart"
-        is_past = not {_version(on_disk), _version(_unmarked(on_disk))}.isdisjoint(common)
-        return "unsaved" if is_past else "apart"
+        return "apart" if set(there).isdisjoint(common) else "unsaved"
+
+    def as_saved(self, document: Snapshot) -> str:
+        """Return a document's text with its last line ended, or not, as it was in the file where
+        the editor shows that otherwise."""
+        is_ended = self._is_ended.get(document.uri)
+        return document.text if is_ended is None else ended(document.text, is_ended=is_ended)
 
     def encodings(self, uri: str, on_disk: bytes) -> tuple[Encoding, ...]:
         """Return the encodings in which an editor can have a document's file: those in which the
@@ -95,6 +102,7 @@ class SavedTexts:
             self._common.pop(event.uri, None)
             self._encodings.pop(event.uri, None)
             self._files.pop(event.uri, None)
+            self._is_ended.pop(event.uri, None)
         if path is None or document is None:
             return
         try:
@@ -102,13 +110,33 @@ class SavedTexts:
             if is_typed and entry == self._files.get(event.uri):
                 # Nobody wrote it, so there was nothing to load again: this is the person's.
                 return
-            self.standing(document, content(path))
+            self._compare(document, content(path))
             self._files[event.uri] = entry
         except FileNotFoundError:
             if not is_typed:
                 self.note(event.uri, None)
         except OSError:
             pass
+
+    def _compare(self, document: Snapshot, on_disk: bytes) -> None:
+        """See whether a document and its file are the same, as the editor may just have read or
+        written it; not where the disk holds what is known, as then the difference was typed."""
+        if not document.in_sync or self.standing(document, on_disk) != "apart":
+            return
+        held, encodings = held_as(document.text, on_disk)
+        if encodings:
+            self._note_same(document, held, on_disk, encodings)
+
+    def _note_same(
+        self, document: Snapshot, held: str, on_disk: bytes, encodings: tuple[Encoding, ...]
+    ) -> None:
+        """Know that the bytes are the text ``held``, which the editor shows as the document's."""
+        uri, is_ended = document.uri, held.endswith("\n")
+        self._common[uri] = version_of(document.text), _version(on_disk)
+        self._encodings[uri] = encodings
+        self._is_ended.pop(uri, None)
+        if document.text.endswith("\n") is not is_ended:
+            self._is_ended[uri] = is_ended
 
 
 def version_of(text: str) -> str:

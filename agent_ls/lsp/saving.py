@@ -83,7 +83,7 @@ class Saving:
         opened = await self._files.find(path)
         if opened is None or opened.standing != "unsaved":
             return
-        text = opened.document.text
+        text = self._saved.as_saved(opened.document)
         edit: FileEdit = CreateFile(path=path, text=text)
         if opened.on_disk is not None:
             try:

@@ -25,8 +25,7 @@ from agent_ls.domain.edits import (
 )
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.diff import unified
-from agent_ls.edits.encodings import encodings_of
-from agent_ls.edits.in_place import in_place_of
+from agent_ls.edits.in_place import in_place_of_shown
 from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
 from agent_ls.edits.requests import Refused
@@ -138,7 +137,7 @@ class ApplyPatch:
             return [MoveFile(path=path, base_version=version, new_path=plan.new_path)]
         after = apply_replacements(before.text, plan.replacements)
         old = await self.workspace.saved(path) or b""
-        data = in_place_of(after, old, encodings_of(before.text, old))
+        data = in_place_of_shown(after, before.text, old)
         if isinstance(data, Refused):
             raise ToolError(
                 f"Nothing was changed. {path} cannot be written anew as {plan.new_path}: "

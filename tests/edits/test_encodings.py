@@ -6,8 +6,8 @@ import codecs
 
 import pytest
 
-from agent_ls.edits.encodings import encodings_of, forms, written_like
-from agent_ls.edits.in_place import in_place_of
+from agent_ls.edits.encodings import encodings_of, forms, held_as, written_like
+from agent_ls.edits.in_place import in_place_of, in_place_of_shown
 
 _TEXT = "x = 'café'\n"
 _UTF_16 = codecs.BOM_UTF16_LE + _TEXT.encode("utf-16-le")
@@ -73,3 +73,42 @@ def test_lines_that_stay_end_as_they_did_in_any_encoding() -> None:
     shown = "č = 1\nb = 2\nc = 3\n"
     after = in_place_of(shown.replace("2", "4"), before, encodings_of(shown, before))
     assert after == before.replace(b"2", b"4")
+
+
+_CZECH = "č\r\nb\r\n".encode("cp1250")
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "held"),
+    [
+        pytest.param("a\nb", b"a\nb\n", "a\nb\n", id="ended-as-it-was-written"),
+        pytest.param("a\nb\n", b"a\nb", "a\nb", id="ended-as-it-is-shown"),
+        pytest.param("a\nb\n", b"a\nb\n", "a\nb\n", id="just-so"),
+        pytest.param("a\r\nb", b"a\r\nb\r\n", "a\r\nb\r\n", id="crlf-that-is-shown"),
+        pytest.param("č\nb", _CZECH, "č\nb\n", id="line-ends-of-the-file"),
+        pytest.param("a\nb", codecs.BOM_UTF8 + b"a\nb\n", "a\nb\n", id="with-a-mark"),
+        pytest.param("\n", b"", "", id="an-empty-file"),
+        pytest.param("a\n\n", b"a\n", "", id="an-empty-line-more"),
+        pytest.param("a", b"a\n\n", "", id="two-ends-more"),
+        pytest.param("a\nb", b"a\nc\n", "", id="another-text"),
+        pytest.param("a", b"a ", "", id="a-blank-more"),
+    ],
+)
+def test_an_editor_shows_the_last_lines_end_otherwise(text: str, data: bytes, held: str) -> None:
+    found, encodings = held_as(text, data)
+    assert found == held
+    assert bool(encodings) is (bool(held) or not data)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "sample", "data"),
+    [
+        pytest.param("a\nc", "a\nb", b"a\nb\n", b"a\nc\n", id="written-with-an-end"),
+        pytest.param("a\nc\n", "a\nb\n", b"a\nb", b"a\nc", id="shown-with-an-end"),
+        pytest.param("a\nc\n", "a\nb", b"a\nb", b"a\nc\n", id="given-one"),
+        pytest.param("a\nc", "a\nb\n", b"a\nb\n", b"a\nc", id="taken-away"),
+        pytest.param("a\nc", "a\nb", b"a\r\nb\r\n", b"a\r\nc\r\n", id="in-crlf"),
+    ],
+)
+def test_the_last_line_ends_as_it_did(text: str, shown: str, sample: bytes, data: bytes) -> None:
+    assert in_place_of_shown(text, shown, sample) == data

@@ -432,6 +432,65 @@ async def test_a_file_is_written_with_one_byte_order_mark(
         assert (root / "a.py").read_bytes() == saved.replace("2", number).encode()
 
 
+@pytest.mark.parametrize(
+    "on_disk, shown, saved",
+    [
+        pytest.param(b"a = 1\nb = 1", "a = 1\nb = 1\n", b"a = 2\nb = 1", id="shown-with-an-end"),
+        pytest.param(b"a = 1\nb = 1\n", "a = 1\nb = 1", b"a = 2\nb = 1\n", id="without-one"),
+        pytest.param(b"a = 1\r\nb\r\n", "a = 1\nb", b"a = 2\r\nb\r\n", id="without-a-crlf"),
+    ],
+)
+async def test_a_last_line_that_its_editor_ends_otherwise_is_nothing_unsaved(
+    tmp_path: Path, on_disk: bytes, shown: str, saved: bytes
+) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_bytes(on_disk)
+    world = make(root, save_fallback="write")
+    world.open("a.py", shown)
+    assert not (await world.workspace.read("a.py")).is_dirty
+    assert await world.workspace.save_dirty() == []
+    assert (root / "a.py").read_bytes() == on_disk
+    world.type("a.py", shown.replace("1", "2", 1))
+    assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
+    assert await world.workspace.saved("a.py") == saved
+    assert await world.workspace.save_dirty() == []
+    assert (root / "a.py").read_bytes() == saved
+    assert await world.workspace.dirty() == []
+    assert (await check(world, "move", "a.py", to="b.py")).status == "applied"
+    assert (root / "b.py").read_bytes() == saved
+    assert world.editor.apart == []
+
+
+async def test_a_last_line_that_an_editor_ends_as_it_saves_is_saved(world: World) -> None:
+    world.open("a.py", "a = 1\n")
+    world.type("a.py", "a = 2\nb = 1")
+    (world.root / "a.py").write_text("a = 2\nb = 1\n")
+    world.documents.save((world.root / "a.py").as_uri())
+    assert await world.workspace.dirty() == []
+    # Another program's is newer than what the editor shows.
+    (world.root / "a.py").write_text(NEWER)
+    assert (await world.workspace.read("a.py")).text == NEWER
+
+
+@pytest.mark.parametrize("fallback", ["ask", "write"])
+@pytest.mark.parametrize("old, new", [("a = 1", "a = 1\n"), ("a = 1\n", "a = 1")])
+async def test_a_last_line_that_somebody_ends_otherwise_is_saved(
+    tmp_path: Path, fallback: SaveFallback, old: str, new: str
+) -> None:
+    """Also just after the server wrote the file, which is no new text that was loaded again."""
+    root = tmp_path.resolve()
+    (root / "a.py").write_text("a = 0")
+    world = make(root, save_fallback=fallback)
+    world.open("a.py", "a = 0")
+    world.type("a.py", old)
+    unsaved = [] if fallback == "write" else ["a.py"]
+    assert await world.workspace.save_dirty() == unsaved
+    world.type("a.py", new)
+    assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
+    assert await world.workspace.save_dirty() == unsaved
+    assert world.disk("a.py") == (new if fallback == "write" else "a = 0")
+
+
 @pytest.mark.parametrize("then", ["a = 1\n", "typed = 1\n"], ids=["undone", "typed"])
 async def test_text_typed_after_the_editor_loaded_a_file_again_is_unsaved(
     world: World, then: str
