@@ -68,12 +68,18 @@ def held_as(text: str, data: bytes) -> tuple[str, tuple[Encoding, ...]]:
     them shows it as ``text``, and the encodings; an empty pair where they are another text.
 
     Some editors end the last line of every file that they write, or of every text that they show,
-    and tell nobody. A text typed in since is to be compared by ``encodings_of``: in other editors
-    such an end is the person's, or an edit's.
+    and tell nobody; some show a file of mixed line ends with CR LF in all lines. A text typed in
+    since is to be compared by ``encodings_of``: in other editors such ends are the person's, or an
+    edit's.
     """
-    for shown in (text, _ended_otherwise(text)):
-        if found := encodings_of(shown, data):
-            return shown, found
+    texts = [text]
+    if "\r\n" in text and b"\r" in data:
+        plain = text.replace("\r\n", "\n")
+        texts += [plain] if plain.replace("\n", "\r\n") == text and "\r" not in plain else []
+    for one in texts:
+        for shown in (one, _ended_otherwise(one)):
+            if found := encodings_of(shown, data):
+                return shown, found
     return "", ()
 
 

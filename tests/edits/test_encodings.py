@@ -92,9 +92,14 @@ _CZECH = "č\r\nb\r\n".encode("cp1250")
         pytest.param("a", b"a\n\n", "", id="two-ends-more"),
         pytest.param("a\nb", b"a\nc\n", "", id="another-text"),
         pytest.param("a", b"a ", "", id="a-blank-more"),
+        pytest.param("a\r\nb\r\n", b"a\r\nb\n", "a\nb\n", id="mixed-shown-as-crlf"),
+        pytest.param("č\r\nb\r\n", "č\r\nb\n".encode("utf-16"), "č\nb\n", id="mixed-in-utf-16"),
+        pytest.param("a\r\nb\r\n", b"a\nb\n", "", id="lf-shown-as-crlf"),
+        pytest.param("a\r\nb\n", b"a\nb\r\n", "", id="mixed-otherwise"),
+        pytest.param("a\rb\r\n", b"a\nb\r\n", "", id="a-cr-alone"),
     ],
 )
-def test_an_editor_shows_the_last_lines_end_otherwise(text: str, data: bytes, held: str) -> None:
+def test_an_editor_shows_line_ends_otherwise(text: str, data: bytes, held: str) -> None:
     found, encodings = held_as(text, data)
     assert found == held
     assert bool(encodings) is (bool(held) or not data)

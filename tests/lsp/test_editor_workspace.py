@@ -438,9 +438,10 @@ async def test_a_file_is_written_with_one_byte_order_mark(
         pytest.param(b"a = 1\nb = 1", "a = 1\nb = 1\n", b"a = 2\nb = 1", id="shown-with-an-end"),
         pytest.param(b"a = 1\nb = 1\n", "a = 1\nb = 1", b"a = 2\nb = 1\n", id="without-one"),
         pytest.param(b"a = 1\r\nb\r\n", "a = 1\nb", b"a = 2\r\nb\r\n", id="without-a-crlf"),
+        pytest.param(b"a = 1\r\nb\n", "a = 1\r\nb\r\n", b"a = 2\r\nb\r\n", id="all-as-crlf"),
     ],
 )
-async def test_a_last_line_that_its_editor_ends_otherwise_is_nothing_unsaved(
+async def test_a_line_that_its_editor_ends_otherwise_is_nothing_unsaved(
     tmp_path: Path, on_disk: bytes, shown: str, saved: bytes
 ) -> None:
     root = tmp_path.resolve()
@@ -459,6 +460,22 @@ async def test_a_last_line_that_its_editor_ends_otherwise_is_nothing_unsaved(
     assert (await check(world, "move", "a.py", to="b.py")).status == "applied"
     assert (root / "b.py").read_bytes() == saved
     assert world.editor.apart == []
+
+
+async def test_a_file_of_mixed_line_ends_that_is_loaded_again_is_nothing_unsaved(
+    world: World,
+) -> None:
+    world.open("a.py", "a = 1\n")
+    (world.root / "a.py").write_bytes(b"a = 1\r\nb = 2\n")
+    world.type("a.py", "a = 1\r\nb = 2\r\n")
+    assert await world.workspace.dirty() == []
+
+
+async def test_mixed_line_ends_that_somebody_makes_uniform_are_saved(world: World) -> None:
+    (world.root / "a.py").write_bytes(b"a = 1\r\nb = 2\n")
+    world.open("a.py", "a = 1\r\nb = 2\n")
+    world.type("a.py", "a = 1\r\nb = 2\r\n")
+    assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
 
 
 async def test_a_last_line_that_an_editor_ends_as_it_saves_is_saved(world: World) -> None:
