@@ -19,7 +19,14 @@ from agent_ls.lsp.clients import StaleEdit
 from agent_ls.lsp.convert import sayable, text_edits
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 from agent_ls.lsp.edit_proof import Verdict, proven
-from agent_ls.lsp.misplaced import Misplaced, SentEdit, Watch, guessed_from, meant_lines
+from agent_ls.lsp.misplaced import (
+    Misplaced,
+    SentEdit,
+    Watch,
+    guessed_from,
+    is_at_old_place,
+    meant_lines,
+)
 from agent_ls.lsp.shown import Wanted
 
 SHOW_S = 2.0
@@ -213,14 +220,18 @@ class BufferEdits:
         self, before: Snapshot, sent: SentEdit, wrong: Misplaced | None, outcome: EditOutcome
     ) -> EditOutcome:
         """Return the outcome, once what went to the wrong lines is taken back or told."""
-        now = self._documents.get(before.uri)
-        is_blind = now is not None and now.in_sync and self._sender.stale_edit == "applied"
-        if wrong is None and now is not None and is_blind:
+        now, stale_edit = self._documents.get(before.uri), self._sender.stale_edit
+        is_blind = stale_edit == "applied"
+        if wrong is None:
+            if now is None or not now.in_sync or not (is_blind or stale_edit == "unknown"):
+                return outcome
             wrong = guessed_from(sent, now.text)
+            # Of an editor that nobody knows, the new text is at least where a blind one puts it.
+            may_hide = is_blind or is_at_old_place(sent, now.text)
+            if wrong is None and (now.revision == before.revision or not may_hide):
+                return outcome
         if wrong is not None and is_blind:
             return await self._repair(before.uri, wrong)
-        if wrong is None and (now is None or not is_blind or now.revision == before.revision):
-            return outcome
         # An editor that carries out whatever it is told has hidden the edit in what looks like
         # typing alone: a line that was typed and taken out is seen by nobody.
         lines = _said_lines(meant_lines(sent) if wrong is None else wrong.lines)

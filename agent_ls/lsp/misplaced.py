@@ -169,7 +169,7 @@ def _is_joined(now: str, head: str, tail: str, cuts: Sequence[tuple[int, int]]) 
 def guessed_from(sent: SentEdit, now: str) -> Misplaced | None:
     """Return what the editor must have done if it told of typing and edit at once.
 
-    Only of an editor that looks at no version: of any other, ``now`` is what the person typed.
+    Not of an editor that looks at versions: there ``now`` is what the person typed.
     The lines that were hit are not there any more. They are known only if the typing, which moved
     them, ended above them: if the line right above is an old one that is there once.
     """
@@ -190,6 +190,16 @@ def guessed_from(sent: SentEdit, now: str) -> Misplaced | None:
     if proven(sent.before, sent.expected, sent.replacements, text) != "untouched":
         return None
     return _Blind(sent, TextPositions(text, sent.encoding)).misplaced(now)
+
+
+def is_at_old_place(sent: SentEdit, now: str) -> bool:
+    """Say whether a text has the new text of an edit's first place where the editor was told to put
+    it, as it has where the editor did so whatever was typed; an edit that puts nothing in is seen
+    nowhere."""
+    first = sent.said[0]
+    start = first.range.start
+    at = TextPositions(now, sent.encoding).offset(start.line, start.character)
+    return bool(first.new_text.strip()) and now.startswith(first.new_text, at)
 
 
 def meant_lines(sent: SentEdit) -> tuple[int, int]:

@@ -515,6 +515,25 @@ async def test_what_was_typed_above_an_old_line_above_the_edit_is_known() -> Non
     assert (len(editor.sent), editor.advised) == (2, [])
 
 
+@pytest.mark.parametrize(
+    "typed, advised",
+    [
+        pytest.param("# typed\n", "look at line 3", id="below-a-line-that-is-known"),
+        pytest.param(LINES, "look at line 3", id="among-what-was-typed"),
+    ],
+)
+async def test_an_editor_that_nobody_knows_may_hide_an_edit_in_what_was_typed(
+    typed: str, advised: str
+) -> None:
+    """It says yes to the version that the edit names, as it told of no typing yet."""
+    editor = blind(told="at-once", typed=typed, stale_edit="unknown")
+    editor.answers = Reply("yes")
+    at = BASE.index("b = 2")
+    outcome = await check(editor, base=BASE, start=at, end=at + 5, text="b = 3")
+    assert (outcome.status, len(editor.sent), editor.advised) == ("unconfirmed", 1, [advised])
+    assert text_of(editor.documents) == _carried_out(typed + BASE, _changes(editor.sent[0]))
+
+
 async def test_a_line_that_was_typed_and_taken_out_at_once_is_told() -> None:
     """The text is as before: the edit took out the line that had just been typed."""
     old = "    b = 2\n"
