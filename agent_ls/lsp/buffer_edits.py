@@ -162,8 +162,10 @@ class BufferEdits:
             return outcome
         if wrong is None and not reply.done():
             self._unanswered[snapshot.uri] = reply
-        # Who says no is believed where the text proves nothing.
-        if may_repair and _was_sent(reply) and (wrong is not None or not _is_refused(reply)):
+        # Who says no is believed where the text proves nothing, and so is what was typed past an
+        # offer; but the person may have taken one from a list that is older than the typing.
+        is_open = _was_sent(reply) and not _is_refused(reply)
+        if may_repair and (wrong is not None or is_open):
             return await self._mended(snapshot, sent, wrong, outcome)
         return outcome
 

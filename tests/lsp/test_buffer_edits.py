@@ -219,6 +219,28 @@ async def test_an_edit_that_was_only_offered_is_made_anew_when_something_else_wa
     assert text_of(documents) == theirs
 
 
+async def test_an_offer_that_was_taken_from_an_old_list_is_told_to_everybody() -> None:
+    """The person typed a line above, and chose the edit as it had been offered before that."""
+    documents = opened(BASE)
+    editor = ScriptedEditor(
+        documents,
+        applies=False,
+        answers=Reply("yes", was_sent=False),
+        stale_edit="applied",
+        edits_unasked=False,
+    )
+
+    def type_and_choose() -> None:
+        documents.change(URI, 1, [Change("# typed\n", (0, 0), (0, 0))])
+        documents.change(URI, 2, _changes(editor.sent[0]))
+
+    editor.before = type_and_choose
+    at = BASE.index("b = 2")
+    outcome = await check(editor, base=BASE, start=at, end=at + 5, text="b = 3")
+    assert (outcome.status, len(editor.sent)) == ("unconfirmed", 1)
+    assert editor.advised == ["line 3"]
+
+
 BASE = "def f():\n    a = 1\n    b = 2\n    return a\n\n\ndef g():\n    return 2\n"
 EDITS = {
     "line-taken-out": ("    a = 1\n", ""),
