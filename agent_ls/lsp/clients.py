@@ -14,6 +14,8 @@ from typing import Any, Final, Literal, Self, cast
 
 from lsprotocol import types
 
+from agent_ls.lsp.positions import LineEnds
+
 EditWindow = Literal["anytime", "after_command", "asks_user"]
 StaleEdit = Literal["refused", "skipped", "applied", "unknown"]
 
@@ -30,6 +32,8 @@ class ClientProfile:
     agent_version: int | None = None
     """The version of the `agent/*` messages the client opted into; None: send it none of them."""
 
+    line_ends: LineEnds = "any"
+    """`lf`: a CR alone ends no line, whatever LSP says, so lines below one are counted without."""
     edits: EditWindow = "anytime"
     """When `workspace/applyEdit` is taken: `after_command` means within 2 s of a command's answer,
     so later edits must be offered as code actions; `asks_user` means expect long waits."""
@@ -246,11 +250,12 @@ _ROWS: Final[tuple[_Row, ...]] = (
         {
             "document_changes": True,
             "stale_edit": "skipped",
+            "line_ends": "lf",
             "file_operations": _ALL_OPERATIONS,
             "message_requests": True,
             "progress_cancel": False,
         },
-        sources="sources of 0.7.2, notes of 0.10 to 0.12; 0.7.2 and 0.11.4 driven",
+        sources="sources of 0.7.2, notes of 0.10 to 0.12; 0.7.2 and 0.11.4 driven; CR in 0.11",
     ),
     _Row(
         "neovim",

@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from agent_ls.lsp.positions import (
     Encoding,
+    LineEnds,
     TextPositions,
     column_to_index,
     content_length,
@@ -140,9 +141,11 @@ class _Waiter:
 class DocumentStore:
     """The open documents of one client."""
 
-    def __init__(self, encoding: Encoding = "utf-16") -> None:
+    def __init__(self, encoding: Encoding = "utf-16", ends: LineEnds = "any") -> None:
         self.encoding: Encoding = encoding
         """What columns count; settled by `initialize`, before the first document arrives."""
+        self.ends: LineEnds = ends
+        """What ends a line; settled with it."""
         self._documents: dict[str, _Document] = {}
         self._by_path: dict[Path, str] = {}
         self._listeners: list[Listener] = []
@@ -175,7 +178,7 @@ class DocumentStore:
             return None
         if document.positions is None:
             text = self._snapshot(document).text
-            document.positions = TextPositions(text, self.encoding, document.lines)
+            document.positions = TextPositions(text, self.encoding, document.lines, self.ends)
         return document.positions
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -217,7 +220,7 @@ class DocumentStore:
         """Takes a document over; one that is already open is replaced."""
         self._forget(uri)
         document = _Document(uri, language_id, version, 0, [], path=uri_to_path(uri))
-        _put_whole(document, text)
+        _put_whole(document, text, self.ends)
         self._documents[uri] = document
         if document.path is not None:
             self._by_path[document.path] = uri
@@ -241,7 +244,7 @@ class DocumentStore:
                 document.snapshot = document.positions = None
                 self._wake(document)
             if change.start is None:
-                _put_whole(document, change.text)
+                _put_whole(document, change.text, self.ends)
             else:
                 places = change.start, change.end
                 self._replace(document, min(places), max(places), change.text)
@@ -261,7 +264,7 @@ class DocumentStore:
         if document is None:
             return
         if text is not None and text != "".join(document.lines):
-            _put_whole(document, text)
+            _put_whole(document, text, self.ends)
             self._touched(document, DocumentEventKind.CHANGED)
         self._publish(DocumentEventKind.SAVED, document)
 
@@ -295,9 +298,9 @@ class DocumentStore:
     def _replace(
         self, document: _Document, start: tuple[int, int], end: tuple[int, int], text: str
     ) -> None:
-        lines, encoding = document.lines, self.encoding
-        first, head, _ = _cut(lines, start, encoding)
-        last, _, tail = _cut(lines, end, encoding)
+        lines, encoding, ends = document.lines, self.encoding, self.ends
+        first, head, _ = _cut(lines, start, encoding, ends)
+        last, _, tail = _cut(lines, end, encoding, ends)
         if not head and first > 0 and lines[first - 1].endswith("\r"):
             # A line feed that comes to stand behind that CR makes one line end of the two.
             first -= 1
@@ -309,7 +312,7 @@ class DocumentStore:
                 "utf-16-le", "surrogatepass"
             )
         document.has_halves = document.has_halves or _has_halves(segment)
-        parts = split_lines(segment)
+        parts = split_lines(segment, ends)
         if last + 1 < len(lines) and not parts[-1]:
             parts.pop()
         lines[first : last + 1] = parts
@@ -357,8 +360,8 @@ class DocumentStore:
                 logger.exception("A listener failed on %s", event)
 
 
-def _put_whole(document: _Document, text: str) -> None:
-    document.lines, document.in_sync = split_lines(text), True
+def _put_whole(document: _Document, text: str, ends: LineEnds) -> None:
+    document.lines, document.in_sync = split_lines(text, ends), True
     document.has_halves = _has_halves(text)
 
 
@@ -371,16 +374,18 @@ def _has_halves(text: str) -> bool:
     return False
 
 
-def _cut(lines: list[str], place: tuple[int, int], encoding: Encoding) -> tuple[int, str, str]:
+def _cut(
+    lines: list[str], place: tuple[int, int], encoding: Encoding, ends: LineEnds
+) -> tuple[int, str, str]:
     """The line a place is in, and that line's text before and after it."""
     number, column = place
     if number >= len(lines):
         return len(lines) - 1, lines[-1], ""
     line = lines[number] if number >= 0 else lines[0]
     number, column = (number, column) if number >= 0 else (0, 0)
-    index = column_to_index(line, column, encoding)
+    index = column_to_index(line, column, encoding, ends)
     head, tail = line[:index], line[index:]
-    if encoding == "utf-16" and not line.isascii() and index < content_length(line):
+    if encoding == "utf-16" and not line.isascii() and index < content_length(line, ends):
         surplus = column - index_to_column(line, index, encoding)
         if surplus > 0:
             high, low = _halves(tail[0])

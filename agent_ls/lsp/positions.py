@@ -1,6 +1,7 @@
 """Lines and columns as LSP counts them, over plain strings.
 
-Owns the three ways a client may count columns and the three line ends LSP knows: LF, CRLF and CR.
+Owns the three ways a client may count columns and the three line ends LSP knows: LF, CRLF and CR,
+the last of which ends no line for some.
 Form feed, NEL and the Unicode separators are ordinary characters.
 Inside agent-ls an offset is always a number of code points; only this folder knows columns.
 """
@@ -16,35 +17,38 @@ from typing import Final, Literal
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 """What a column counts: bytes, UTF-16 units or code points."""
 
+LineEnds = Literal["any", "lf"]
+"""What ends a line: LF, CRLF and CR, as LSP has it, or only what ends in LF."""
+
 ENCODINGS: Final[tuple[Encoding, ...]] = ("utf-8", "utf-16", "utf-32")
 
 
-def split_lines(text: str) -> list[str]:
+def split_lines(text: str, ends: LineEnds = "any") -> list[str]:
     """The lines of `text` with their ends.
 
     Shape: at least one; only the last has no line end, and it may be empty.
     """
-    if "\n" not in text and "\r" not in text:
+    if "\n" not in text and (ends == "lf" or "\r" not in text):
         return [text]
-    lines = list(io.StringIO(text, newline=""))
-    if lines[-1].endswith(("\n", "\r")):
+    lines = list(io.StringIO(text, newline="" if ends == "any" else "\n"))
+    if content_length(lines[-1], ends) < len(lines[-1]):
         lines.append("")
     return lines
 
 
-def content_length(line: str) -> int:
+def content_length(line: str, ends: LineEnds = "any") -> int:
     """How many code points stand before the line end."""
     if line.endswith("\r\n"):
         return len(line) - 2
-    return len(line) - line.endswith(("\n", "\r"))
+    return len(line) - line.endswith(("\n", "\r") if ends == "any" else "\n")
 
 
-def column_to_index(line: str, column: int, encoding: Encoding) -> int:
+def column_to_index(line: str, column: int, encoding: Encoding, ends: LineEnds = "any") -> int:
     """The code point at which `column` stands.
 
     Clamped to the line's content; a column inside a character is that character's start.
     """
-    limit = max(0, min(column, content_length(line)))
+    limit = max(0, min(column, content_length(line, ends)))
     if limit == 0 or encoding == "utf-32" or line.isascii():
         return limit
     # A code point takes at least one unit, so the first `column` of them hold the place.
@@ -80,10 +84,17 @@ def index_to_column(line: str, index: int, encoding: Encoding) -> int:
 class TextPositions:
     """Where the offsets of one text stand in a client's lines and columns, and back."""
 
-    def __init__(self, text: str, encoding: Encoding, lines: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        encoding: Encoding,
+        lines: Sequence[str] | None = None,
+        ends: LineEnds = "any",
+    ) -> None:
         self.text = text
         self.encoding: Encoding = encoding
-        lengths = map(len, split_lines(text) if lines is None else lines)
+        self._ends: LineEnds = ends
+        lengths = map(len, split_lines(text, ends) if lines is None else lines)
         self._starts = list(accumulate(lengths, initial=0))[:-1]
 
     def position(self, offset: int) -> tuple[int, int]:
@@ -95,7 +106,7 @@ class TextPositions:
         offset = max(0, min(offset, len(self.text)))
         line = bisect_right(self._starts, offset) - 1
         content = self._line(line)
-        index = min(offset - self._starts[line], content_length(content))
+        index = min(offset - self._starts[line], content_length(content, self._ends))
         return line, index_to_column(content, index, self.encoding)
 
     def offset(self, line: int, column: int) -> int:
@@ -104,7 +115,8 @@ class TextPositions:
             return 0
         if line >= len(self._starts):
             return len(self.text)
-        return self._starts[line] + column_to_index(self._line(line), column, self.encoding)
+        index = column_to_index(self._line(line), column, self.encoding, self._ends)
+        return self._starts[line] + index
 
     def _line(self, line: int) -> str:
         end = self._starts[line + 1] if line + 1 < len(self._starts) else None

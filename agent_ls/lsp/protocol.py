@@ -409,6 +409,7 @@ class AgentProtocol(LanguageServerProtocol):
         chosen = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
         encoding = str(getattr(chosen, "value", chosen))
         self.documents.encoding = next(e for e in ENCODINGS if e == encoding)
+        self.documents.ends = self.profile.line_ends
         self.folders = _folders(params)
         if (handler := self._handlers.get(types.INITIALIZE)) is not None:
             yield handler, (params,), None

@@ -194,15 +194,17 @@ VERSIONS = [
     ("Neovim", "0.10.0", "code_lens", False),
     ("Neovim", "0.12.0-dev-1+gabc", "code_lens", False),
     ("Neovim", "0.11.4+v0.11.4", "code_lens", False),
+    ("Neovim", "0.11.4+v0.11.4", "line_ends", "lf"),
+    ("helix", "25.07.1", "line_ends", "any"),
 ]
 
 
 @pytest.mark.parametrize("name, version, fact, value", VERSIONS)
 def test_a_quirk_holds_for_the_versions_that_have_it(
-    name: str, version: str, fact: str, value: bool
+    name: str, version: str, fact: str, value: bool | str
 ) -> None:
     info = {"name": name, "version": version}
-    assert getattr(check({"capabilities": {}, "clientInfo": info}), fact) is value
+    assert getattr(check({"capabilities": {}, "clientInfo": info}), fact) == value
 
 
 def test_a_product_built_on_vscode_is_known_whatever_it_is_called() -> None:

@@ -55,6 +55,26 @@ async def test_the_first_known_encoding_of_the_client_is_chosen_and_used(
         assert text == "😀-b"
 
 
+@pytest.mark.parametrize(
+    "name, after", [("Neovim", "a\rb\n-c"), ("helix", "a\r-b\nc")], ids=["lf-alone", "any"]
+)
+async def test_lines_are_counted_as_the_client_counts_them(name: str, after: str) -> None:
+    async with raw_client(*SERVER) as client:
+        await client.ask("initialize", {"capabilities": {}, "clientInfo": {"name": name}})
+        document = {"uri": "file:///a", "languageId": "", "version": 1, "text": "a\rb\nc"}
+        client.notify("textDocument/didOpen", {"textDocument": document})
+        place = {"line": 1, "character": 0}
+        client.notify(
+            "textDocument/didChange",
+            {
+                "textDocument": {"uri": "file:///a", "version": 2},
+                "contentChanges": [{"range": {"start": place, "end": place}, "text": "-"}],
+            },
+        )
+        [[_, _, text, _, _]] = (await client.ask("raw/documents"))["result"]
+        assert text == after
+
+
 async def test_what_pygls_does_not_announce_is_announced() -> None:
     async with raw_client(*SERVER) as client:
         announced = await check(client)

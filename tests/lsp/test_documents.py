@@ -37,6 +37,39 @@ def check(
     return snapshot.text, positions
 
 
+@pytest.mark.parametrize(
+    "before, changes, after",
+    [
+        pytest.param("a\rb\nc\n", [partial((1, 0), (1, 1), "X")], "a\rb\nX\n", id="below"),
+        pytest.param("a\rb\nc", [partial((0, 2), (0, 3), "X")], "a\rX\nc", id="behind"),
+        pytest.param("a\nb\r", [partial((1, 2), (1, 2), "X")], "a\nb\rX", id="at-the-end"),
+        pytest.param("ab\nc", [partial((0, 1), (0, 1), "\r"), partial((1, 0), (1, 1), "X")],
+                     "a\rb\nX", id="typed"),
+        pytest.param("a\rb", [partial((0, 2), (0, 2), "\n"), partial((1, 0), (1, 1), "X")],
+                     "a\r\nX", id="lf-behind-it"),
+        pytest.param("x\n", [{"text": "a\rb\nc"}, partial((1, 0), (1, 1), "X")], "a\rb\nX",
+                     id="whole-text"),
+        pytest.param("a\r\nb", [partial((1, 0), (1, 1), "X")], "a\r\nX", id="crlf"),
+    ],
+)  # fmt: skip
+def test_a_cr_alone_ends_no_line_where_the_client_says_so(
+    before: str, changes: list[dict[str, Any]], after: str
+) -> None:
+    store = DocumentStore("utf-16", "lf")
+    store.open(URI, "python", 1, before)
+    store.change(URI, 2, [Change.from_json(change) for change in changes])
+    snapshot, positions = store.get(URI), store.positions(URI)
+    assert snapshot is not None
+    assert positions is not None
+    assert snapshot.text == after
+    for offset in range(len(after)):
+        line = after.count("\n", 0, offset)
+        begin = after.rfind("\n", 0, offset) + 1
+        is_inside = after[offset - 1 : offset + 1] == "\r\n"
+        assert positions.position(offset) == (line, offset - begin - is_inside)
+        assert positions.offset(line, offset - begin) == offset - is_inside
+
+
 CHANGES = {
     "insert": ("abc", [partial((0, 1), (0, 1), "X")], "aXbc"),
     "delete": ("abc", [partial((0, 1), (0, 2), "")], "ac"),
