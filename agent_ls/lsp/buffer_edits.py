@@ -35,6 +35,10 @@ SHOW_S = 2.0
 _AGAIN_S = 0.25
 """How long an edit is waited for when its text is there already, where no version is looked at."""
 
+_MOST_REPAIRS = 2
+"""A misplaced edit is taken back, and so is what took it back where the person typed: what was
+typed there comes back, and the person is told the lines."""
+
 _SAID = {
     "yes": "said it applied the edit",
     "no": "refused the edit",
@@ -147,7 +151,7 @@ class BufferEdits:
         replacements: tuple[Replacement, ...],
         label: str,
         *,
-        may_repair: bool = True,
+        repairs: int = 0,
     ) -> EditOutcome:
         positions = self._documents.positions(snapshot.uri)
         assert positions is not None, "the document was found open just now"
@@ -164,9 +168,9 @@ class BufferEdits:
             self._unanswered[snapshot.uri] = reply
         # Who says no is believed where the text proves nothing, and so is what was typed past an
         # offer; but the person may have taken one from a list that is older than the typing.
-        is_open = _was_sent(reply) and not _is_refused(reply)
-        if may_repair and (wrong is not None or is_open):
-            return await self._mended(snapshot, sent, wrong, outcome)
+        is_open = not repairs and _was_sent(reply) and not _is_refused(reply)
+        if repairs < _MOST_REPAIRS and (wrong is not None or is_open):
+            return await self._mended(snapshot, sent, wrong, outcome, repairs)
         return outcome
 
     async def _watched(
@@ -219,7 +223,12 @@ class BufferEdits:
         return found
 
     async def _mended(
-        self, before: Snapshot, sent: SentEdit, wrong: Misplaced | None, outcome: EditOutcome
+        self,
+        before: Snapshot,
+        sent: SentEdit,
+        wrong: Misplaced | None,
+        outcome: EditOutcome,
+        repairs: int,
     ) -> EditOutcome:
         """Return the outcome, once what went to the wrong lines is taken back or told."""
         now, stale_edit = self._documents.get(before.uri), self._sender.stale_edit
@@ -233,7 +242,7 @@ class BufferEdits:
             if wrong is None and (now.revision == before.revision or not may_hide):
                 return outcome
         if wrong is not None and is_blind:
-            return await self._repair(before.uri, wrong)
+            return await self._repair(before.uri, wrong, repairs)
         # An editor that carries out whatever it is told has hidden the edit in what looks like
         # typing alone: a line that was typed and taken out is seen by nobody.
         lines = _said_lines(meant_lines(sent) if wrong is None else wrong.lines)
@@ -243,7 +252,7 @@ class BufferEdits:
         )
         return EditOutcome(status="unconfirmed", reason=reason)
 
-    async def _repair(self, uri: str, wrong: Misplaced) -> EditOutcome:
+    async def _repair(self, uri: str, wrong: Misplaced, repairs: int) -> EditOutcome:
         """Take a misplaced edit back where the person has not typed on; else tell everybody."""
         now = self._documents.get(uri)
         is_there = now is not None and now.in_sync and now.text == wrong.damaged
@@ -253,7 +262,7 @@ class BufferEdits:
                 wrong.text,
                 sayable(now.text, wrong.repair),
                 "Agent: take back an edit that went to the wrong lines",
-                may_repair=False,
+                repairs=repairs + 1,
             )
             if outcome.status == "applied":
                 return EditOutcome(status="stale", reason="the text changed meanwhile")

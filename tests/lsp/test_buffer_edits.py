@@ -614,6 +614,23 @@ async def test_an_editor_that_says_no_is_believed_where_the_text_proves_nothing(
     assert (text_of(editor.documents), editor.advised) == (BASE, advised)
 
 
+async def test_what_was_typed_where_a_misplaced_edit_is_taken_back_comes_back() -> None:
+    """It stands in the lines that the edit hit, which nobody can tell apart but the person."""
+    editor = blind(told="apart", stale_edit="applied")
+    documents = editor.documents
+
+    def type_there() -> None:
+        editor.then = None
+        at = text_of(documents).split("\n").index("    print(b)")
+        editor.before = lambda: documents.change(URI, 3, [Change("typed", (at, 4), (at, 4))])
+
+    editor.then = type_there
+    at = BASE.index("    b = 2\n")
+    outcome = await check(editor, base=BASE, start=at, end=at + 10, text="    print(b)\n")
+    assert (outcome.status, len(editor.sent), len(editor.advised)) == ("unconfirmed", 3, 1)
+    assert "    typedprint(b)\n" in text_of(documents)
+
+
 async def test_an_edit_beside_which_a_person_types_is_not_taken_back() -> None:
     """The typing touches the edit, so the text proves nothing; but it moved nothing either."""
     documents = opened("a = b\n")
