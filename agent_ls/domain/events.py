@@ -778,7 +778,7 @@ class StoredEvent(Record):
     seq: int
     """From 1, without gaps."""
     at_ms: int
-    """Wall clock; for people, never for decisions."""
+    """Wall clock; for people, and for what came first of what two journals tell."""
     event: Event
 
 

@@ -82,7 +82,7 @@ class Reviews:
         """
         self._documents, self._workspace = documents, workspace
         self.sessions, self._changed, self._warn = sessions, changed, warn
-        self._warned_of = WeakSet[Ledger]()
+        self._warned_of = WeakSet[Session]()
         self._kept: dict[tuple[str, HunkState], tuple[object, list[Change]]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -208,8 +208,8 @@ class Reviews:
 
     def _tell_lost(self, session: Session, ledger: Ledger) -> None:
         """Warn once where changes may be missing from a review, as their events are."""
-        if ledger.lost_events and ledger not in self._warned_of:
-            self._warned_of.add(ledger)
+        if ledger.lost_events and session not in self._warned_of:
+            self._warned_of.add(session)
             self._warn(
                 f"The store lacks {counted(ledger.lost_events, 'event')} of {session.id}. Changes "
                 "of the agent's may be missing from its review, which can neither show nor undo "

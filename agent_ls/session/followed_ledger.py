@@ -12,22 +12,10 @@ from agent_ls.domain import events as e
 from agent_ls.loop.edit_recorder import EditRecorder
 from agent_ls.loop.ports.store import Blobs, Journals
 from agent_ls.loop.recorder import Recorder
-from agent_ls.session.review_ledger import Ledger, lost_of
+from agent_ls.session.review_fold import COUNTS, LedgerFold, lost_of
+from agent_ls.session.review_ledger import Ledger
 
 _log = logging.getLogger(__name__)
-
-_COUNTS = (
-    e.TurnStarted,
-    e.Answered,
-    e.EditIntended,
-    e.EditApplied,
-    e.CommandChanged,
-    e.CommandChangesLeftOut,
-    e.ChildEnded,
-    e.ReviewDecided,
-    e.ReviewApplied,
-    e.FileRenamed,
-)
 
 
 class FollowedLedger:
@@ -46,7 +34,7 @@ class FollowedLedger:
         """
         self._session_id = recorder.session_id
         self._journals, self._blobs, self._edits = journals, blobs, edits
-        self._ledger = self._empty()
+        self._fold = self._empty()
         self._fed: list[e.StoredEvent] = []
         """What the ledger has taken in of this process, should it have to begin anew."""
         self._pending: list[e.StoredEvent] = []
@@ -60,7 +48,7 @@ class FollowedLedger:
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Keep what the ledger is made of."""
-        if isinstance(stored.event, _COUNTS):
+        if isinstance(stored.event, COUNTS):
             self._pending.append(stored)
             self.version += 1
 
@@ -79,7 +67,7 @@ class FollowedLedger:
             # Those who stop waiting, such as an editor at each key, leave the others a ledger
             # that gets on.
             await asyncio.shield(self._reading)
-        return self._ledger
+        return self._fold.ledger
 
     async def close(self) -> None:
         """Wait until what was begun is read."""
@@ -91,27 +79,27 @@ class FollowedLedger:
             await self._read()
         except BaseException:
             # The store failed: half an event may be taken in.
-            self._ledger, self._missing = self._empty(), self._first
+            self._fold, self._missing = self._empty(), self._first
             self._pending, self._fed = [*self._fed, *self._pending], []
             raise
         finally:
             self._reading = None
 
-    def _empty(self) -> Ledger:
-        return Ledger(self._journals.load, self._blobs.get_blob)
+    def _empty(self) -> LedgerFold:
+        return LedgerFold(self._journals.load, self._blobs.get_blob)
 
     async def _read(self) -> None:
         if self._missing:
             journal = await self._journals.load(self._session_id)
-            self._ledger.lost_events += lost_of(journal)
+            self._fold.ledger.lost_events += lost_of(journal)
             for one in journal:
-                if one.seq <= self._missing and isinstance(one.event, _COUNTS):
-                    await self._ledger.feed(one)
+                if one.seq <= self._missing and isinstance(one.event, COUNTS):
+                    await self._fold.feed(one)
             self._missing = 0
-            for edit, intent in self._ledger.unsettled():
+            for edit, intent in self._fold.ledger.unsettled():
                 await self._edits.settle(edit, intent)
         while self._pending:
-            await self._ledger.feed(self._pending[0])
+            await self._fold.feed(self._pending[0])
             self._fed.append(self._pending.pop(0))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from agent_ls.loop.ports.store import Store
-from agent_ls.session.review_ledger import Ledger
+from agent_ls.session.review_fold import LedgerFold
 
 
 async def has_open_changes(session_id: str, store: Store) -> bool:
     """Say whether there are some. Errors: ``StoreError`` when the journal cannot be read."""
-    ledger = Ledger(store.load, store.get_blob)
+    fold = LedgerFold(store.load, store.get_blob)
     for one in await store.load(session_id):
-        await ledger.feed(one)
-    return any(file.open() for turn in ledger.turns.values() for file in turn.files.values())
+        await fold.feed(one)
+    return any(file.open() for turn in fold.ledger.turns.values() for file in turn.files.values())

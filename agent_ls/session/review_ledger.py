@@ -1,20 +1,21 @@
 """The agent's changes of one session, turn by turn: a fold of its stored events.
 
-Owns pairing intents with outcomes and following sub-agents; what an edit means to a file's hunks
-is ``edits/review.py``'s. What is not an event did not happen: a restarted server folds the same.
+Owns pairing intents with outcomes; in which order the events of several journals are taken in is
+``review_fold.py``'s, and what an edit means to a file's hunks is ``edits/review.py``'s. What is not
+an event did not happen: a restarted server folds the same.
 """
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import posixpath
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from agent_ls.domain import events as e
 from agent_ls.domain.edits import FileEdit, MoveFile
-from agent_ls.domain.images import PutImage
+from agent_ls.domain.images import PutImage, is_text
 from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
@@ -31,8 +32,6 @@ from agent_ls.session.review_touches import (
     unless_damaged,
 )
 from agent_ls.session.review_turns import TurnLedger
-
-Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
 
 _INLINE_CHARACTERS = 200_000
 """Edits of larger texts are compared by a thread."""
@@ -58,8 +57,8 @@ class Selection:
 class Ledger:
     """The turns of one session with their files."""
 
-    def __init__(self, load: Load, fetch: Fetch) -> None:
-        """Take how a sub-agent's journal and stored bytes are got."""
+    def __init__(self, fetch: Fetch) -> None:
+        """Take how stored bytes are got."""
         self.turns: dict[str, TurnLedger] = {}
         """By id, oldest first."""
         self.lineages = Lineages()
@@ -70,13 +69,23 @@ class Ledger:
         """
         self.lost_events = 0
         """How many events the journals lack, as far as their numbers tell; each may be a change."""
-        self._load = load
         self._fetch = partial(unless_damaged, fetch)
         self._turn_id = ""
         self._intents: dict[tuple[str, str], e.EditIntended] = {}
         self._decisions: dict[str, tuple[FileEdit | PutImage, e.ReviewDecided]] = {}
         self._rooms: dict[str, str] = {}
         """What the files that make room are called again once they have left it."""
+        self._seen: dict[str, dict[str, Hunk]] = {}
+        """The hunks that a decision was about, by id, as they were when it was taken in first."""
+
+    def copied(self) -> Ledger:
+        """Return one that goes on from here by itself, and knows as well what decisions saw."""
+        other = copy.copy(self)
+        other.turns = {one: replace(turn) for one, turn in self.turns.items()}
+        other.lineages = self.lineages.copied()
+        other.turn_of, other._rooms = dict(self.turn_of), dict(self._rooms)
+        other._intents, other._decisions = dict(self._intents), dict(self._decisions)
+        return other
 
     @property
     def touches(self) -> list[Touch]:
@@ -107,17 +116,14 @@ class Ledger:
         return list(self._decisions.values())
 
     async def feed(self, stored: e.StoredEvent, at: str = "", call_id: str = "") -> None:
-        """Take the next event in; the rest is set for those of a sub-agent."""
+        """Take the next event in; the rest is set for those of a sub-agent: what its journal's
+        numbers are told apart by, and the call of its parent's that its edits count as.
+        """
         event, at = stored.event, f"{at}{stored.seq}"
         match event:
             case e.TurnStarted() | e.Answered():
                 if not at.count("."):
                     self._begun(event, stored.seq)
-            case e.ChildEnded():
-                journal = await self._load(event.child_id)
-                self.lost_events += lost_of(journal)
-                for one in journal:
-                    await self.feed(one, f"{at}.", call_id or event.call_id)
             case e.ReviewDecided() | e.ReviewApplied() | e.FileRenamed():
                 await self._reviewed(event, at)
             case e.EditIntended():
@@ -176,6 +182,7 @@ class Ledger:
                 follow(self, path, new_path)
             return
         if isinstance(event, e.ReviewDecided):
+            self._seen.setdefault(event.review_id, self._hunks_of(event))
             if event.edit is None:
                 self._decided(event)
             else:
@@ -193,7 +200,8 @@ class Ledger:
         at: str,
     ) -> None:
         if decision.decision != "restore":
-            self._decided(decision)
+            if not self._decided(decision):
+                await self._left(decision, edit, after_blob, at)
             if not decision.hunks and edit.kind == "move":
                 self._made_room(decision.turn_id, edit)
         if isinstance(edit, PutImage):
@@ -283,17 +291,59 @@ class Ledger:
     def _turn(self, call_id: str) -> str:
         return self.turn_of.setdefault(call_id, self._turn_id) if call_id else self._turn_id
 
-    def _decided(self, event: e.ReviewDecided) -> None:
+    def _decided(self, event: e.ReviewDecided) -> bool:
+        """Let changes stand as was decided; say whether all of them are as the person saw them.
+
+        Not so where a sub-agent that still worked then had changed the same lines before: what it
+        did was not decided about, and now it is one change with what was.
+        """
         if event.decision == "restore":
             if not event.call_id:
                 self._restored(event, event.path)
-            return
-        turn = self.turns.get(event.turn_id)
+            return True
+        turn, seen = self.turns.get(event.turn_id), self._seen[event.review_id]
         file = turn.files.get(event.path) if turn else None
-        if turn is not None and file is not None:
-            state: dict[str, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
-            after = file.decided(event.hunks, state[event.decision], event.before_mode)
-            turn.put([after], gone=[event.path])
+        if turn is None or file is None:
+            return not seen
+        there = self._hunks_of(event)
+        meant = [one for one in seen if one in there and _is_same(seen[one], there[one])]
+        state: dict[str, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
+        after = file.decided(meant, state[event.decision], event.before_mode)
+        turn.put([after], gone=[event.path])
+        return len(meant) == len(seen)
+
+    async def _left(
+        self,
+        decision: e.ReviewDecided,
+        edit: FileEdit | PutImage,
+        after_blob: str | None,
+        at: str,
+    ) -> None:
+        """Let a file be as a decision left it, though not all that it named stands so."""
+        turn = self.turns.get(decision.turn_id)
+        file = turn.files.get(decision.path) if turn else None
+        if turn is None or file is None:
+            return
+        if edit.kind == "move":
+            turn.put([file.renamed(edit.new_path)], gone=[decision.path])
+            return
+        data = None if after_blob is None else await self._fetch(after_blob)
+        if data is None or not is_text(data):
+            return
+        if edit.kind == "create" and file.text is None:
+            # A deleted file came back with more than it had before the turn.
+            turn.put([file.edited(None, data.decode(), at)], gone=[decision.path])
+        elif edit.kind == "change" and file.text is not None:
+            after = file.drifted(data.decode(), at)
+            # Nobody else has written in the changes: the text of before one of them is back.
+            mixed = {one.id for one in file.hunks if one.is_mixed}
+            hunks = tuple(replace(one, is_mixed=one.id in mixed) for one in after.hunks)
+            turn.put([replace(after, hunks=hunks)], gone=[decision.path])
+
+    def _hunks_of(self, event: e.ReviewDecided) -> dict[str, Hunk]:
+        """Return the hunks that a decision names, by id."""
+        file = self.file(event.turn_id, event.path)
+        return {one.id: one for one in file.hunks if one.id in event.hunks} if file else {}
 
     def _made_room(self, turn_id: str, edit: MoveFile) -> None:
         """Let a file be reviewed under another name, none of its changes being decided about.
@@ -326,12 +376,11 @@ class Ledger:
                 break
 
 
-def lost_of(journal: Sequence[e.StoredEvent]) -> int:
-    """Return how many events are missing from a journal before its last one."""
-    return journal[-1].seq - len(journal) if journal else 0
-
-
 async def _edited(known: FileLedger, before: str | None, after: str | None, at: str) -> FileLedger:
     if len(before or "") + len(after or "") <= _INLINE_CHARACTERS:
         return known.edited(before, after, at)
     return await asyncio.to_thread(known.edited, before, after, at)
+
+
+def _is_same(one: Hunk, other: Hunk) -> bool:
+    return (one.old, one.new) == (other.old, other.new)

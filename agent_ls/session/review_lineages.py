@@ -72,6 +72,16 @@ class Lineages:
         self._beneath: list[_Line] = []
         """The one that was covered last comes last."""
 
+    def copied(self) -> Lineages:
+        """Return the same, to go on from here by itself."""
+        other = Lineages()
+        other.touches = list(self.touches)
+        other._on_top = {
+            name: _Line(one.name, [*one.numbers]) for name, one in self._on_top.items()
+        }
+        other._beneath = [_Line(one.name, [*one.numbers]) for one in self._beneath]
+        return other
+
     def keep(self, touch: Touch) -> None:
         """Take the next touch in."""
         line = self._brought_back(touch) or self._on_top.get(touch.path) or _Line(touch.path, [])

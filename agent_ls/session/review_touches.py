@@ -14,6 +14,8 @@ from agent_ls.edits.lines import BOM
 
 Fetch = Callable[[str], Awaitable[bytes | None]]
 """Gets stored bytes by their digest."""
+Load = Callable[[str], Awaitable[list[e.StoredEvent]]]
+"""Gets a session's journal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,23 @@ class TypedBehind:
         return getattr(self._whole, name)
 
 
+class NeverTwice(SystemClock):
+    """The machine's clock, which no two events have the same time by, however quick the disk."""
+
+    def __init__(self) -> None:
+        self._last_ms = self._behind_ms = 0
+
+    def now_ms(self) -> int:
+        """Return the wall clock, later than what it told last, unless it was set back."""
+        self._last_ms = max(self._last_ms + 1, super().now_ms() - self._behind_ms)
+        return self._last_ms
+
+    def set_back(self, by_ms: int) -> None:
+        """Have the machine's clock set back."""
+        self._behind_ms += by_ms
+        self._last_ms = 0
+
+
 async def _nobody_else() -> None:
     """Nobody else writes the session."""
 
@@ -66,7 +83,7 @@ class Reviewed:
 
     folder: Path
     store: SqlStore
-    clock: SystemClock = field(default_factory=SystemClock)
+    clock: NeverTwice = field(default_factory=NeverTwice)
     review: Review = field(init=False)
     recorder: Recorder = field(init=False)
     workspace: Workspace = None  # pyright: ignore[reportAssignmentType] - the disk, if not given
@@ -203,24 +220,37 @@ class Reviewed:
     async def child(self) -> AsyncGenerator[None]:
         """Let the agent's edits be those of a sub-agent, whose journal is its own."""
         parent, self.calls = self.recorder, self.calls + 1
-        call_id, child_id = f"cal_{self.calls}", f"ses_child{self.calls}"
-        await parent.emit(
+        name = str(self.calls)
+        self.recorder = await self.child_begins(name)
+        yield
+        self.recorder = parent
+        await self.child_ends(name)
+
+    async def child_begins(self, name: str) -> Recorder:
+        """Start a sub-agent by the call ``cal_child`` with its name; return who records its own."""
+        call_id, child_id = f"cal_child{name}", f"ses_child{name}"
+        await self.recorder.emit(
             e.ChildStarted(
                 call_id=call_id, child_id=child_id, kind="implement", task="Help.", mode=Mode.AUTO
             )
         )
-        self.recorder = Recorder(child_id, self.store, self.clock)
-        await self.recorder.emit(
+        recorder = Recorder(child_id, self.store, self.clock)
+        await recorder.emit(
             e.SessionCreated(
                 session_id=child_id, roots=(), mode=Mode.AUTO, model="m", parent_id=self.session_id
             )
         )
-        await self.recorder.emit(e.TurnStarted(turn_id="trn_child", prompt="Help."))
-        yield
-        self.recorder = parent
-        await parent.emit(
+        await recorder.emit(e.TurnStarted(turn_id="trn_child", prompt="Help."))
+        return recorder
+
+    async def child_ends(self, name: str) -> None:
+        """Let a sub-agent be over."""
+        await self.recorder.emit(
             e.ChildEnded(
-                call_id=call_id, child_id=child_id, kind="implement", stop=StopReason.COMPLETED
+                call_id=f"cal_child{name}",
+                child_id=f"ses_child{name}",
+                kind="implement",
+                stop=StopReason.COMPLETED,
             )
         )
 
