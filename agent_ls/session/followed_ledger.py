@@ -69,6 +69,14 @@ class FollowedLedger:
             await asyncio.shield(self._reading)
         return self._fold.ledger
 
+    async def foreseen(self) -> Ledger:
+        """Return the ledger as it were if the sub-agents that work at the moment ended now.
+
+        Errors: as ``newest``.
+        """
+        await self.newest()
+        return await self._fold.foreseen()
+
     async def close(self) -> None:
         """Wait until what was begun is read."""
         while self._reading is not None:

@@ -147,14 +147,15 @@ class Review:
 
         Errors: ``AgentLsError`` where another process writes the session, or the store fails.
         """
-        renamed = renames(await self.ledger(), path, new_path)
+        # What a sub-agent has changed is known of when it ends, and then by the name of today.
+        renamed = renames(await self._followed.foreseen(), path, new_path)
         if not renamed:
             return
         names = [Path(one) for pair in renamed.items() for one in pair]
         where = [self._workspace.locate(str(one))[1] for one in names]
         # What is under way ends under the name that it began with.
         async with self._queue.of(names), self._order.of(where):
-            if renames(await self.ledger(), path, new_path):
+            if renames(await self._followed.foreseen(), path, new_path):
                 # Who goes on with it elsewhere is not kept from that.
                 async with self._claimed():
                     await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))

@@ -81,6 +81,20 @@ class LedgerFold:
                     self._since.append(happening)
                 await _take_in(self.ledger, [happening])
 
+    async def foreseen(self) -> Ledger:
+        """Return the ledger as it were if all that work at the moment ended now.
+
+        Shape: the ids of what they did are none that it will have. Errors: as ``feed``.
+        """
+        if not self._running:
+            return self.ledger
+        ledger, happened = self._before.copied(), self._since
+        for child_id, (began_ms, call_id) in list(self._running.items()):
+            those = await self._done_by(child_id, began_ms, f"{child_id}.", call_id, ledger)
+            happened = _merged(happened, those)
+        await _take_in(ledger, happened)
+        return ledger
+
     async def _ended(self, event: e.ChildEnded, seq: int) -> None:
         began_ms, _ = self._running.pop(event.child_id, (self._now_ms, ""))
         at, ledger = f"{seq}.", self.ledger

@@ -246,3 +246,47 @@ async def test_a_clock_that_is_set_back_moves_no_edit_out_of_its_turn(tmp_path: 
         await session.undo()
 
     await check(tmp_path, story, after=_FILES)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize(("path", "new_path"), [("a.py", "b.py"), ("sub", "other")])
+async def test_a_file_that_is_renamed_while_a_sub_agent_works_on_it_is_followed(
+    tmp_path: Path, path: str, new_path: str, *, is_known: bool
+) -> None:
+    old = path if path == "a.py" else f"{path}/c.py"
+    new = new_path if path == "a.py" else f"{new_path}/c.py"
+
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("sub/c.py", _TEXT)
+        await session.turn()
+        if is_known:
+            await session.agent(old, "ten", "10")
+        async with session.child():
+            await session.agent(old, "one", "1")
+            (session.folder / path).rename(session.folder / new_path)
+            await session.review.follow(path, new_path)
+            await session.agent(new, "four", "4")
+        words = ["one", "four", "ten"] if is_known else ["one", "four"]
+        assert [one for one in await session.open_hunks() if one[1] != "created"] == [
+            (new, one) for one in words
+        ]
+        await same_after_a_restart(session)
+        assert [one.status for one in await session.undo(turn_id="trn_2")] == ["done"]
+        assert session.texts()[new] == _TEXT
+        await session.undo()
+        (session.folder / new_path).rename(session.folder / path)
+
+    await check(tmp_path, story, after=_FILES)
+
+
+async def test_a_rename_of_what_no_sub_agent_touched_is_not_noted(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        async with session.child():
+            await session.agent("a.py", "one", "1")
+            (session.folder / "z.py").rename(session.folder / "y.py")
+            await session.review.follow("z.py", "y.py")
+        journal = await session.store.load(session.session_id)
+        assert not any(isinstance(one.event, e.FileRenamed) for one in journal)
+        await session.undo()
+
+    await check(tmp_path, story, after={"a.py": _TEXT, "y.py": "z\n"})
