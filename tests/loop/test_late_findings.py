@@ -13,7 +13,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports.models import Provider
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions
+from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions, run_turn_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -155,3 +155,61 @@ def _runs(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+_LATE = """
+mode = "auto"
+[policies.compile]
+max_nudges = 0
+[policies.repetition]
+nudge_at = 0
+warn_at = 0
+[policies.repeated_call]
+refuse_at = 0
+[[checkers.commands]]
+name = "words"
+command = "sh words.sh"
+files = ["*.txt"]
+pattern = '^(?P<path>[^:]+):(?P<line>\\d+):(?P<message>.*)$'
+"""
+_WORDS = 'until [ -e "$XDG_STATE_HOME/go" ]; do sleep 0.05; done\ngrep -nH TODO a.txt\nexit 0\n'
+_GOES_ON = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "a.txt", content = "TODO 1" }
+
+[[answer]]
+repeat = 0
+[[answer.call]]
+tool = "run_command"
+arguments = { command = "touch ../go; sleep 0.3" }
+
+[[answer]]
+when = { contains = "The checkers find 1 new problem after your edits:" }
+text = "Done."
+"""
+
+
+async def test_what_is_found_late_is_told_and_shown_at_once(
+    tmp_path: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "words.sh").write_text(_WORDS)
+    TrustedFolders(trust_file()).trust(folder)
+    async with (
+        scripted(_GOES_ON, port=model_port),
+        open_test_sessions(folder, model_host, settings_toml=_LATE) as sessions,
+    ):
+        _, events = await run_turn_of(await sessions.create(), "Write it.")
+    told = next(
+        number
+        for number, one in enumerate(events)
+        if isinstance(one, e.AdvisoryRaised) and one.origin == "late_findings"
+    )
+    shown = next(one for one in events[told:] if isinstance(one, e.FindingsReported))
+    assert [one.message for one in shown.findings] == ["TODO 1"]
+    between = events[told : events.index(shown)]
+    assert not any(isinstance(one, e.Moved) for one in between), "the model knows no sooner"

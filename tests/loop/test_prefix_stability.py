@@ -22,7 +22,7 @@ from agent_ls.domain.model_io import ModelEvent, ModelRequest
 from agent_ls.loop.ports.models import ModelFacts, Provider
 from agent_ls.session.session import Session
 from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, open_test_sessions
+from tests.support.turns import TURN_LIMIT_S, open_test_sessions, run_turn_of
 
 pytestmark = pytest.mark.heavy
 
@@ -202,3 +202,22 @@ async def test_slots_stand_before_what_was_said_while_the_answer_streamed(
     assert [one.role for one in first] == ["user"]
     said = [one.origin if one.role == "user" else one.role for one in second]
     assert said == ["user", "assistant", "tool", "slot", "steer"]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_slots_stand_behind_what_a_step_that_failed_has_sent(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    scenario = (
+        '[[answer]]\nerror = { status = 500, message = "boom" }\n[[answer]]\ntext = "Done."\n'
+    )
+    settings_toml = "[policies.recitation]\non_first_step = true\n[policies.transport]\ntries = 1\n"
+    watched = Watched(model_host)
+    async with (
+        scripted(scenario, port=model_port),
+        open_test_sessions(tmp_path, watched, settings_toml=settings_toml) as sessions,
+    ):
+        await run_turn_of(await sessions.create(), "Look around.")
+    first, second = (request.messages for _, request in watched.asked)
+    said = [[one.origin for one in those if one.role == "user"] for those in (first, second)]
+    assert said == [["slot", "user"], ["user", "slot"]]
