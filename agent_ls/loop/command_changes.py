@@ -52,7 +52,7 @@ async def _record(
     except Exception:
         _log.exception("could not look at the files after a command; its changes go unseen")
         return None
-    changes = sorted(changes, key=lambda one: one.is_new)
+    changes = sorted(changes, key=lambda one: (one.is_new, one.path))
     limit = turn.kit.options.max_command_changes
     for one in changes[:limit]:
         await turn.emit(await stored_change(call_id, one, turn.kit.blobs))

@@ -95,7 +95,7 @@ async def tell(
     both versions of a conflict.
     """
     # One name can be that of a file that went and of another one that came.
-    done = list(dict.fromkeys(one.path for one in results if one.status == "done"))
+    done = sorted({one.path for one in results if one.status == "done"})
     if not results:
         editor.say("info", f"There is nothing to {decision} there.")
     elif decision == "restore" and done:

@@ -11,7 +11,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from weakref import WeakSet
 
 from agent_ls.domain import events as e
 from agent_ls.domain.errors import AgentLsError, WorkspaceError
@@ -82,7 +81,7 @@ class Reviews:
         """
         self._documents, self._workspace = documents, workspace
         self.sessions, self._changed, self._warn = sessions, changed, warn
-        self._warned_of = WeakSet[Session]()
+        self._warned_of = set[str]()
         self._kept: dict[tuple[str, HunkState], tuple[object, list[Change]]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -208,8 +207,8 @@ class Reviews:
 
     def _tell_lost(self, session: Session, ledger: Ledger) -> None:
         """Warn once where changes may be missing from a review, as their events are."""
-        if ledger.lost_events and session not in self._warned_of:
-            self._warned_of.add(session)
+        if ledger.lost_events and session.id not in self._warned_of:
+            self._warned_of.add(session.id)
             self._warn(
                 f"The store lacks {counted(ledger.lost_events, 'event')} of {session.id}. Changes "
                 "of the agent's may be missing from its review, which can neither show nor undo "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -141,13 +142,13 @@ class Neovim:
         (self.home / "config" / "nvim").mkdir(parents=True)
         variables = {**os.environ, **folders, "HOME": str(self.home), "NVIM_LOG_FILE": os.devnull}
         variables.pop("NVIM", None)
-        socket = self.home / "rpc"
+        address = self.home / "rpc"
         (self.home / "config" / "nvim" / "init.lua").write_text(
             setup.init if setup.init is not None else self._default_init(binary, setup), "utf-8"
         )
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
-                [binary, *_ARGUMENTS, "--listen", socket],
+                [binary, *_ARGUMENTS, "--listen", address],
                 cwd=self.root,
                 env=self._household.environment({**variables, **setup.variables}),
                 stdin=subprocess.PIPE,
@@ -156,9 +157,9 @@ class Neovim:
                 start_new_session=True,
             )
         self.wait_until(
-            lambda: socket.exists() or self._process.poll() is not None, "Neovim to listen"
+            lambda: _listens(address) or self._process.poll() is not None, "Neovim to listen"
         )
-        self._rpc = self._call(lambda: pynvim.attach("socket", path=str(socket)))
+        self._rpc = self._call(lambda: pynvim.attach("socket", path=str(address)))
         self.lua("vim.lsp.set_log_level('debug')")
         self.lua((_HERE / "witness.lua").read_text("utf-8"))
 
@@ -466,6 +467,12 @@ class Neovim:
     def _last_words(self) -> str:
         errors = self._errors.read_text("utf-8", "replace") if self._errors.exists() else ""
         return f"--- Neovim's stderr\n{errors[-4_000:]}\n--- lsp.log\n{self.log()}"
+
+
+def _listens(path: Path) -> bool:
+    """Say whether somebody takes connections there: the file is made before that."""
+    with socket.socket(socket.AF_UNIX) as one:
+        return one.connect_ex(str(path)) == 0
 
 
 def version_of(binary: Path) -> tuple[int, int]:
