@@ -26,6 +26,8 @@ from agent_ls.edits.readings import is_escaped
 from agent_ls.edits.requests import Hunk
 
 _MAX_LINES = 2_000
+_SHORT = 10
+"""A line with no more letters and digits than these may well stand in another block as well."""
 _EQUAL_LINES = (
     "Of two equal lines of the old text the file has one: the other may be gone already, as the "
     "edit wants it."
@@ -79,7 +81,7 @@ def stale_place(ground: Ground, hunk: Hunk, within: range | None = None) -> Plac
         return _ESCAPES.format(escaped + 1)
     if not is_held(ground, hunk, whole):
         return _NEW_LINES
-    if not evidence.bears(drifts):
+    if not evidence.bears(drifts) or _has_short_edge(hunk, solid, drifts, evidence):
         return _TOO_LITTLE
     near = next((one for one in others if _comes_near(one, best, core, middle, evidence)), None)
     if near is not None:
@@ -279,6 +281,20 @@ def _below(ground: Ground, best: Alignment, there: list[int]) -> list[str]:
     """Return the file's lines behind the last old line."""
     past = (there[-1] if there else max(best.lines.values())) + 1
     return ground.file.lines[past : past + 2]
+
+
+def _has_short_edge(
+    hunk: Hunk, solid: list[int], drifts: dict[int, Drift], evidence: Evidence
+) -> bool:
+    """Tell whether an end of quoted text, without a word of where it stood, is short and differs.
+
+    Of two blocks that are alike but for their first line, as the jobs of a workflow are, the one
+    meant may be gone. A line of a few letters cannot show that it is the same one, changed.
+    """
+    if hunk.is_diff or evidence.is_told:
+        return False
+    ends = {solid[0], solid[-1]} & drifts.keys()
+    return any(sum(map(str.isalnum, hunk.old[number])) <= _SHORT for number in ends)
 
 
 def _with_drifts(best: Alignment, drifts: dict[int, Drift]) -> Alignment:

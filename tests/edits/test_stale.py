@@ -347,9 +347,17 @@ def test_a_line_that_tells_the_place_from_its_likes_may_not_differ(text: str, hu
 @pytest.mark.parametrize(
     "text, old, is_placed",
     [
+        pytest.param("rest(now, later)\n" + _SIX,
+                     "sleep(now, later)\nopen(door)\nturn(handle)\npull(lever)\npush(button)",
+                     True, id="the-first-line-was-changed-above-much"),
         pytest.param("rest(now)\n" + _SIX,
                      "sleep(now)\nopen(door)\nturn(handle)\npull(lever)\npush(button)",
-                     True, id="the-first-line-was-changed-above-much"),
+                     False, id="the-first-line-is-short-and-was-changed"),
+        pytest.param("sdk: [dev]\n" + _SIX,
+                     "sdk: [3.0]\nopen(door)\nturn(handle)\npull(lever)\npush(button)",
+                     False, id="the-first-line-is-that-of-another-block"),
+        pytest.param(_SIX.replace("lock(door)", "bolt(door)"), _SIX.rstrip(),
+                     False, id="the-last-line-is-short-and-was-changed"),
         pytest.param("rest(now)\n" + _SIX, "sleep(now)\nturn(handle)\npull(lever)",
                      False, id="the-first-line-was-changed-above-little"),
         pytest.param("rest = now()\n" + _SIX,
@@ -358,8 +366,8 @@ def test_a_line_that_tells_the_place_from_its_likes_may_not_differ(text: str, hu
         pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "\npull(rope)") + "pull(crank)\n",
                      "wake(now)\nopen(door)\nturn(handle)\n\npull(lever)", False,
                      id="the-last-line-was-changed-and-has-likes"),
-        pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "\npull(rope)"),
-                     "wake(now)\nopen(door)\nturn(handle)\n\npull(lever)", True,
+        pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "\npull(rope, slowly)"),
+                     "wake(now)\nopen(door)\nturn(handle)\n\npull(lever, slowly)", True,
                      id="the-last-line-was-changed-and-has-none"),
         pytest.param(_SIX.replace("turn", "wait(5)\nturn"), "open(door)\nturn(handle)\npull(lever)",
                      False, id="a-line-came-into-a-short-one"),
@@ -377,6 +385,26 @@ def test_a_quote_may_be_told_from_its_copies_by_any_of_its_ends(
     placed = place(text, [Wish(old, old.replace("handle", "knob"))])
     if not is_placed:
         assert isinstance(placed, Refused), apply_replacements(text, placed)
+        return
+    assert not isinstance(placed, Refused), placed.reason
+    assert apply_replacements(text, placed) == text.replace("handle", "knob")
+
+
+@pytest.mark.parametrize(
+    "line, is_placed",
+    [
+        pytest.param(2, True, id="that-says-the-same"),
+        pytest.param(3, False, id="that-is-off-by-one"),
+        pytest.param(None, False, id="none"),
+    ],
+)
+def test_a_short_end_that_differs_needs_a_line_number(line: int | None, is_placed: bool) -> None:
+    text = "import it\nrest(now)\n" + _SIX
+    old = "sleep(now)\nopen(door)\nturn(handle)\npull(lever)\npush(button)"
+    placed = place(text, [Wish(old, old.replace("handle", "knob"), line)])
+    if not is_placed:
+        assert isinstance(placed, Refused), apply_replacements(text, placed)
+        assert "too little of the rest" in placed.reason
         return
     assert not isinstance(placed, Refused), placed.reason
     assert apply_replacements(text, placed) == text.replace("handle", "knob")
