@@ -78,9 +78,15 @@ class Restoring:
             result = await self._restore_file(point, lineage)
             if result.status == "done" and result.path == lineage.path:
                 result = replace(result, path=name)
-            if result.status != "nothing":
+            # What kept the later turns' part is of no account where all of it is as it was.
+            is_kept = result.status == "nothing"
+            earlier = [
+                one
+                for one in earlier
+                if one.path != lineage.path or (is_kept and one.status == "done")
+            ]
+            if not is_kept:
                 found.append(result)
-                earlier = [one for one in earlier if one.path != lineage.path]
         return [*earlier, *found]
 
     async def _foreseen(self, turn_id: str, those: Sequence[Lineage]) -> list[FileResult]:

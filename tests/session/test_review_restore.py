@@ -54,6 +54,28 @@ async def test_a_byte_order_mark_that_the_agent_took_away_comes_back(tmp_path: P
     await check(tmp_path, story, {"a.py": "\ufeffone\n"}, after={"a.py": "\ufeffone\n"})
 
 
+async def test_nothing_is_said_of_a_file_that_the_person_had_brought_back(tmp_path: Path) -> None:
+    text = "one\ntwo\nthree\n"
+    files = {"a.py": text, "b.py": text}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        call_id = session.call_id
+        await session.agent("b.py", "two", "2")
+        await session.turn()
+        await session.agent("a.py", "2", "II")
+        await session.agent("b.py", "2", "II")
+        await session.end()
+        session.user("a.py", "II", "two")
+        foretold = await session.review.restore("trn_1", call_id, dry_run=True)
+        assert statuses(foretold) == [("b.py", "done")]
+        told = await session.review.restore("trn_1", call_id)
+        assert sorted({*statuses(told)}) == [("b.py", "done")]
+
+    # What the person typed over stays to be decided about.
+    await check(tmp_path, story, files, after=files, still_open=[("a.py", "two"), ("a.py", "2")])
+
+
 async def _swap(session: Reviewed) -> None:
     await session.agent_moves("a.py", "t.py")
     await session.agent_moves("d.py", "a.py")
