@@ -39,7 +39,7 @@ class Lineage:
 
     def those_that_made(self, hunk_ids: Iterable[str]) -> list[Touch]:
         """Return the touches that one of these hunks is of."""
-        names = _names_in(hunk_ids)
+        names = names_in(hunk_ids)
         return [one for one in self.touches if one.at in names]
 
     def decided_about(self, hunk_ids: Collection[str]) -> bool:
@@ -108,7 +108,7 @@ class Lineages:
 
     def that_made(self, hunk_ids: Collection[str]) -> Lineage | None:
         """Return all that happened to the file that one of these hunks was made in first."""
-        names = _names_in(hunk_ids)
+        names = names_in(hunk_ids)
         made = (number for number, one in enumerate(self.touches) if one.at in names)
         if (first := next(made, None)) is None:
             return None
@@ -189,7 +189,7 @@ class Lineages:
         return 0
 
 
-def _names_in(hunk_ids: Iterable[str]) -> set[str]:
+def names_in(hunk_ids: Iterable[str]) -> set[str]:
     """Return the names of edits that these ids may begin with."""
     found = set[str]()
     for one in hunk_ids:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agent_ls.domain.events import ReviewDecided
 from agent_ls.session.review_ledger import Ledger, RestorePoint
-from agent_ls.session.review_lineages import Lineage
+from agent_ls.session.review_lineages import Lineage, names_in
 from agent_ls.session.review_touches import Touch
 
 
@@ -33,14 +34,16 @@ def lineages(ledger: Ledger, point: RestorePoint) -> list[Lineage]:
     """
     if point.call_id and point.call_id not in calls_that_changed(ledger, point.turn_id):
         return []
-    calls, start = _calls_since(ledger, point), _start(ledger, point)
+    calls = _calls_since(ledger, point)
+    older = {one.at for one in ledger.touches if _is_before(ledger, one, point, calls)}
     found: list[Lineage] = []
     for lineage in ledger.lineages.all():
         since: list[Touch] = []
         for one in lineage.touches:
-            if one.decision is not None and _oldest(ledger, one) < start:
+            decision = one.decision
+            if decision is not None and _is_about(ledger, decision, point, older):
                 since = _decided_before(since, one)
-            elif one.decision is not None or one.call_id in calls:
+            elif decision is not None or one.call_id in calls:
                 since.append(one)
         if since:
             found.append(replace(lineage, touches=since))
@@ -73,23 +76,35 @@ def _calls_since(ledger: Ledger, point: RestorePoint) -> set[str]:
     return {call for call, turn in ledger.turn_of.items() if turn in later}
 
 
-def _start(ledger: Ledger, point: RestorePoint) -> int:
-    """Return the number of the first event that a restore to a moment is about."""
-    if not point.call_id:
-        return ledger.turns[point.turn_id].began
-    calls = _calls_since(ledger, point)
-    return min(_number(one.at) for one in ledger.touches if one.call_id in calls)
+def _is_before(ledger: Ledger, touch: Touch, point: RestorePoint, calls: set[str]) -> bool:
+    """Say whether what is left of a touch was done before a moment, from which on these calls are.
+
+    Not its number says that: of calls that run at once a later one may be the faster.
+    """
+    if touch.decision is None:
+        return touch.call_id not in calls
+    # A restore to before a call leaves what the turn had done by then, and nothing else.
+    there = _point_of(touch.decision)
+    return bool(there.call_id) and _place(ledger, there) <= _place(ledger, point)
 
 
-def _oldest(ledger: Ledger, touch: Touch) -> int:
-    """Return the number of the oldest edit that a decision of the review's was about."""
-    decision = touch.decision
-    if decision is None or decision.turn_id not in ledger.turns:
-        return _number(touch.at)
+def _is_about(
+    ledger: Ledger, decision: ReviewDecided, point: RestorePoint, older: set[str]
+) -> bool:
+    """Say whether a decision was about changes of before a moment too: those of ``older`` edits."""
     if decision.hunks:
-        return min(_number(one) for one in decision.hunks)
-    return _start(ledger, RestorePoint(decision.turn_id, decision.call_id))
+        return not older.isdisjoint(names_in(decision.hunks))
+    return _place(ledger, _point_of(decision)) < _place(ledger, point)
 
 
-def _number(at: str) -> int:
-    return int(at.partition(".")[0])
+def _point_of(decision: ReviewDecided) -> RestorePoint:
+    return RestorePoint(decision.turn_id, decision.call_id)
+
+
+def _place(ledger: Ledger, point: RestorePoint) -> tuple[int, int]:
+    """Return a moment's place among all: by turns, and by calls as the model made them."""
+    turns, calls = list(ledger.turns), list(ledger.turn_of)
+    return (
+        turns.index(point.turn_id) if point.turn_id in turns else -1,
+        calls.index(point.call_id) if point.call_id in calls else -1,
+    )

@@ -14,7 +14,7 @@ from agent_ls.loop.recorder import Recorder
 from agent_ls.session.review_carrying import MOST_STEPS, OF_ONE_FILE, Carrying
 from agent_ls.session.review_ledger import Ledger, RestorePoint
 from agent_ls.session.review_lineages import Lineage
-from agent_ls.session.review_moments import lineages
+from agent_ls.session.review_moments import calls_that_changed, lineages
 from agent_ls.session.review_order import restored_in_order
 from agent_ls.session.review_restore import effect_of, foreseen, name_after, restoring_step
 from agent_ls.session.review_rings import Ring, aside, restorable_rings
@@ -53,7 +53,7 @@ class Restoring:
         ledger = await self._ledger()
         if turn_id not in ledger.turns:
             raise AgentLsError(f"There is no turn {turn_id}; agent-ls.review.list names them.")
-        if call_id and not lineages(ledger, point):
+        if call_id and call_id not in calls_that_changed(ledger, turn_id):
             raise AgentLsError(f"The turn has no call {call_id} that changed files.")
         if dry_run:
             return await self._foreseen(turn_id, lineages(ledger, point))

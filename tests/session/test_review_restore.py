@@ -10,6 +10,7 @@ import pytest
 from agent_ls.session.review_ledger import Selection
 from tests.session.reviewing import Reviewed
 from tests.session.test_review import check, statuses
+from tests.session.test_review_side_by_side import answered, by_two
 
 _MARKED = "\ufeffone\r\ntwo\r\n"
 
@@ -262,3 +263,53 @@ async def test_a_file_of_the_turn_that_changed_places_is_taken_away_as_it_was_fo
 
     files = {"a.py": "A\n", **({"d.py": "D\n"} if is_moved_there else {})}
     await check(tmp_path, story, files, after=files)
+
+
+@pytest.mark.parametrize("way", ["undo", "restore"])
+@pytest.mark.parametrize("who", ["call", "sub-agent"])
+async def test_what_was_taken_back_of_an_older_but_slower_call_stays_so(
+    tmp_path: Path, who: str, way: str
+) -> None:
+    files = {"a.py": "one\n", "b.py": "two\n"}
+
+    async def story(session: Reviewed) -> None:
+        async def do(number: int) -> None:
+            await session.agent(*(("b.py", "two", "2"), ("a.py", "one", "1"))[number])
+
+        if who == "call":
+            calls = "cal_2", "cal_1"
+            await session.recorder.emit(answered(*calls))
+            await do(0)
+            await do(1)
+        else:
+            # The one that is called first ends last.
+            calls = "cal_child2", "cal_child1"
+            await session.recorder.emit(answered(*calls))
+            await by_two(session, "AB", do)
+        await session.end()
+        if way == "undo":
+            await session.undo(path="a.py")
+        else:
+            await session.review.restore("trn_1", calls[0])
+        assert session.texts()["a.py"] == "one\n"
+        told = [("b.py", "done")] if way == "undo" else []
+        assert statuses(await session.review.restore("trn_1", calls[1])) == told
+
+    await check(tmp_path, story, files, after=files)
+
+
+async def test_what_was_undone_after_a_restore_to_a_call_is_not_done_again_by_the_next(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "one", "1")
+        await session.agent("a.py", "1", "2")
+        await session.end()
+        assert statuses(await session.review.restore("trn_1", session.call_id)) == [
+            ("a.py", "done")
+        ]
+        assert session.texts()["a.py"] == "1\n"
+        await session.undo()
+        assert await session.review.restore("trn_1", session.call_id) == []
+
+    await check(tmp_path, story, {"a.py": "one\n"}, after={"a.py": "one\n"})
