@@ -11,8 +11,10 @@ from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import (
     Event,
+    FileRenamed,
     Moved,
     PromptQueued,
+    ReviewApplied,
     ReviewDecided,
     SessionCreated,
     StoredEvent,
@@ -29,7 +31,8 @@ _NEVER = "The session was branched off here, before this call began; it had no e
 
 
 def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
-    """Return the number of the event that ends a turn: by its id or its number, from 1.
+    """Return the number of the event that ends a turn, or of the last before the next turn that
+    says how its changes stand. The turn is named by its id or its number, from 1.
 
     None: the newest turn that is over. Errors: ``StoreError`` when there is no such turn, or it
     still runs.
@@ -39,7 +42,7 @@ def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
     if turn is None:
         if not ends:
             raise StoreError("no turn of this session is over, so there is none to go on from")
-        return max(ends.values())
+        return _reviewed_until(journal, max(ends.values()))
     named = turn
     if turn.isdigit() and 0 < int(turn) <= len(begun):
         named = begun[int(turn) - 1]
@@ -47,7 +50,20 @@ def place_of_turn(journal: Sequence[StoredEvent], turn: str | None) -> int:
         raise StoreError(f"there is no turn {turn}; the session has {len(begun)}, numbered from 1")
     if named not in ends:
         raise StoreError(f"turn {turn} is not over; stop it, or branch off at an earlier one")
-    return ends[named]
+    return _reviewed_until(journal, ends[named])
+
+
+def _reviewed_until(journal: Sequence[StoredEvent], end: int) -> int:
+    """Return the number of the last event of the review's between a turn's end and the next turn:
+    nobody is asked again about what was decided, and renamed files are known by their names.
+    """
+    place = end
+    for one in journal:
+        if one.seq > end and isinstance(one.event, TurnStarted):
+            break
+        if one.seq > end and isinstance(one.event, (ReviewDecided, ReviewApplied, FileRenamed)):
+            place = one.seq
+    return place
 
 
 def forked(

@@ -109,6 +109,17 @@ def test_a_turn_is_named_by_number_or_id(turn: str | None, place: int) -> None:
     assert place_of_turn(Journal().all(*TURN, *SECOND), turn) == place
 
 
+@pytest.mark.parametrize(("turn", "place"), [("1", len(TURN) + 2), (None, len(TURN) + 7)])
+def test_what_was_decided_between_two_turns_goes_along(turn: str | None, place: int) -> None:
+    queued = ev.PromptQueued(text="And a farewell", kind="follow_up")
+    renamed = ev.FileRenamed(path="a.py", new_path="b.py")
+    decided = ev.ReviewDecided(
+        review_id="rev_1", decision="keep", turn_id="trn_1", path="b.py", hunks=("7.0",)
+    )
+    events = (*TURN, renamed, decided, queued, *SECOND, decided, queued)
+    assert place_of_turn(Journal().all(*events), turn) == place
+
+
 @pytest.mark.parametrize(
     ("turn", "words"), [("3", "no turn 3"), ("0", "no turn 0"), ("trn_9", "no turn"), ("2", "over")]
 )
