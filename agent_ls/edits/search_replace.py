@@ -31,6 +31,7 @@ from agent_ls.edits.weave import Block
 from agent_ls.edits.whole_lines import (
     has_trailing_blanks,
     is_glued,
+    is_glued_above,
     of_whole_lines,
     past_whole_lines,
     restyle,
@@ -135,8 +136,9 @@ def _exactly(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused |
     whole = [at for at in found if not is_torn(flat, wish, at, at + len(old))]
     if wish.replace_all and whole:
         return [
-            Span(at, past_whole_lines(flat, wish, at, at + len(old)), wish.new, number)
+            Span(at, past_whole_lines(flat, wish, at, at + len(old)), new, number)
             for at in whole
+            if (new := _with_ends(flat, wish, at, at + len(old))) != old
         ]
     at = found[0] if wish.replace_all else _one_of(ground, wish, found, whole)
     return at if isinstance(at, Refused) else _at(ground, wish, at, number)
@@ -192,13 +194,18 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
         found = _by_lines(ground, replace(wish, line=ground.file.number_at(at) + 1), number)
         if found is not None:
             return found
-    new = wish.new
-    if is_glued(flat, wish, end):
-        if wish.old == new + "\n":
-            return _EQUAL_BUT_FOR_THE_END
-        new += "\n"
+    new = _with_ends(flat, wish, at, end)
+    if new == wish.old:
+        return _EQUAL_BUT_FOR_THE_END
     into = restyle(ground, wish, at) if not lead else None
     return [Span(at, past_whole_lines(flat, wish, at, end), into or new, number)]
+
+
+def _with_ends(flat: str, wish: Texts, at: int, end: int) -> str:
+    """Return the new text with the line ends that the old one has around its lines."""
+    above = "\n" if is_glued_above(flat, wish, at) else ""
+    below = "\n" if is_glued(flat, wish, end) else ""
+    return above + wish.new + below
 
 
 def _within_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:

@@ -77,3 +77,15 @@ def is_glued(flat: str, wish: Texts, end: int) -> bool:
     old, new = wish.old[:-1].split("\n"), wish.new.split("\n")
     is_kept = old != new and bool(stripped(old[-1])) and old[-1] == new[-1]
     return end >= len(flat) or flat[end] != "\n" or is_kept
+
+
+def is_glued_above(flat: str, wish: Texts, at: int) -> bool:
+    """Tell whether the new text lacks only the end of the line above that the old one begins with.
+
+    A first line in another indentation is meant to go on from that line.
+    """
+    if not wish.old.startswith("\n") or wish.new.startswith("\n") or not wish.new.strip():
+        return False
+    old = wish.old.lstrip("\n")
+    is_below = at > 0 and flat[at - 1] not in ("\n", BOM)
+    return is_below and bool(old) and indent_of(old) == indent_of(wish.new)

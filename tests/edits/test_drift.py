@@ -263,6 +263,12 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
                      "a()\n\n\ndef n():\n    y()\n\n\ndef g():\n    x()\n",
                      id="a-blank-line-lost-below-an-addition"),
         pytest.param("a = 1\nb = 2\n", "a = 1\n", "a = 3", "a = 3\nb = 2\n", id="no-lines-glued"),
+        pytest.param("a = 1\nb = 2\nc\n", "\nb = 2\n", "b = 3\nd\n", "a = 1\nb = 3\nd\nc\n",
+                     id="no-lines-glued-above"),
+        pytest.param("a = 1\n\nb = 2\nc\n", "\n\nb = 2", "b = 3", "a = 1\nb = 3\nc\n",
+                     id="no-lines-glued-where-a-blank-one-goes"),
+        pytest.param("x\n    .a()\n    .b()\n", "\n    .a()\n    .b()", ".a().b()", "x.a().b()\n",
+                     id="lines-joined-on-purpose"),
     ],
 )  # fmt: skip
 def test_drift_without_meaning_is_bridged(text: str, old: str, new: str, expected: str) -> None:

@@ -36,6 +36,8 @@ def check(text: str, wishes: Sequence[Wish], expected: str | tuple[str, ...]) ->
         pytest.param(" \n\n", [Wish("", "new\n")], "new\n", id="into-a-blank-file"),
         pytest.param("é😀\x0cb", [Wish("😀\x0cb", "😀\x0cc")], "é😀\x0cc", id="wide-and-odd"),
         pytest.param("a a a", [Wish("a", "b", replace_all=True)], "b b b", id="all"),
+        pytest.param("a()\nx\na()\ny\n", [Wish("a()\n", "b()", replace_all=True)],
+                     "b()\nx\nb()\ny\n", id="all-without-lines-glued"),
         pytest.param("aaaa", [Wish("aa", "b", replace_all=True)], "bb", id="all-without-overlap"),
         pytest.param("x = 1\nmax = 1\nx = 10\n", [Wish("x = 1", "x = 2", replace_all=True)],
                      "x = 2\nmax = 1\nx = 10\n", id="all-but-those-inside-longer-words"),
