@@ -16,7 +16,7 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import FlatText
 from agent_ls.edits.locate import Ground, Place, most_places, places
-from agent_ls.edits.marks import added_markers, is_sure_marker, stands_for_others
+from agent_ls.edits.marks import added_markers, is_stub, is_sure_marker, stands_for_others
 from agent_ls.edits.placing import find, missing, nearest_to, put
 from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous
@@ -86,10 +86,7 @@ def _numbered(refused: Refused, number: int, count: int) -> Refused:
 
 def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
     """Return the hunk, read so that its old lines are found, and all its places, or none."""
-    changed = [line.text for line in hunk.lines if line.sign == "+"]
-    known = [line.text for line in hunk.lines if line.sign != "+"]
-    marks = added_markers(known, changed, ground.file.flat)
-    if any(is_sure_marker(changed[mark]) for mark in marks):
+    if _adds_a_mark(ground, hunk):
         return unclear_marker()
     if hunk.old == hunk.new and hunk.final_end in (None, ground.file.has_final_end):
         return Refused("The hunk removes and adds the same lines: nothing to change.", "equal")
@@ -101,6 +98,15 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
                 return narrowed
             return _Search(one, number, narrowed)
     return _Search(hunk, number, [])
+
+
+def _adds_a_mark(ground: Ground, hunk: Hunk) -> bool:
+    """Tell whether an added line stands for lines left out, and is not all that a block has."""
+    signs = [line.sign for line in hunk.lines if line.sign != "-"]
+    return any(
+        signs[mark] == "+" and (is_sure_marker(hunk.new[mark]) or not is_stub(hunk.new, mark))
+        for mark in added_markers(hunk.old, hunk.new, ground.file.flat)
+    )
 
 
 def _readings(ground: Ground, hunk: Hunk) -> list[Hunk]:

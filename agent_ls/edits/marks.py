@@ -50,13 +50,14 @@ _PLAIN = re.compile(
 _SAYS_SAME = re.compile(r"as (?:before|above)|no changes? (?:above|below)", re.I)
 _PLACEHOLDER = re.compile(r"pass\b|raise NotImplementedError\b|\.\.\.$|return NotImplemented\b")
 _DOC_ENDS = ('"""', "'''")
+_BARE = ("...", "…", "....", "[...]", "<...>", "(...)", "⋮", "⋮...")
 _MAX_WORDS = 8
 _BEFORE = " \t0123456789L[]()|│→:"
 
 
 def is_marker(line: str) -> bool:
     """Tell whether the line may stand for lines that were left out."""
-    return is_sure_marker(line) or stripped(line) in ("...", "…", "[...]", "<...>", "....")
+    return is_sure_marker(line) or stripped(line) in _BARE
 
 
 def stands_for_others(line: str, flat: str) -> bool:
@@ -87,7 +88,7 @@ def is_sure_marker(line: str) -> bool:
 
 def _read(line: str) -> tuple[str, str]:
     """Return the sign that makes a line a comment, '' for none, and what it says."""
-    body = stripped(line).replace(". . .", "...")
+    body = stripped(line).replace(". . .", "...").replace("⋮", "…")
     match = _REMARK.fullmatch(body)
     return (match["sign"], match["said"].strip(_FRAME)) if match else ("", body.strip(_FRAME))
 

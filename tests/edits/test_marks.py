@@ -151,6 +151,30 @@ def test_dots_and_remarks_are_judged_by_what_vanishes_there(
     assert _placed(text, old, new) == expected
 
 
+@pytest.mark.parametrize(
+    "mark", ["...", "…", "[...]", "(...)", "⋮", "# snip", "// etc.", "# as before"]
+)
+def test_a_diff_adds_no_mark_where_lines_vanish(mark: str) -> None:
+    diff = f"@@ -1,4 +1,3 @@\n-a = 1;\n-b = 2;\n-c = 3;\n-d = 4;\n+a = 9;\n+{mark}\n+d = 4;\n"
+    patch = f"*** Begin Patch\n*** Update File: f\n{diff}*** End Patch\n"
+    for placed in (place_unified(_FOUR, diff), place_envelope(_FOUR, patch)):
+        assert isinstance(placed, Refused)
+        assert placed.why == "marker"
+
+
+@pytest.mark.parametrize("mark", ["(...)", "⋮", "⋮...", "# ⋮"])
+def test_other_bare_marks_are_known(mark: str) -> None:
+    assert _placed(_FOUR, _FOUR, f"a = 9;\n{mark}\nd = 4;\n") == _FOUR.replace("1", "9")
+
+
+def test_a_diff_may_put_dots_for_a_whole_body() -> None:
+    text = "def f():\n    a()\n    b()\n\n\ndef g():\n    c()\n"
+    diff = "@@ -1,3 +1,2 @@\n def f():\n-    a()\n-    b()\n+    ...\n"
+    placed = place_unified(text, diff)
+    assert not isinstance(placed, Refused)
+    assert apply_replacements(text, placed) == text.replace("a()\n    b()", "...")
+
+
 def _placed(text: str, old: str, new: str) -> str:
     """Return the text afterwards, or the kind of refusal."""
     placed = place(text, [Wish(old, new)])
