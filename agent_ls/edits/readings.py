@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -159,13 +159,17 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
         flat, old.strip("\n").split("\n"), numbers[0]
     ):
         return None
-    listing = _Listing({_mark(line) for line in solid} - {""}, numbers[0], numbers[-1])
-    is_spaced = all(_SPACED.match(line) for line in solid)
-    if is_spaced and _stands(flat, kept):
+    marks = {_mark(line) for line in solid} - {""}
+    listing = _Listing(set(lines), marks, numbers[0], numbers[-1], _gutter(flat, solid))
+    more = int(all(_SPACED.match(line) for line in solid))
+    if more and _stands(flat, kept):
         # The separator has a blank of its own where no line goes without it.
-        is_spaced = _stands(flat, _unnumbered(old, is_spaced=True))
-    kept = _unnumbered(old, is_spaced=is_spaced)
-    bare_new = _unlisted(new, kept, listing, is_spaced=is_spaced)
+        more = int(_stands(flat, _unnumbered(old, 1)))
+    elif not more and not _stands(flat, kept) and _stands(flat, _unnumbered(old, -1)):
+        # What looks like the separator's last blank is the first one of the indentation.
+        more = -1
+    kept = _unnumbered(old, more)
+    bare_new = _unlisted(new, kept, listing, more)
     return None if bare_new is None else Reading(kept, bare_new, line=numbers[0], group=1)
 
 
@@ -173,9 +177,12 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
 class _Listing:
     """How the lines of the old text are numbered."""
 
+    lines: set[str]
     marks: set[str]
     first: int
     last: int
+    gutter: re.Pattern[str] | None
+    """What added lines begin with where others have their number."""
 
     def has(self, line: str, most: int) -> bool:
         """Tell whether a line of the new text has a number of the listing, or of one behind it."""
@@ -191,7 +198,7 @@ class _Listing:
         return count
 
 
-def _unlisted(new: str, old: str, listing: _Listing, *, is_spaced: bool) -> str | None:
+def _unlisted(new: str, old: str, listing: _Listing, more: int) -> str | None:
     """Return the new text without the listing's numbers: often it has them in some lines, or none.
 
     Shape: ``old`` has none any more; None where they may as well be numbers of the file itself.
@@ -208,13 +215,29 @@ def _unlisted(new: str, old: str, listing: _Listing, *, is_spaced: bool) -> str 
         if min(depths) <= min(own):
             return None
     # A number alone in its line is one only where all lines have theirs, and a mark proves it.
-    is_all = all(listing.has(line, len(lines)) for line in solid) and any(map(_mark, solid))
-    return "\n".join(
-        _bare(line, is_spaced=is_spaced)
-        if listing.has(line, len(lines)) and (is_all or _mark(line))
-        else line
-        for line in lines
-    )
+    numbered = [listing.has(line, len(lines)) for line in lines]
+    is_all = sum(numbered) >= len(solid) and any(map(_mark, solid))
+    found: list[str] = []
+    for line, is_numbered in zip(lines, numbered, strict=True):
+        bare = line
+        if is_numbered and (is_all or _mark(line) or line in listing.lines):
+            bare = _bare(line, more)
+        elif any(numbered) and listing.gutter and (match := listing.gutter.match(line)):
+            bare = _behind(line, match.end(), more)
+        found.append(bare)
+    return "\n".join(found)
+
+
+def _gutter(flat: str, solid: Sequence[str]) -> re.Pattern[str] | None:
+    """Return what a line of the listing begins with that has blanks for a number."""
+    matches = [match for line in solid if (match := _NUMBERED.match(line))]
+    signs = {match.string[match.end(1) : match.end()] for match in matches}
+    if not all(sign.strip(" ") for sign in signs) or not matches:
+        return None
+    widths = [match.end(1) for match in matches]
+    either = "|".join(map(re.escape, sorted(signs)))
+    gutter = rf"^ {{{min(widths)},{max(widths)}}}(?:{either})"
+    return None if re.search(gutter, flat, re.M) else re.compile(gutter)
 
 
 def _stands(flat: str, text: str) -> bool:
@@ -254,15 +277,24 @@ def _mark(line: str) -> str:
     return "" if match is None else line[match.end(1) : match.end()].strip(" \t") or " "
 
 
-def _unnumbered(old: str, *, is_spaced: bool = False) -> str:
-    """Return the old text without its numbers, and without the blank that parts them from it."""
-    return "\n".join(_bare(line, is_spaced=is_spaced) for line in old.split("\n"))
+def _unnumbered(old: str, more: int = 0) -> str:
+    """Return the old text without its numbers and what parts it from them.
+
+    Shape: ``more`` is 1 where a blank does too, and -1 where one of the indentation was taken for
+    it.
+    """
+    return "\n".join(_bare(line, more) for line in old.split("\n"))
 
 
-def _bare(line: str, *, is_spaced: bool) -> str:
+def _bare(line: str, more: int) -> str:
     found = _number_of(line)
-    bare = line if found is None else line[found[1] :]
-    return bare.removeprefix(" ") if found is not None and is_spaced else bare
+    return line if found is None else _behind(line, found[1], more)
+
+
+def _behind(line: str, end: int, more: int) -> str:
+    if more < 0 and line[end - 1 : end] == " " and stripped(line[end:]):
+        end -= 1
+    return line[end:].removeprefix(" " if more > 0 else "")
 
 
 def _without_fences(flat: str, given: Reading) -> Reading | None:
