@@ -79,6 +79,9 @@ def _overlap(text: str, one: Span, other: Span) -> bool:
 
 def _bare(text: str, span: Span) -> Span:
     """Return the span without the whole lines at its ends that stay as they are."""
+    if span.text and text[span.end : span.end + 1] == "\n" != text[span.end - 1 : span.end]:
+        # Behind a line without its end is where the next one begins.
+        span = replace(span, end=span.end + 1, text=span.text + "\n")
     old, new = _lines(text[span.start : span.end]), _lines(span.text)
     most = min(len(old), len(new))
     above = next((at for at in range(most) if old[at] != new[at]), most)

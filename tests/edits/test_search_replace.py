@@ -129,6 +129,8 @@ def test_what_is_certain_is_placed(text: str, wishes: list[Wish], expected: str)
                      ("1 and 2 overlap", "line 2"), id="a-blank-line-that-both-take"),
         pytest.param("a\nb\nc\n", [Wish("a\nb", "a\nx\nb"), Wish("a\nb\nc", "a\ny\nb\nc")],
                      ("1 and 2 overlap", "line 2"), id="two-additions-between-the-same-lines"),
+        pytest.param("a\nb\nc\n", [Wish("b", "b\nx"), Wish("a\nb\nc", "a\nb\nx\nc")],
+                     ("2 and 1 overlap", "line 3"), id="one-addition-quoted-in-two-ways"),
         pytest.param("a = 1\nb = 2\n", [Wish("a = 1", "alpha = 1"),
                                          Wish("alpha = 1\nb = 2", "alpha = 1\nb = 3")],
                      ("Edit 2 of 2", "as it was before the call"), id="edits-in-sequence"),
