@@ -109,13 +109,24 @@ def _without_escapes(flat: str, given: Reading, group: int) -> Iterator[Reading]
         bare = _PAIR.sub("", old + new)
         is_json = not _NO_JSON.search(old + new) and '"' not in bare and "\n" not in new.strip("\n")
         tables = [_CONTROLS] if is_json else [_CONTROLS, _ONLY_CONTROLS]
-    seen: set[tuple[str, str]] = set()
+    seen: dict[tuple[str, str], None] = {}
     for table in tables:
         undone = _undone(flat, old, new, table)
         pair = (_unescaped(old, undone), _unescaped(new, undone))
         if pair not in seen and pair[0] != old:
-            seen.add(pair)
+            seen[pair] = None
             yield replace(given, old=pair[0], new=pair[1], group=group)
+    if _ONLY_CONTROLS in tables and _is_plain(new):
+        for one, _ in seen:
+            yield replace(given, old=one, group=group)
+
+
+def _is_plain(new: str) -> bool:
+    """Tell whether a new text may be as it is where the old one has escaped line ends: it has line
+    ends of its own, or an escaped one in quotes.
+    """
+    escaped = (match.start() for match in re.finditer(r"\\n", new))
+    return "\n" in new.strip("\n") or any(new.count('"', 0, at) % 2 for at in escaped)
 
 
 def _undone(flat: str, old: str, new: str, table: dict[str, str]) -> dict[str, str]:
