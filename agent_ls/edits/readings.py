@@ -144,6 +144,9 @@ def _undone(flat: str, old: str, new: str, table: dict[str, str]) -> dict[str, s
     if '"' in chosen and table is _LITERALS:
         # Who escapes quotes as JSON does, does so with backslashes.
         chosen |= {"\\"} - there
+    elif "\\" in chosen and '"' in in_both:
+        # Nor does a backslash stand alone before a quote where others are doubled.
+        chosen |= {'"'} - there
     return {one: table[one] for one in chosen}
 
 

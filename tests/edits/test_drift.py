@@ -67,6 +67,8 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
         pytest.param("if a < b && c:\n", "if a &lt; b &amp;&amp; c:", "if a &gt; b:",
                      "if a > b:\n", id="entities"),
         pytest.param('p("a")\nq\n', 'p(\\"a\\")\nq', 'p(\\"b\\")\nq', 'p("b")\nq\n', id="escaped"),
+        pytest.param("cd '\\.*'\nq\n", "cd '\\\\.*'\nq", "cd \\\"'\\\\.*'\\\"\nq",
+                     "cd \"'\\.*'\"\nq\n", id="backslashes-doubled-and-new-quotes-escaped"),
         pytest.param('p("a")\nq\n', 'p(\\"a\\")\\nq', 'p(\\"b\\")\\nr', 'p("b")\nr\n',
                      id="escaped-line-ends"),
         pytest.param(_PY, "    3\t        x = 1\n    4\t        return x",
