@@ -6,6 +6,7 @@ A mark never gets into a file: what it stands for is certain, or the edit is ref
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -65,8 +66,8 @@ def _ends_before(middle: list[str], mark: str, below: list[str]) -> bool:
 
 def _is_moved(old: Sequence[str], middle: list[str], new: Sequence[str]) -> bool:
     """Tell whether the new text has a run of the middle itself, which the old one has once."""
-    known, shown = _runs(old), _runs(new)
-    return any(known.count(run) == 1 and run in shown for run in _runs(middle))
+    known, shown = Counter(_runs(old)), set(_runs(new))
+    return any(known[run] == 1 and run in shown for run in _runs(middle))
 
 
 def _runs(lines: Sequence[str]) -> list[tuple[str, str, str]]:

@@ -121,9 +121,11 @@ def _is_line_replaced(flat: str, wish: Texts, at: int, end: int) -> bool:
 
 def _is_cut_above(flat: str, wish: Texts, at: int) -> bool:
     """Tell whether a first line that goes is the end of a longer one: the next would be joined."""
+    if _begins_line(flat, at):
+        return False
     first, *below = map(stripped, wish.old.split("\n"))
     begins = stripped(wish.new.partition("\n")[0])
-    return begins != first and begins in below and not _begins_line(flat, at)
+    return begins != first and begins in below
 
 
 def _begins_line(flat: str, at: int) -> bool:
