@@ -92,7 +92,10 @@ def learned(
     shift = _shift(table)
     if shift is not None and (len(table) > 1 or _same_units(table, model_lines, style)):
         return lambda indent: table.get(indent, shift(indent))
-    scale = _scale(table, model_lines, style)
+    # Lines that are indented alike show no other steps: the others, braces mostly, differ for
+    # another reason.
+    is_alike = any(ours and ours == theirs for ours, theirs in table.items())
+    scale = None if is_alike else _scale(table, model_lines, style)
     if scale is not None:
         return lambda indent: table.get(indent, scale(indent))
     return table.get
