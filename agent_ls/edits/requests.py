@@ -6,6 +6,7 @@ Owns the typed requests of search and replace and of diffs, and the typed refusa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from agent_ls.domain.edits import Replacement
@@ -45,7 +46,7 @@ class HunkLine:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hunk:
     """Lines to find, and which of them go and which come."""
 
@@ -63,12 +64,12 @@ class Hunk:
     final_end: bool | None = None
     """Whether the file is to end with a line end; None leaves it as it is."""
 
-    @property
+    @cached_property
     def old(self) -> list[str]:
         """Return the lines that should be there."""
         return [line.text for line in self.lines if line.sign != "+"]
 
-    @property
+    @cached_property
     def new(self) -> list[str]:
         """Return the lines that should be there afterwards."""
         return [line.text for line in self.lines if line.sign != "-"]
