@@ -5,6 +5,7 @@ Owns what the format adds to a hunk's own lines: anchors, order, and line number
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import Texts
 from agent_ls.edits.weave import Block
 
+_IN_WORD = re.compile(r"\w")
 _REACH = 3
 """A model's line numbers break a tie only when they are as good as right."""
 
@@ -177,16 +179,23 @@ def _anchor_lines(ground: Ground, anchors: Sequence[str]) -> list[int]:
     keyed, low, hits = ground.keyed(stripped), -1, [-1]
     for anchor in anchors:
         want = stripped(anchor)
-        hits = keyed.lines_of(want) or [
-            number
-            for number in keyed.numbers
-            if want and stripped(ground.file.lines[number]).startswith(want)
-        ]
+        hits = keyed.lines_of(want) or _begun_with(ground, want)
         hits = [number for number in hits if number > low]
         if not hits:
             return []
         low = hits[0]
     return hits
+
+
+def _begun_with(ground: Ground, want: str) -> list[int]:
+    """Return the numbers of the lines that begin with an anchor, and not with a longer word if some
+    do not.
+    """
+    lines = ground.file.lines
+    hits = [at for at in ground.keyed(stripped).numbers if stripped(lines[at]).startswith(want)]
+    is_word = want[-1:].isalnum() or want.endswith("_")
+    whole = [at for at in hits if not (is_word and _IN_WORD.match(stripped(lines[at]), len(want)))]
+    return (whole or hits) if want else []
 
 
 def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Place | Refused:

@@ -290,6 +290,8 @@ def test_what_may_mean_something_else_changes_nothing(
                      _F.replace("def b():\n", "def b():\n    y = 0\n"), id="right-after-an-anchor"),
         pytest.param("def a():\n    x\n    q\n    x\n", _envelope("@@ def a():\n-    x\n+    y\n"),
                      "def a():\n    y\n    q\n    x\n", id="the-first-after-an-anchor"),
+        pytest.param("def ab():\n    x\ndef a():\n    x\n", _envelope("@@ def a\n-    x\n+    y\n"),
+                     "def ab():\n    x\ndef a():\n    y\n", id="an-anchor-is-no-part-of-a-word"),
         pytest.param(_F, _envelope("@@ def b():\n def a():\n-    x = 1\n+    x = 2\n"),
                      ("ambiguous", "not-found"), id="not-after-the-anchor"),
         pytest.param("one()\ntwo()\nthree()\nfour()\n",
