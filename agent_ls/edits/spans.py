@@ -30,6 +30,24 @@ def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span
     return [Span(*ground.file.span(one.first, one.past, one.new), number) for one in blocks]
 
 
+def without_doubles(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Return the spans without those that make the same text as one that they overlap.
+
+    Shape: each is of an edit of its own; one change may be quoted in several ways.
+    """
+    kept: list[Span] = []
+    for one in sorted(spans, key=_place):
+        last = kept[-1] if kept and one.start < kept[-1].end else one
+        bounds = min(one.start, last.start), max(one.end, last.end)
+        if last is one or _made(text, one, *bounds) != _made(text, last, *bounds):
+            kept.append(one)
+    return kept
+
+
+def _made(text: str, span: Span, low: int, high: int) -> str:
+    return text[low : span.start] + span.text + text[span.end : high]
+
+
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
     """Return the replacements of all spans, or why they cannot all be carried out."""
     ordered = sorted(spans, key=_place)
