@@ -45,6 +45,15 @@ def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
         changes = [
             replace(change, new=[line.rstrip(" \t") for line in change.new]) for change in changes
         ]
+    elif any(
+        number is not None and line and not stripped(line) and not ground.file.lines[number]
+        for line, number in zip(old, place.at, strict=True)
+    ):
+        # So on blank lines alone.
+        changes = [
+            replace(change, new=[line if stripped(line) else "" for line in change.new])
+            for change in changes
+        ]
     bodies = in_the_files_characters(ground, old, place, changes, pairs)
     if isinstance(bodies, Refused):
         return bodies

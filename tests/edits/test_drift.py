@@ -281,6 +281,8 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
                      "a()\n\n\ndef n():\n    y()\n\ndef g():\n    x()",
                      "a()\n\n\ndef n():\n    y()\n\n\ndef g():\n    x()\n",
                      id="a-blank-line-lost-below-an-addition"),
+        pytest.param("a\n\nb\n", "a\n    \nb", "a\n    \nx  \n    \nb", "a\n\nx  \n\nb\n",
+                     id="blanks-on-blank-lines-that-the-file-has-not"),
         pytest.param("a = 1\nb = 2\n", "a = 1\n", "a = 3", "a = 3\nb = 2\n", id="no-lines-glued"),
         pytest.param("a = 1\nb = 2\nc\n", "\nb = 2\n", "b = 3\nd\n", "a = 1\nb = 3\nd\nc\n",
                      id="no-lines-glued-above"),
