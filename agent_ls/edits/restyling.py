@@ -43,6 +43,25 @@ def restyled(ground: Ground, new: Sequence[str], at: int) -> Indent | None:
     return None if _is_in_text(ground.file.flat, at) else into
 
 
+def untabbed(ground: Ground, new: Sequence[str], at: int) -> Indent | None:
+    """Return the map of tabs into the blanks of a file that has no tab before its code; else None.
+
+    Other lines of the new text are indented as the file is. Where its levels are not as wide as a
+    tab, nobody knows how many of them one is.
+    """
+    style, flat = ground.style, ground.file.flat
+    leads = [lead for line in new if "\t" in (lead := indent_of(line))]
+    if not leads or not _are_tabs(leads) or len(style.unit) != width("\t") or style.is_mixed:
+        return None
+    if any(line.count(mark) % 2 for line in new for mark in (*_QUOTES, "<<-")):
+        return None
+    if flat.startswith("\t") or "\n\t" in flat or _is_in_text(flat, at):
+        return None
+    if not _has_blocks(ground.file.lines[:_SAMPLE], style.unit):
+        return None
+    return lambda indent: style.unit * len(indent) if set(indent) == {"\t"} else indent
+
+
 def _into(new: Sequence[str], style: Style) -> Indent | None:
     solid = ["", *(line for line in new if line.strip())]
     leads = [lead for line in solid if (lead := indent_of(line))]

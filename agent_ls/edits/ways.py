@@ -14,7 +14,7 @@ from agent_ls.edits.indents import Indent, indent_of, kept, learned, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground
 from agent_ls.edits.requests import Hunk
-from agent_ls.edits.restyling import restyled
+from agent_ls.edits.restyling import restyled, untabbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,8 @@ def ways(
     leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
     news = [line for body in bodies for line in body]
     if all(ours == theirs for ours, theirs in leads):
-        is_open = all(not ours for ours, _ in leads)
-        into = restyled(ground, hunk.new, ground.file.starts[first]) if is_open else None
-        yield Way(into or kept)
+        style = restyled if all(not ours for ours, _ in leads) else untabbed
+        yield Way(style(ground, hunk.new, ground.file.starts[first]) or kept)
         return
     if hunk.is_diff and all(
         ours in (theirs, " " + theirs) or " " + ours == theirs for ours, theirs in leads

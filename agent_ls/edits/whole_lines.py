@@ -6,7 +6,7 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.locate import Ground
-from agent_ls.edits.restyling import restyled
+from agent_ls.edits.restyling import restyled, untabbed
 from agent_ls.edits.texts import Texts
 
 
@@ -53,16 +53,16 @@ def has_trailing_blanks(flat: str, wish: Texts, end: int) -> bool:
 
 
 def restyle(ground: Ground, wish: Texts, at: int) -> str | None:
-    """Return the new text in the file's indentation when the old text shows none; else None.
+    """Return the new text in the file's indentation when the old text shows none, or when only the
+    new one has tabs; else None.
 
     ``at`` is where the old text stands.
     """
-    if "\n" not in wish.new.strip("\n") or any(
-        line[:1] in (" ", "\t") for line in wish.old.split("\n")
-    ):
+    if "\n" not in wish.new.strip("\n"):
         return None
     lines = wish.new.split("\n")
-    into = restyled(ground, lines, at)
+    is_open = not any(line[:1] in (" ", "\t") for line in wish.old.split("\n"))
+    into = (restyled if is_open else untabbed)(ground, lines, at)
     if into is None:
         return None
     return "\n".join((into(indent_of(line)) or "") + line[len(indent_of(line)) :] for line in lines)
