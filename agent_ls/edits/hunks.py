@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.around_marks import around_marks
@@ -103,12 +104,22 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
 
 
 def _adds_a_mark(ground: Ground, hunk: Hunk) -> bool:
-    """Tell whether an added line stands for lines left out, and is not all that a block has."""
-    signs = [line.sign for line in hunk.lines if line.sign != "-"]
-    return any(
-        signs[mark] == "+" and (is_sure_marker(hunk.new[mark]) or not is_stub(hunk.new, mark))
-        for mark in added_markers(hunk.old, hunk.new, ground.file.flat)
-    )
+    """Tell whether an added line stands for lines left out, and is not all that a block has.
+
+    What may be code as well stands for lines only where the hunk removes some: it says which.
+    """
+    marks = set(added_markers(hunk.old, hunk.new, ground.file.flat))
+    at = 0
+    for _, run in groupby(hunk.lines, lambda line: line.sign == " "):
+        lines = list(run)
+        is_removing = any(line.sign == "-" and stripped(line.text) for line in lines)
+        shown = [line for line in lines if line.sign != "-"]
+        for number in marks & {at + n for n, line in enumerate(shown) if line.sign == "+"}:
+            is_doubtful = is_removing and not is_stub(hunk.new, number)
+            if is_doubtful or is_sure_marker(hunk.new[number]):
+                return True
+        at += len(shown)
+    return False
 
 
 def _readings(ground: Ground, hunk: Hunk) -> list[Hunk]:

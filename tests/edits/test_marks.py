@@ -167,6 +167,18 @@ def test_other_bare_marks_are_known(mark: str) -> None:
     assert _placed(_FOUR, _FOUR, f"a = 9;\n{mark}\nd = 4;\n") == _FOUR.replace("1", "9")
 
 
+@pytest.mark.parametrize("mark", ["...", "(...)", "# etc."])
+def test_a_diff_may_add_dots_where_nothing_goes(mark: str) -> None:
+    lines = f"```kotlin\nfun load() {{\n  {mark}\n}}\n```\n"
+    added = "".join(f"+{line}\n" for line in lines.splitlines())
+    diff = f"@@ -1,4 +1,9 @@\n a = 1;\n{added} b = 2;\n-c = 3;\n+c = 9;\n d = 4;\n"
+    patch = f"*** Begin Patch\n*** Update File: f\n{diff}*** End Patch\n"
+    for placed in (place_unified(_FOUR, diff), place_envelope(_FOUR, patch)):
+        assert not isinstance(placed, Refused), placed.reason
+        after = _FOUR.replace("3", "9").replace("b =", f"{lines}b =")
+        assert apply_replacements(_FOUR, placed) == after
+
+
 def test_a_diff_may_put_dots_for_a_whole_body() -> None:
     text = "def f():\n    a()\n    b()\n\n\ndef g():\n    c()\n"
     diff = "@@ -1,3 +1,2 @@\n def f():\n-    a()\n-    b()\n+    ...\n"
