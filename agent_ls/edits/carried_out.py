@@ -29,6 +29,24 @@ def done_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
     return _stands_exactly(ground, hunk, place)
 
 
+def partly_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
+    """Return the number of a file line between the old ones that is one of those to be added."""
+    added = {
+        stripped(line.text)
+        for line in hunk.lines
+        if line.sign == "+" and _says_something([line.text])
+    }
+    known = set(place.at)
+    return next(
+        (
+            number
+            for number in range(place.first, place.past)
+            if number not in known and stripped(ground.file.lines[number]) in added
+        ),
+        None,
+    )
+
+
 def standing_at(ground: Ground, hunk: Hunk) -> int | None:
     """Return the number of the file line from which the new lines of a hunk stand anywhere."""
     solid = [line for line in hunk.lines if stripped(line.text)]

@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_ls.edits.alignments import weight
-from agent_ls.edits.carried_out import adds, done_at, is_meant_there, is_telling, standing_at
+from agent_ls.edits.carried_out import (
+    adds,
+    done_at,
+    is_meant_there,
+    is_telling,
+    partly_at,
+    standing_at,
+)
 from agent_ls.edits.in_own_dress import in_own_dress
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, most_places, places
-from agent_ls.edits.refusing import ambiguous, applied, not_found
+from agent_ls.edits.refusing import ambiguous, applied, not_found, partly_applied
 from agent_ls.edits.requests import Hunk, Refused
 from agent_ls.edits.stale import stale_place
 from agent_ls.edits.weave import Block, woven
@@ -67,6 +74,9 @@ def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     done = done_at(ground, hunk, place)
     if done is not None:
         return applied(done)
+    partly = partly_at(ground, hunk, place)
+    if partly is not None:
+        return partly_applied(partly)
     if _is_slight(ground, hunk, place):
         return not_found(ground, "\n".join(hunk.old))
     return woven(ground, hunk, place)

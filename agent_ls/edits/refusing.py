@@ -39,6 +39,15 @@ def applied(first: int) -> Refused:
     )
 
 
+def partly_applied(line: int) -> Refused:
+    """Return the refusal of an edit of which one line is there already, at a line from 0."""
+    return Refused(
+        f"Line {line + 1}, between lines of the old text, is one that the edit adds: a part of it "
+        "seems to be applied already. Read the file again and give what is left to do.",
+        "applied",
+    )
+
+
 def not_found(ground: Ground, old: str, standing: int | None = None, why: str = "") -> Refused:
     """Return the refusal of a text that is not there, though the new one may stand at a line.
 
