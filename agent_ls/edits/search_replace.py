@@ -24,7 +24,7 @@ from agent_ls.edits.readings import plainly_indented, readings
 from agent_ls.edits.refusing import ambiguous, applied
 from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.sequences import BUILT, IN_SEQUENCE, Added
-from agent_ls.edits.spans import Span, joined, of_blocks, without_doubles
+from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
 from agent_ls.edits.torn import begins_torn, beside_remark, is_torn, remark_at
 from agent_ls.edits.weave import Block
@@ -58,7 +58,6 @@ def place(text: str, wishes: Sequence[Wish]) -> tuple[Replacement, ...] | Refuse
     flat = FlatText(text)
     ground = Ground(flat.text)
     spans: list[Span] = []
-    single: list[Span] = []
     # An edit that is given twice is one.
     firsts = {wish: number for number, wish in reversed([*enumerate(wishes, 1)])}
     read = {number: _read(wish) for wish, number in firsts.items()}
@@ -72,11 +71,8 @@ def place(text: str, wishes: Sequence[Wish]) -> tuple[Replacement, ...] | Refuse
             which = f"Edit {number} of {len(wishes)}: " if len(wishes) > 1 else ""
             more = IN_SEQUENCE if is_built else ""
             return replace(found, reason=which + found.reason + more)
-        if len(found) == 1 and wish.line is None:
-            single += found
-        else:
-            spans += found
-    return joined(flat, [*spans, *without_doubles(flat.text, single)])
+        spans += found
+    return joined(flat, spans)
 
 
 def _read(wish: Wish) -> Texts:

@@ -30,24 +30,6 @@ def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span
     return [Span(*ground.file.span(one.first, one.past, one.new), number) for one in blocks]
 
 
-def without_doubles(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Return the spans without those that make the same text as one that they overlap.
-
-    Shape: each is of an edit of its own; one change may be quoted in several ways.
-    """
-    kept: list[Span] = []
-    for one in sorted(spans, key=_place):
-        last = kept[-1] if kept and one.start < kept[-1].end else one
-        bounds = min(one.start, last.start), max(one.end, last.end)
-        if last is one or _made(text, one, *bounds) != _made(text, last, *bounds):
-            kept.append(one)
-    return kept
-
-
-def _made(text: str, span: Span, low: int, high: int) -> str:
-    return text[low : span.start] + span.text + text[span.end : high]
-
-
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
     """Return the replacements of all spans, or why they cannot all be carried out."""
     ordered = sorted(spans, key=_place)
@@ -62,7 +44,7 @@ def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | R
             key=_place,
         )
     for one, other in pairwise(ordered):
-        if _overlap(flat.text, one, other):
+        if _overlap(flat.text, one, other) or (close and _is_doubled(flat.text, one, other)):
             line = LineIndex(flat.text).line_of(other.start)
             who = (
                 f"Edits {one.number} and {other.number} overlap"
@@ -93,6 +75,13 @@ def _overlap(text: str, one: Span, other: Span) -> bool:
         and not (one.text.endswith("\n") or other.text.startswith("\n"))
     )
     return other.start < one.end or _place(one) == _place(other) or is_one_line
+
+
+def _is_doubled(text: str, one: Span, other: Span) -> bool:
+    """Tell whether both add the same lines, with nothing between: one addition, quoted twice."""
+    is_added = one.start == one.end <= other.start == other.end
+    is_same = one.text.strip() == other.text.strip() != ""
+    return is_added and is_same and not text[one.end : other.start].strip()
 
 
 def _bare(text: str, span: Span) -> Span:
