@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
+from collections import deque
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ from agent_ls.lsp.uris import uri_to_path
 
 _MAX_BYTES = 2 * 2**20
 """Of a larger file nothing is known: it is read while the editor waits."""
+_MAX_REPLACED = 16
 _BOM = "\ufeff".encode()
 
 Standing = Literal["same", "unsaved", "behind", "apart"]
@@ -41,6 +43,8 @@ class SavedTexts:
         """By URI, whether the file's last line has an end, where the document's is otherwise."""
         self._files: dict[str, tuple[int, ...]] = {}
         """By URI, how the file's entry was when it was last compared with what an editor sent."""
+        self._replaced: dict[str, deque[str]] = {}
+        """By URI, the versions that the agent replaced on disk since the two were the same last."""
         documents.listen(self._on_document)
 
     def standing(self, document: Snapshot, on_disk: bytes | None) -> Standing:
@@ -90,6 +94,12 @@ class SavedTexts:
             there = text if on_disk is None else on_disk
             self._common[uri] = version_of(text), version_of(there)
 
+    def note_replaced(self, uri: str, on_disk: bytes) -> None:
+        """Know which bytes of a document's file are about to be replaced: an editor that has just
+        read them shows them later."""
+        replaced = self._replaced.setdefault(uri, deque(maxlen=_MAX_REPLACED))
+        replaced.append(_version(_unmarked(on_disk)))
+
     def _on_document(self, event: DocumentEvent) -> None:
         """See what the disk holds as the editor opens or saves a document, or loads it again.
 
@@ -102,6 +112,7 @@ class SavedTexts:
             self._common.pop(event.uri, None)
             self._encodings.pop(event.uri, None)
             self._files.pop(event.uri, None)
+            self._replaced.pop(event.uri, None)
             self._is_ended.pop(event.uri, None)
         if path is None or document is None:
             return
@@ -126,12 +137,16 @@ class SavedTexts:
         held, encodings = held_as(document.text, on_disk)
         if encodings:
             self._note_same(document, held, on_disk, encodings)
+        elif version_of(document.text) in self._replaced.get(document.uri, ()):
+            # It was read before the disk got something newer, and is not what anybody typed.
+            self.note(document.uri, document.text)
 
     def _note_same(
         self, document: Snapshot, held: str, on_disk: bytes, encodings: tuple[Encoding, ...]
     ) -> None:
         """Know that the bytes are the text ``held``, which the editor shows as the document's."""
         uri, is_ended = document.uri, held.endswith("\n")
+        self._replaced.pop(uri, None)
         self._common[uri] = version_of(document.text), _version(on_disk)
         self._encodings[uri] = encodings
         self._is_ended.pop(uri, None)

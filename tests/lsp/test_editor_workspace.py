@@ -761,6 +761,33 @@ async def test_a_file_loaded_again_is_changed_in_its_buffer(behind: World) -> No
     assert outcome.status == "stale"
 
 
+@pytest.mark.parametrize("shown", [NEWER, "a = 7\nnewer = 1\n"])
+async def test_a_text_that_was_read_before_an_edit_of_the_disk_and_is_shown_after_it_is_behind(
+    behind: World, shown: str
+) -> None:
+    """An editor loads the file again while the agent edits it: what it shows lacks the edit."""
+    assert (await check(behind, "change", "a.py", text="7")).status == "applied"
+    assert (await check(behind, "change", "a.py", text="8")).status == "applied"
+    behind.type("a.py", shown)
+    assert (await behind.workspace.read("a.py")).text == "a = 8\nnewer = 1\n"
+    assert await behind.workspace.dirty() == []
+    assert (await check(behind, "change", "a.py", text="9")).status == "applied"
+    assert behind.disk("a.py") == "a = 9\nnewer = 1\n"
+    behind.type("a.py", TYPED)
+    found = await behind.workspace.read("a.py")
+    assert (found.text, found.is_dirty, found.is_apart) == (TYPED, True, True)
+
+
+async def test_an_undo_back_to_a_text_that_the_agent_replaced_on_disk_is_unsaved(
+    behind: World,
+) -> None:
+    assert (await check(behind, "change", "a.py", text="7")).status == "applied"
+    behind.type("a.py", "a = 7\nnewer = 1\n")
+    behind.type("a.py", NEWER)
+    found = await behind.workspace.read("a.py")
+    assert (found.text, found.is_dirty, found.is_apart) == (NEWER, True, False)
+
+
 async def test_typing_after_a_file_was_loaded_again_can_be_saved(behind: World) -> None:
     behind.workspace.use_save_fallback("write")
     assert await behind.workspace.dirty() == []
