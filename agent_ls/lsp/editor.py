@@ -117,6 +117,14 @@ class EditorClient:
             "Save them, or set save_fallback to write.",
         )
 
+    def advise_saving_refused(self, paths: list[str]) -> None:
+        """Tell the person which files could not be written for them."""
+        self.say(
+            "warning",
+            f"A command reads the files on disk, where these are older and could not be written: "
+            f"{', '.join(paths)}. Save them in the editor.",
+        )
+
     def advise_settling(self, paths: list[str]) -> None:
         """Tell the person in which files the unsaved text and the disk's went apart."""
         self.say(

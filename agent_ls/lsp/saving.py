@@ -30,6 +30,10 @@ class SavingEditor(Protocol):
         """Tell the person which files to save."""
         ...
 
+    def advise_saving_refused(self, paths: list[str]) -> None:
+        """Tell the person which files could not be written for them."""
+        ...
+
     def advise_settling(self, paths: list[str]) -> None:
         """Tell the person in which files the unsaved text and the disk's went apart."""
         ...
@@ -58,42 +62,46 @@ class Saving:
         unsaved = await self._files.unsaved()
         if not unsaved:
             return []
-        await self.save(unsaved)
+        refused = await self.save(unsaved)
         unsaved = await self._files.unsaved()
         older = [one.path for one in unsaved if one.standing == "unsaved"]
         apart = [one.path for one in unsaved if one.standing == "apart"]
         if older and self.fallback == "ask":
             self._editor.advise_saving(older)
+        if left := [path for path in older if path in refused]:
+            self._editor.advise_saving_refused(left)
         if apart and self.fallback != "never":
             self._editor.advise_settling(apart)
         return [one.path for one in unsaved]
 
-    async def save(self, files: Sequence[OpenFile]) -> None:
-        """Have the editor save these, or write them if that is what is to be done then.
+    async def save(self, files: Sequence[OpenFile]) -> list[str]:
+        """Have the editor save these, or write them if that is what is to be done then; return
+        the paths where that was tried and cannot be.
 
-        Whether they are saved is to be looked at afterwards.
+        Whether the others are saved is to be looked at afterwards.
         """
         is_saved = await self._editor.save([one.document.uri for one in files])
-        if not is_saved and self.fallback == "write":
-            for one in files:
-                await self._write(one.path)
+        if is_saved or self.fallback != "write":
+            return []
+        return [one.path for one in files if not await self._write(one.path)]
 
-    async def _write(self, path: str) -> None:
-        """Write a buffer's text to its file, if the file is still what the editor last saved."""
+    async def _write(self, path: str) -> bool:
+        """Write a buffer's text to its file, if the file is still what the editor last saved;
+        False where it is, and cannot be written."""
         opened = await self._files.find(path)
         if opened is None or opened.standing != "unsaved":
-            return
+            return True
         text = self._saved.as_saved(opened.document)
         edit: FileEdit = CreateFile(path=path, text=text)
         if opened.on_disk is not None:
             try:
                 on_disk = await self._files.disk.read(path)
             except WorkspaceError:
-                return
+                return False
             if "\r\n" in on_disk.text and "\r" not in text:
                 # The editor shows no line ends of the file's own.
                 if "\n" in on_disk.text.replace("\r\n", ""):
-                    return
+                    return False
                 text = text.replace("\n", "\r\n")
             if opened.on_disk.startswith(codecs.BOM_UTF8):
                 # The disk keeps its byte order mark by itself; some editors show it in the text.
@@ -105,3 +113,4 @@ class Saving:
         if outcome.status == "applied":
             self._saved.note(opened.document.uri, opened.document.text, text)
             self._note_saved(opened.document.uri)
+        return outcome.status != "refused"

@@ -48,6 +48,7 @@ class Editor:
     saves: bool = False
     advised: list[list[str]] = field(default_factory=list)
     apart: list[list[str]] = field(default_factory=list)
+    refused: list[list[str]] = field(default_factory=list)
     older: asyncio.Queue[list[str]] = field(default_factory=asyncio.Queue)
     meanwhile: Callable[[], object] = bool
     """What happens while it is asked to take a file away."""
@@ -95,6 +96,9 @@ class Editor:
 
     def advise_saving(self, paths: list[str]) -> None:
         self.advised.append(paths)
+
+    def advise_saving_refused(self, paths: list[str]) -> None:
+        self.refused.append(paths)
 
     def advise_settling(self, paths: list[str]) -> None:
         self.apart.append(paths)
@@ -617,6 +621,20 @@ async def test_a_buffer_that_was_written_once_is_written_again(tmp_path: Path) -
     world.type("a.py", OLD + TYPED)
     assert await world.workspace.save_dirty() == ["a.py"]
     assert world.disk("a.py") == ""
+
+
+async def test_a_file_that_cannot_be_written_for_the_editor_is_told(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "a.py").write_text(OLD)
+    (root / "a.py").chmod(0o444)
+    world = make(root, save_fallback="write")
+    world.open("a.py", OLD)
+    world.type("a.py", TYPED)
+    assert await world.workspace.save_dirty() == ["a.py"]
+    assert (world.disk("a.py"), world.editor.refused) == (OLD, [["a.py"]])
+    (root / "a.py").chmod(0o644)
+    assert await world.workspace.save_dirty() == []
+    assert (world.disk("a.py"), world.editor.refused) == (TYPED, [["a.py"]])
 
 
 async def test_a_file_that_came_where_a_new_buffer_is_stays(tmp_path: Path) -> None:
