@@ -48,10 +48,16 @@ def places_of(after: str, replacements: Sequence[Replacement]) -> str:
     lines: list[str] = []
     for one in replacements:
         start = one.start + shift
-        first += after.count("\n", at, start)
+        # A CR whose LF is yet to come is no line end of its own.
+        first += _line_ends(after[at:start]) - (after[max(0, start - 1) : start + 1] == "\r\n")
         at = start
-        last = first + one.text.rstrip("\n").count("\n")
+        last = first + _line_ends(one.text.rstrip("\r\n"))
         lines.append(str(first) if first == last else f"{first}-{last}")
         shift += len(one.text) - (one.end - one.start)
     word = "line" if len(lines) == 1 and "-" not in lines[0] else "lines"
     return f"{word} {', '.join(lines)}"
+
+
+def _line_ends(text: str) -> int:
+    """Return how many line ends are in a text, by a CR alone too, as a file is read."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")

@@ -45,6 +45,18 @@ async def test_a_file_keeps_its_line_ends_and_its_mark(place: Place) -> None:
                 path="a.py", edits=edits)  # fmt: skip
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+async def test_the_lines_of_an_edit_are_those_that_reading_shows(place: Place, end: str) -> None:
+    place.write("a.py", end.join(["one", "two", "three", "four", ""]))
+    edits = [
+        {"old_string": "two", "new_string": "2"},
+        {"old_string": "four", "new_string": "4\n5"},
+    ]
+    after = {"a.py": end.join(["one", "2", "three", "4", "5", ""])}
+    text = await check(place, EditFile(place.workspace), after, path="a.py", edits=edits)
+    assert text == "Edited a.py: lines 2, 4-5."
+
+
 async def test_an_edit_that_does_not_fit_changes_nothing(place: Place) -> None:
     place.write("a.py", "one\none\n")
     for old, words in (("one", "2 times"), ("two", "not in the file")):
