@@ -77,6 +77,8 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             return replace(state, usage=state.usage + event.usage)
         case e.FindingsReported():
             return replace(state, findings=_findings_after(state.findings, event))
+        case e.FileRenamed():
+            return replace(state, findings=_findings_renamed(state.findings, event))
         case _:
             return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
 
@@ -249,6 +251,19 @@ def _findings_after(
     after = {path: found for path, found in before.items() if path not in event.paths}
     for finding in event.findings:
         after[finding.path] = (*after.get(finding.path, ()), finding)
+    return MappingProxyType(after)
+
+
+def _findings_renamed(
+    before: Mapping[str, tuple[Finding, ...]], event: e.FileRenamed
+) -> Mapping[str, tuple[Finding, ...]]:
+    """Return the findings where their files are now; of one that was there nobody knows."""
+    after = dict(before)
+    for path, found in before.items():
+        if path == event.path or path.startswith(f"{event.path}/"):
+            there = event.new_path + path.removeprefix(event.path)
+            after[there] = tuple(one.model_copy(update={"path": there}) for one in found)
+            del after[path]
     return MappingProxyType(after)
 
 

@@ -60,8 +60,8 @@ class ClosedFindings:
         self._files.follow(self.look, {})
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Look when findings were reported, or something was undone."""
-        if isinstance(stored.event, e.FindingsReported | e.ReviewApplied):
+        """Look when findings were reported, their file renamed, or something undone."""
+        if isinstance(stored.event, e.FindingsReported | e.FileRenamed | e.ReviewApplied):
             self.look()
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:

@@ -110,6 +110,7 @@ class Marks:
             | e.GateFailed
             | e.ToolCallStarted
             | e.FindingsReported
+            | e.FileRenamed
             | e.PolicySilenced
             | e.TurnStarted
             | e.TurnEnded,

@@ -71,10 +71,10 @@ class Rechecks:
             self.look_soon()
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """Look again when changes of the agent's were undone, which no document may show, and
-        after a turn, during which nobody looked at what earlier ones had left.
+        """Look again when changes of the agent's were undone, which no document may show, or a file
+        was renamed, and after a turn, during which nobody looked at what earlier ones had left.
         """
-        if isinstance(stored.event, e.ReviewApplied | e.TurnEnded):
+        if isinstance(stored.event, e.ReviewApplied | e.FileRenamed | e.TurnEnded):
             self.look_soon()
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
