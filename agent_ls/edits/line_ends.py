@@ -12,8 +12,8 @@ from agent_ls.domain.edits import Replacement, apply_replacements
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.merge import changes_between, unchanged
 
-_END = re.compile("\r?\n")
-"""A CR alone is a character here: in such a text no two ends are told apart by it."""
+_END = re.compile("\r\n|\r|\n")
+"""A CR alone is one, too: texts are merged as if it were."""
 
 
 def with_ends_of(
@@ -54,13 +54,13 @@ def with_ends_of(
         found.append(Replacement(start=one.start, end=one.end, text=text))
         line += len(others)
         at = one.end
-        is_whole = one.text.endswith("\n") or (not one.text and _is_begin(now, one.start))
+        is_whole = one.text.endswith(("\n", "\r")) or (not one.text and _is_begin(now, one.start))
         is_touched = not (is_whole and _is_begin(now, at))
     return tuple(found)
 
 
 def _is_begin(text: str, at: int) -> bool:
-    return at == 0 or text[at - 1] == "\n"
+    return at == 0 or text[at - 1] == "\n" or (text[at - 1] == "\r" and text[at : at + 1] != "\n")
 
 
 def _lines(text: str) -> list[str]:

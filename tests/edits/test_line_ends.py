@@ -26,6 +26,8 @@ def check(before: str, now: str, expected: str, goal: str | None = None) -> None
         pytest.param("a\nb\r\nc\nd\n", "a\nc\n", "a\nb\r\nc\nd\n", id="two-places"),
         pytest.param("\ufeffa\r\nb\n", "b\n", "a\r\nb\n", id="behind-a-mark"),
         pytest.param("a\rx\r\nb\nc\n", "b\nc\n", "a\rx\r\nb\nc\n", id="with-a-cr-alone"),
+        pytest.param("a\rx\nb\n", "b\n", "a\rx\nb\n", id="with-a-cr-alone-and-one-kind"),
+        pytest.param("a\rb\nc\r", "a\rc\r", "a\rb\nc\r", id="in-the-middle-of-cr-alone"),
         pytest.param("a\nb\n", "b\n", "a\nb\n", id="one-kind"),
         pytest.param("a\r\nb\n", "", "a\r\nb\n", id="everything"),
         pytest.param("a1\r\nb1\r\n", "a2\nb2\n", "a1\r\nb1\r\n", id="ends-beside-what-came-back"),
@@ -54,7 +56,7 @@ def test_a_line_that_was_not_there_takes_its_neighbours_end() -> None:
 
 @given(st.data())
 def test_lines_that_were_taken_away_come_back_byte_for_byte(data: st.DataObject) -> None:
-    ends = data.draw(st.lists(st.sampled_from(["\n", "\r\n"]), max_size=8))
+    ends = data.draw(st.lists(st.sampled_from(["\n", "\r\n", "\r"]), max_size=8))
     lines = [f"line {number}{end}" for number, end in enumerate(ends)]
     low = data.draw(st.integers(0, len(lines)))
     high = data.draw(st.integers(low, len(lines)))

@@ -355,6 +355,7 @@ async def test_turns_that_build_on_each_other_are_undone_and_done_again_at_once(
     "text",
     [
         pytest.param("one\r\ntwo\nthree\n", id="mixed-ends"),
+        pytest.param("one 10%\rone 20%\ntwo\nthree\n", id="cr-alone"),
         pytest.param("one\ntwo", id="no-final-end"),
     ],
 )
