@@ -99,6 +99,9 @@ class LedgerFold:
         began_ms, _ = self._running.pop(event.child_id, (self._now_ms, ""))
         at, ledger = f"{seq}.", self.ledger
         those = await self._done_by(event.child_id, began_ms, at, event.call_id, ledger)
+        if not those:
+            # Each file that it had changed is an event at least, where its whole journal is gone.
+            ledger.lost_events += len(event.files)
         if those and self._since and those[0].at_ms < self._since[-1].at_ms:
             happened = _merged(self._since, those)
             anew = self._before.copied()

@@ -243,14 +243,17 @@ class Reviewed:
         await recorder.emit(e.TurnStarted(turn_id="trn_child", prompt="Help."))
         return recorder
 
-    async def child_ends(self, name: str) -> None:
-        """Let a sub-agent be over."""
+    async def child_ends(self, name: str, *files: str) -> None:
+        """Let a sub-agent be over, which tells of these files that it changed them."""
         await self.recorder.emit(
             e.ChildEnded(
                 call_id=f"cal_child{name}",
                 child_id=f"ses_child{name}",
                 kind="implement",
                 stop=StopReason.COMPLETED,
+                files=tuple(
+                    e.ChildFile(path=one, before_blob=None, after_blob=None) for one in files
+                ),
             )
         )
 

@@ -290,3 +290,27 @@ async def test_a_rename_of_what_no_sub_agent_touched_is_not_noted(tmp_path: Path
         await session.undo()
 
     await check(tmp_path, story, after={"a.py": _TEXT, "y.py": "z\n"})
+
+
+async def test_changes_of_a_sub_agent_whose_session_was_deleted_are_counted_as_missing(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        parent = session.recorder
+        for path in ("a.py", "z.py", ""):
+            session.recorder = await session.child_begins(path)
+            if path:
+                await session.agent_writes(path, f"new\n{session.texts()[path]}")
+            session.recorder = parent
+            await session.child_ends(path, *([path] if path else []))
+        await session.end()
+        assert (await session.review.ledger()).lost_events == 0
+        await session.store.append([], durable=True)
+        await session.store.delete("ses_childz.py")
+        # What one did that changed nothing is missed by nobody.
+        await session.store.delete("ses_child")
+        await session.restart()
+        assert (await session.review.ledger()).lost_events == 1
+        await session.undo()
+
+    await check(tmp_path, story, after={**_FILES, "z.py": "new\nz\n"})
