@@ -6,7 +6,7 @@ hunks (``review_steps``), and a decision changes how a hunk stands (``review_hun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -169,6 +169,11 @@ class FileLedger:
         if was == will_be:
             return None
         return self.modes.back() if will_be else self.modes.again()
+
+    def marked(self, ids: Collection[str], state: HunkState) -> FileLedger:
+        """Return the ledger with these hunks in another state that leaves its text as it is."""
+        hunks = (replace(one, state=state) if one.id in ids else one for one in self.hunks)
+        return replace(self, hunks=tuple(hunks))
 
     def drifted(self, now: str | None, at: str) -> FileLedger:
         """Return the ledger after somebody else changed the file to ``now``."""

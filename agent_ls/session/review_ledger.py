@@ -215,11 +215,28 @@ class Ledger:
             touch = self._touched(edit, blobs, modes, "", at, decision)
         if decision.call_id:
             # What the turn did before that call stays a change of its.
-            await self._edited(replace(touch, turn_id=decision.turn_id))
+            await self._went_back(replace(touch, turn_id=decision.turn_id))
         elif decision.decision == "restore":
             self._restored(decision, touch.new_path)
         if touch.path in self._rooms and (touch.new_path != touch.path or touch.is_gone):
             self._left_room(touch.path)
+
+    async def _went_back(self, touch: Touch) -> None:
+        """Let a turn's file follow a restore to before a call, which takes kept changes back too:
+        what it leaves of these is no change of the agent's against them.
+        """
+        turn = self.turns.get(touch.turn_id)
+        file = turn.files.get(touch.path) if turn else None
+        is_whole = touch.images is not None or (file is not None and file.images is not None)
+        parts = () if file is None or is_whole else file.parts
+        kept = {one.id for one in parts if one.state == "kept"}
+        if turn is None or file is None or not kept:
+            await self._edited(touch)
+            return
+        turn.put([file.marked(kept, "open")], gone=[file.path])
+        await self._edited(touch)
+        if (after := turn.files.get(touch.new_path)) is not None:
+            turn.put([after.marked(kept, "kept")], gone=[after.path])
 
     async def _edited(self, touch: Touch) -> None:
         """Let a turn's file follow an edit of the agent's."""

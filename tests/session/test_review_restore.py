@@ -313,3 +313,21 @@ async def test_what_was_undone_after_a_restore_to_a_call_is_not_done_again_by_th
         assert await session.review.restore("trn_1", session.call_id) == []
 
     await check(tmp_path, story, {"a.py": "one\n"}, after={"a.py": "one\n"})
+
+
+async def test_a_kept_change_that_a_restore_to_a_call_took_back_is_no_change_any_more(
+    tmp_path: Path,
+) -> None:
+    files = {"a.py": "one\ntwo\nthree\nfour\nfive\n"}
+
+    async def story(session: Reviewed) -> None:
+        for word in ("one", "three", "five"):
+            await session.agent("a.py", f"{word}\n", f"{word.upper()}\n")
+        kept = await session.ids_of("ONE") | await session.ids_of("FIVE")
+        await session.review.decide("keep", Selection(hunks=kept))
+        await session.end()
+        await session.review.restore("trn_1", session.call_id)
+        assert await session.open_hunks() == [("a.py", "three")]
+        await session.undo()
+
+    await check(tmp_path, story, files, after={"a.py": "ONE\ntwo\nthree\nfour\nfive\n"})
