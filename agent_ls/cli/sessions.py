@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agent_ls.assembly import SystemClock
 from agent_ls.cli.stored import find_session, open_named_store
-from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
+from agent_ls.domain.errors import AgentLsError, SettingsError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import EXIT_CONFIGURATION, TurnStatus
 from agent_ls.loop.ports.store import Leases, SearchHit, SessionSummary, Store
@@ -126,9 +126,9 @@ async def _delete(arguments: argparse.Namespace) -> int:
             holder = await store.lease_owner(session_id)
             if holder is not None and is_dead(holder):
                 await store.release(session_id, holder)
-            if not await store.delete(session_id):
-                raise StoreError(f"session {session_id} is gone already")
-            sys.stdout.write(f"{session_id} is deleted.\n")
+            # A sub-agent's goes with the one that started it, which may be named as well.
+            is_deleted = await store.delete(session_id)
+            sys.stdout.write(f"{session_id} is {'deleted' if is_deleted else 'gone already'}.\n")
     return 0
 
 

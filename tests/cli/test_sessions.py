@@ -152,6 +152,18 @@ def test_a_session_that_is_named_twice_is_deleted_once(check: Command) -> None:
     assert (code, out, err) == (0, f"{ONE} is deleted.\n", "")
 
 
+def test_a_session_that_went_with_another_one_is_gone(check: Command, place: Path) -> None:
+    child = created(RUNNING, ((place.parent / "shop").as_uri(),)).model_copy(
+        update={"parent_id": ONE}
+    )
+    below = Journal(RUNNING, start_ms=99_000).all(child)
+    asyncio.run(_with(place, lambda store: store.append(below, durable=True)))
+    code, out, err = check("delete", ONE, RUNNING, OTHER, "--yes")
+    assert (code, err) == (0, "")
+    assert out == f"{ONE} is deleted.\n{RUNNING} is gone already.\n{OTHER} is deleted.\n"
+    assert _loaded(place, RUNNING) == _loaded(place, OTHER) == []
+
+
 @pytest.mark.parametrize(
     ("owner", "shown"),
     [(None, "cut off"), (":999999999:x", "cut off"), (f":{os.getpid()}:x", "running")],
