@@ -279,6 +279,8 @@ class DiskWorkspace:
     async def _do(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread; it comes to its end even if the caller is cancelled."""
         future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        # Of a failure that nobody waits for any more, asyncio would write a traceback.
+        future.add_done_callback(lambda one: one.cancelled() or one.exception())
         return await asyncio.shield(future)
 
 

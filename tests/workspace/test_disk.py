@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import stat
@@ -361,6 +362,21 @@ async def test_odd_entries_neither_stop_a_walk_nor_show(tmp_path: Path) -> None:
     (inside / os.fsdecode(b"latin-\xff")).touch()
     async with asyncio.timeout(10):
         assert await workspace(inside).files() == ["a.txt", "near"]
+
+
+async def test_a_failure_that_nobody_waits_for_is_no_news(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = workspace(tmp_path)
+    for _ in range(50):
+        reading = asyncio.ensure_future(files.read("gone.py"))
+        await asyncio.sleep(0)
+        reading.cancel()
+        await asyncio.wait([reading])
+    (tmp_path / "there.py").write_text("x\n")
+    await asyncio.gather(*(files.read("there.py") for _ in range(50)))
+    gc.collect()
+    assert not caplog.messages
 
 
 async def test_a_very_deep_folder_is_walked(tmp_path: Path) -> None:
