@@ -36,8 +36,13 @@ def ways(
     leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
     news = [line for body in bodies for line in body]
     if all(ours == theirs for ours, theirs in leads):
-        style = restyled if all(not ours for ours, _ in leads) else untabbed
-        yield Way(style(ground, hunk.new, ground.file.starts[first]) or kept)
+        is_open = all(not ours for ours, _ in leads)
+        # A diff shows what its author wants by lines that are as the file's.
+        into = None
+        if is_open or not hunk.is_diff:
+            style = restyled if is_open else untabbed
+            into = style(ground, hunk.new, ground.file.starts[first])
+        yield Way(into or kept)
         return
     if hunk.is_diff and all(
         ours in (theirs, " " + theirs) or " " + ours == theirs for ours, theirs in leads

@@ -337,3 +337,17 @@ def test_several_edits_are_one(
     text: str, wishes: list[Wish], expected: str | tuple[Why, ...]
 ) -> None:
     check(text, wishes, expected)
+
+
+@pytest.mark.parametrize("kind", ["unified", "envelope"])
+def test_a_diff_that_shows_how_the_file_is_indented_adds_tabs_as_they_are(kind: str) -> None:
+    text = "int a(void) {\n    return 1;\n}\n\nint b(void) {\n    return 2;\n}\n"
+    added = "int c(void) {\n\treturn 3;\n}\n\n"
+    lines = "".join(f"+{line}\n" for line in added.splitlines())
+    diff = _diff(f"     return 1;\n }}\n \n{lines} int b(void) {{\n", "@@ -2,4 +2,8 @@")
+    patch = diff.replace("--- a/f\n+++ b/f\n", "*** Begin Patch\n*** Update File: f\n")
+    check(
+        text,
+        f"{patch}*** End Patch\n" if kind == "envelope" else diff,
+        text.replace("int b", f"{added}int b"),
+    )
