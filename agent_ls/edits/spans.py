@@ -33,18 +33,12 @@ def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
     """Return the replacements of all spans, or why they cannot all be carried out."""
     ordered = sorted(spans, key=_place)
-    close = {at for at, pair in enumerate(pairwise(ordered)) if _overlap(flat.text, *pair)}
-    if close:
+    is_close = any(_overlap(flat.text, *pair) for pair in pairwise(ordered))
+    if is_close:
         # Lines that an edit only quotes may be another's too.
-        ordered = sorted(
-            (
-                _bare(flat.text, one) if {at - 1, at} & close else one
-                for at, one in enumerate(ordered)
-            ),
-            key=_place,
-        )
+        ordered = sorted((_bare(flat.text, one) for one in ordered), key=_place)
     for one, other in pairwise(ordered):
-        if _overlap(flat.text, one, other) or (close and _is_doubled(flat.text, one, other)):
+        if _overlap(flat.text, one, other) or (is_close and _is_doubled(flat.text, one, other)):
             line = LineIndex(flat.text).line_of(other.start)
             who = (
                 f"Edits {one.number} and {other.number} overlap"
@@ -89,6 +83,9 @@ def _bare(text: str, span: Span) -> Span:
     if span.text and text[span.end : span.end + 1] == "\n" != text[span.end - 1 : span.end]:
         # Behind a line without its end is where the next one begins.
         span = replace(span, end=span.end + 1, text=span.text + "\n")
+    elif not span.text and all(text.startswith("\n", at) for at in (span.start, span.end)):
+        # So too where lines go with the end of the one above.
+        span = replace(span, start=span.start + 1, end=span.end + 1)
     old, new = _lines(text[span.start : span.end]), _lines(span.text)
     most = min(len(old), len(new))
     above = next((at for at in range(most) if old[at] != new[at]), most)
