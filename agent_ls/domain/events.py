@@ -402,7 +402,7 @@ class ReviewApplied(_Event):
 
 
 class FileRenamed(_Event):
-    """The person renamed a file with changes of the agent's, or a folder with such files."""
+    """The person renamed a file with changes of the agent's or findings, or a folder with such."""
 
     type: Literal["file_renamed"] = "file_renamed"
     path: str

@@ -149,16 +149,22 @@ class Review:
         """
         # What a sub-agent has changed is known of when it ends, and then by the name of today.
         renamed = renames(await self._followed.foreseen(), path, new_path)
-        if not renamed:
+        if not renamed and not self._has_findings(path):
             return
         names = [Path(one) for pair in renamed.items() for one in pair]
         where = [self._workspace.locate(str(one))[1] for one in names]
         # What is under way ends under the name that it began with.
         async with self._queue.of(names), self._order.of(where):
-            if renames(await self._followed.foreseen(), path, new_path):
+            renamed = renames(await self._followed.foreseen(), path, new_path)
+            if renamed or self._has_findings(path):
                 # Who goes on with it elsewhere is not kept from that.
                 async with self._claimed():
                     await self._recorder.emit(e.FileRenamed(path=path, new_path=new_path))
+
+    def _has_findings(self, path: str) -> bool:
+        """Say whether checkers found anything there, maybe in a file that no change is in."""
+        found = self._recorder.state.findings
+        return any(one == path or one.startswith(f"{path}/") for one in found)
 
     async def _parted(
         self, decision: ReviewDecision, turn_id: str, wanted: frozenset[str] | None

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_ls.domain import events as e
 from agent_ls.domain.edits import DeleteFile
+from agent_ls.domain.findings import Finding
 from agent_ls.session.review_ledger import Selection
 from tests.session.reviewing import Reviewed, reviewed
 
@@ -291,3 +293,27 @@ async def test_what_was_moved_away_from_a_name_is_no_change_of_the_file_that_get
             ("c.py", "conflict"),
         ]
         assert session.texts() == {"b.py": _TEXT, "c.py": "b\n"}
+
+
+@pytest.mark.parametrize(
+    "path, new_path, was, now",
+    [("b.py", "c.py", "b.py", "c.py"), ("d", "f", "d/b.py", "f/b.py")],
+)
+async def test_what_was_found_in_a_file_without_changes_follows_it(
+    tmp_path: Path, path: str, new_path: str, was: str, now: str
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    finding = Finding(path=was, checker="tsc", message="a has no two")
+    files = {"a.py": _TEXT, was: "from a import two\n", "z.py": "z\n"}
+    async with reviewed(folder, files) as session:
+        await session.turn()
+        await session.agent("a.py", "two", "2")
+        reported = e.FindingsReported(paths=("a.py", was), findings=(finding,))
+        await session.recorder.emit(reported)
+        await session.end()
+        await rename(session, path, new_path)
+        state = session.recorder.state
+        assert state.findings == {now: (finding.model_copy(update={"path": now}),)}
+        await rename(session, "z.py", "y.py")
+        assert session.recorder.state is state
