@@ -20,6 +20,9 @@ _ESCAPE = re.compile(r'\\[\\"\'ntr/`$]')
 _PAIR = re.compile(r"\\.")
 _NO_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\[^\\\"/bfnrtu]")
 _NUMBERED = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})(?:\t| ?[|│→:]|[)\]] | {2})")
+_CODE = "|:)]"
+"""What parts a number from its line, and begins lines of code as well."""
+_INDENTED = re.compile(r"\t|  ")
 _SPACED = re.compile(r"^[ \t]{0,8}L?\d{1,7} ?[|│→:](?: |$)")
 _BARE_NUMBER = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})([|│→:)\]]?)[ \t]*$")
 _WIDE = "".join(BLANKS)
@@ -215,7 +218,8 @@ class _Listing:
 def _unlisted(new: str, old: str, listing: _Listing, more: int) -> str | None:
     """Return the new text without the listing's numbers: often it has them in some lines, or none.
 
-    Shape: ``old`` has none any more; None where they may as well be numbers of the file itself.
+    Shape: ``old`` has none any more; None where they may as well be numbers of the file itself, or
+    what stands for one the beginning of code, such as that of another case.
     """
     lines = new.split("\n")
     solid = [line for line in lines if stripped(line)]
@@ -238,6 +242,8 @@ def _unlisted(new: str, old: str, listing: _Listing, more: int) -> str | None:
             bare = _bare(line, more)
         elif any(numbered) and listing.gutter and (match := listing.gutter.match(line)):
             bare = _behind(line, match.end(), more)
+            if line[match.end() - 1] in _CODE and stripped(bare) and not _INDENTED.match(bare):
+                return None
         found.append(bare)
     return "\n".join(found)
 
