@@ -7,7 +7,7 @@ it stands for is told elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
@@ -99,15 +99,20 @@ def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int
     A comment may read like a mark, and ``...`` is a statement too, in Python: where no line
     vanishes, nothing was left out.
     """
+    doubtful = {
+        number: is_marker(line)
+        for number, line in enumerate(new)
+        if not is_sure_marker(line) and (is_marker(line) or _is_like_a_mark(line))
+    }
+    lost = _vanished(old, new, doubtful)
     found: list[int] = []
     for number, line in enumerate(new):
-        if is_sure_marker(line):
-            is_mark = line not in flat
-        elif is_marker(line):
-            lost = vanished(old, new, number)
-            is_mark = not _is_statement(new, number, lost)
+        if number not in doubtful:
+            is_mark = is_sure_marker(line) and line not in flat
+        elif doubtful[number]:
+            is_mark = not _is_statement(new, number, lost[number])
         else:
-            is_mark = _is_like_a_mark(line) and _are_left_out(vanished(old, new, number))
+            is_mark = _are_left_out(lost[number])
         if is_mark and not (_is_known(old, stripped(line)) or _is_doctest(new, number)):
             found.append(number)
     return found
@@ -117,7 +122,7 @@ def leaves_out(old: str, new: str) -> bool:
     """Tell whether a text that is given as a whole has a mark where old lines would vanish."""
     olds, news = old.split("\n"), new.split("\n")
     marks = added_markers(olds, news, old)
-    return any(len(vanished(olds, news, number)) > 1 for number in marks)
+    return any(len(lost) > 1 for lost in _vanished(olds, news, marks).values())
 
 
 def _is_known(old: Sequence[str], mark: str) -> bool:
@@ -151,15 +156,23 @@ def _are_left_out(lines: Sequence[str]) -> bool:
     return len(lines) > 1 or any(not _read(line)[0] for line in lines)
 
 
-def vanished(old: Sequence[str], new: Sequence[str], number: int) -> list[str]:
-    """Return the old lines in whose place the new line stands, and no other new one."""
-    olds, news = ([line for line in lines if stripped(line)] for lines in (old, new))
-    at = sum(1 for line in new[:number] if stripped(line))
-    bare = [[stripped(line) for line in lines] for lines in (olds, news)]
+def _vanished(
+    old: Sequence[str], new: Sequence[str], numbers: Collection[int]
+) -> dict[int, list[str]]:
+    """Return by its number the old lines in whose place each of these new ones stands, and no other
+    new one.
+    """
+    found: dict[int, list[str]] = {number: [] for number in numbers}
+    if not found:
+        return found
+    olds = [line for line in old if stripped(line)]
+    solid = [number for number, line in enumerate(new) if stripped(line)]
+    bare = [stripped(line) for line in olds], [stripped(new[number]) for number in solid]
     for kind, low, high, first, past in blocks(*bare):
-        if kind != "equal" and first <= at < past:
-            return olds[low + at - first : high - (past - at - 1)]
-    return []
+        for at in range(first, past) if kind != "equal" else ():
+            if solid[at] in found:
+                found[solid[at]] = olds[low + at - first : high - (past - at - 1)]
+    return found
 
 
 def _is_doctest(new: Sequence[str], number: int) -> bool:

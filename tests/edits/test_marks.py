@@ -6,10 +6,14 @@ alone, or by what it says where old lines vanish.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from agent_ls.domain.edits import apply_replacements
+from agent_ls.edits import marks
 from agent_ls.edits.envelope import place_envelope
+from agent_ls.edits.minimal import blocks
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
 from agent_ls.edits.unified import place_unified
@@ -185,6 +189,19 @@ def test_a_diff_may_put_dots_for_a_whole_body() -> None:
     placed = place_unified(text, diff)
     assert not isinstance(placed, Refused)
     assert apply_replacements(text, placed) == text.replace("a()\n    b()", "...")
+
+
+def test_texts_full_of_dots_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[object] = []
+
+    def once(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+        compared.append(old)
+        return blocks(old, new)
+
+    monkeypatch.setattr(marks, "blocks", once)
+    old = ["class A:", *("    def f(self): ...", "    def g(self):", "        ...") * 9]
+    assert marks.added_markers(old, [*old, "    x = 1"], "\n".join(old)) == []
+    assert len(compared) == 1
 
 
 def _placed(text: str, old: str, new: str) -> str:
