@@ -257,13 +257,14 @@ def _findings_after(
 def _findings_renamed(
     before: Mapping[str, tuple[Finding, ...]], event: e.FileRenamed
 ) -> Mapping[str, tuple[Finding, ...]]:
-    """Return the findings where their files are now; of one that was there nobody knows."""
-    after = dict(before)
+    """Return the findings where their files are now, and none of a file that was there before."""
+    after: dict[str, tuple[Finding, ...]] = {}
     for path, found in before.items():
         if path == event.path or path.startswith(f"{event.path}/"):
             there = event.new_path + path.removeprefix(event.path)
             after[there] = tuple(one.model_copy(update={"path": there}) for one in found)
-            del after[path]
+        elif path != event.new_path:
+            after[path] = found
     return MappingProxyType(after)
 
 

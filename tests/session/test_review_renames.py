@@ -317,3 +317,23 @@ async def test_what_was_found_in_a_file_without_changes_follows_it(
         assert state.findings == {now: (finding.model_copy(update={"path": now}),)}
         await rename(session, "z.py", "y.py")
         assert session.recorder.state is state
+
+
+async def test_what_was_found_in_other_files_stays_but_for_one_that_the_file_replaces(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    files = {"a.py": _TEXT, "b.py": "b\n", "c.py": "c\n"}
+    async with reviewed(folder, files) as session:
+        await session.turn()
+        await session.agent("a.py", "two", "2")
+        found = {name: Finding(path=name, checker="ruff", message=name) for name in files}
+        await session.recorder.emit(
+            e.FindingsReported(paths=tuple(found), findings=tuple(found.values()))
+        )
+        await session.end()
+        await rename(session, "a.py", "b.py")
+        moved = found["a.py"].model_copy(update={"path": "b.py"})
+        state = session.recorder.state
+        assert state.findings == {"b.py": (moved,), "c.py": (found["c.py"],)}
