@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_ls.domain import temporary_files
 from agent_ls.processes.launching import start_piped
 
 _STREAM_LIMIT_BYTES = 4 * 2**20
@@ -80,7 +81,8 @@ async def search_below(query: Query, program: str, root: Path, below: str) -> Fo
     if query.glob and "/" in query.glob and below != ".":
         # The model may mean it from the top or from the folder it named.
         globs.append(f"{below}/{query.glob}")
-    options = [*_flags(query), *(f"--glob={one}" for one in globs), "--glob=!.git"]
+    globs += ["!.git", f"!{temporary_files.GLOB}"]
+    options = [*_flags(query), *(f"--glob={one}" for one in globs)]
     return await _run([program, *options, "--", f"./{below}"], query, query.limit_s, root)
 
 

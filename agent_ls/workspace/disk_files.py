@@ -10,13 +10,13 @@ import errno
 import hashlib
 import logging
 import os
-import secrets
 import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from agent_ls.domain import temporary_files
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.permissions import PERMISSIONS, ModeChange
 from agent_ls.loop.ports.workspace import DirEntry
@@ -130,7 +130,11 @@ def entries(place: Place, shown: str) -> list[DirEntry]:
         folder_beneath(place.root.path, place.below) as folder,
         os.scandir(folder) as found,
     ):
-        listed = [DirEntry(one.name, _is_dir(one), _size(one)) for one in found]
+        listed = [
+            DirEntry(one.name, _is_dir(one), _size(one))
+            for one in found
+            if not temporary_files.is_temporary(one.name)
+        ]
     return sorted(listed, key=lambda entry: (not entry.is_dir, entry.name))
 
 
@@ -281,7 +285,7 @@ def _written(folder: int, data: bytes, kept: _Facts | None, mode: int | None) ->
     Shape: with this ``mode`` if that can be set, else with what is ``kept``; without either with
     the permissions that any new file gets.
     """
-    name = f".agent-ls-{secrets.token_hex(8)}.tmp"
+    name = temporary_files.new_name()
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(name, flags, _NEW_MODE if kept is mode is None else 0o600, dir_fd=folder)
     try:

@@ -1,7 +1,7 @@
 """Which files of a folder count: everything that no ``.gitignore`` on the way leaves out.
 
-Links to folders are not followed, so a walk ends; links to files count while they stay inside.
-Blocking.
+A text that an agent-ls is writing just now counts when it has taken its file's name. Links to
+folders are not followed, so a walk ends; links to files count while they stay inside. Blocking.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pathspec
+
+from agent_ls.domain.temporary_files import is_temporary
 
 MAX_FILES = 50_000
 _ALWAYS = frozenset({".git", ".hg", ".svn", ".agent-ls"})
@@ -69,6 +71,9 @@ def _entries(root: Path, folder: str, rules: Rules) -> list[tuple[str, Rules | N
         if entry.is_dir(follow_symlinks=False):
             if not is_ignored(path + "/", rules):
                 kept.append((path + "/", rules))
+        elif is_temporary(entry.name):
+            # Another agent's write, on its way: nobody made or changed it.
+            continue
         elif _is_inner_file(entry, root) and not is_ignored(path, rules):
             kept.append((path, None))
     return kept

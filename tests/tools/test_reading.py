@@ -173,6 +173,7 @@ async def test_lines_are_found(place: Place, grep: Grep) -> None:
     place.write(".gitignore", "*.log\n")
     place.write(".git/x", "needle")
     place.write(".hidden", "needle")
+    place.write(".agent-ls-0123456789abcdef.tmp", "needle")
     output = await place.call(grep, pattern="needle")
     check(output.text, ".hidden:1: needle", "b.txt:1: a needle")
     output = await place.call(grep, pattern="NEEDLE", ignore_case=True, glob="*.py")

@@ -427,6 +427,7 @@ async def test_several_folders_are_told_apart_by_their_names(tmp_path: Path) -> 
 async def test_a_folder_lists_its_folders_first(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "a.txt").write_text("123")
+    (tmp_path / ".agent-ls-0123456789abcdef.tmp").write_text("on its way")
     entries = await workspace(tmp_path).list_dir(".")
     assert [(one.name, one.is_dir, one.size_bytes) for one in entries] == [
         ("b", True, 0),

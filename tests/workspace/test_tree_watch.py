@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.edits import ChangeText, EditOutcome, Replacement
 from agent_ls.loop.ports.commands import CommandChange
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
@@ -241,6 +244,50 @@ async def test_what_an_agent_edits_meanwhile_is_no_commands_doing(folder: Path) 
     found = await check(watch, folder, edit_beside)
     assert [one.path for one in found] == ["sub/b.txt"]
     assert await check(watch, folder, lambda: None) == ()
+
+
+@pytest.mark.parametrize("looks_meanwhile", ["before", "after"])
+async def test_a_text_on_its_way_to_its_file_is_no_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, looks_meanwhile: str
+) -> None:
+    """A slow disk has the text of another agent's edit while a command's files are looked at."""
+    syncing, goes_on, really_sync = threading.Event(), threading.Event(), os.fsync
+
+    def sync_slowly(descriptor: int) -> None:
+        syncing.set()
+        assert goes_on.wait(20)
+        really_sync(descriptor)
+
+    async def write() -> asyncio.Task[EditOutcome]:
+        monkeypatch.setattr(os, "fsync", sync_slowly)
+        version = (await files.read("a.txt")).version
+        whole = Replacement(start=0, end=3, text="ONE")
+        edit = ChangeText(path="a.txt", base_version=version, replacements=(whole,))
+        watch.edits("a.txt")
+        writing = asyncio.create_task(files.apply(edit))
+        assert await asyncio.to_thread(syncing.wait, 20)
+        return writing
+
+    async def come_through(writing: asyncio.Task[EditOutcome]) -> None:
+        goes_on.set()
+        assert (await writing).status == "applied"
+        watch.edits("a.txt")
+
+    files = workspace(folder)
+    watch = TreeWatch(files)
+    early = await write() if looks_meanwhile == "before" else None
+    mark = await watch.begin(planned(folder, "make"))
+    assert mark is not None
+    if early:
+        assert len(list(folder.glob(".agent-ls-*"))) == 1
+        await come_through(early)
+        assert await watch.changes(mark) == ()
+    else:
+        late = await write()
+        assert len(list(folder.glob(".agent-ls-*"))) == 1
+        assert await watch.changes(mark) == ()
+        await come_through(late)
+    assert (folder / "a.txt").read_bytes() == b"ONE\r\n"
 
 
 async def test_what_an_agent_edited_right_before_a_command_was_there_before_it(
