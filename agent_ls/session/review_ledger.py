@@ -1,13 +1,13 @@
 """The agent's changes of one session, turn by turn: a fold of its stored events.
 
 Owns pairing intents with outcomes; in which order the events of several journals are taken in is
-``review_fold.py``'s, and what an edit means to a file's hunks is ``edits/review.py``'s. What is not
-an event did not happen: a restarted server folds the same.
+``review_fold.py``'s, what an edit means to a turn's files ``review_following.py``'s, and to a
+file's hunks ``edits/review.py``'s. What is not an event did not happen: a restarted server folds
+the same.
 """
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import posixpath
 from dataclasses import dataclass, replace
@@ -20,21 +20,11 @@ from agent_ls.domain.permissions import Modes
 from agent_ls.domain.review import HunkState
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
+from agent_ls.session.review_following import follow_edit, went_back
 from agent_ls.session.review_lineages import Lineages
 from agent_ls.session.review_renames import follow, renames
-from agent_ls.session.review_touches import (
-    Fetch,
-    Touch,
-    both_images,
-    images_of,
-    modes_of,
-    texts_of,
-    unless_damaged,
-)
+from agent_ls.session.review_touches import Fetch, Touch, modes_of, unless_damaged
 from agent_ls.session.review_turns import TurnLedger
-
-_INLINE_CHARACTERS = 200_000
-"""Edits of larger texts are compared by a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +113,7 @@ class Ledger:
         match event:
             case e.TurnStarted() | e.Answered():
                 if not at.count("."):
-                    self._begun(event, stored.seq)
+                    self._begun(event)
             case e.ReviewDecided() | e.ReviewApplied() | e.FileRenamed():
                 await self._reviewed(event, at)
             case e.EditIntended():
@@ -135,9 +125,8 @@ class Ledger:
                     modes = modes_of(intent.edit, intent.before_mode, event.after_mode)
                     call_id = call_id or event.call_id
                     places = intent.place, intent.new_place
-                    await self._edited(
-                        self._touched(intent.edit, blobs, modes, call_id, at, places=places)
-                    )
+                    touch = self._touched(intent.edit, blobs, modes, call_id, at, places=places)
+                    await follow_edit(self.turns, touch, self._fetch)
             case e.CommandChanged() | e.CommandChangesLeftOut():
                 await self._commanded(event, at, call_id or event.call_id)
             case _:
@@ -165,14 +154,14 @@ class Ledger:
                 modes=(event.before_mode, event.after_mode),
             )
             self.lineages.keep(touch)
-            await self._edited(touch)
+            await follow_edit(self.turns, touch, self._fetch)
 
-    def _begun(self, event: e.TurnStarted | e.Answered, seq: int) -> None:
+    def _begun(self, event: e.TurnStarted | e.Answered) -> None:
         if isinstance(event, e.Answered):
             self.turn_of.update((one.id, self._turn_id) for one in event.message.calls)
             return
         self._turn_id = event.turn_id
-        self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt, seq)
+        self.turns[event.turn_id] = TurnLedger(event.turn_id, event.prompt)
 
     async def _reviewed(
         self, event: e.ReviewDecided | e.ReviewApplied | e.FileRenamed, at: str
@@ -215,73 +204,11 @@ class Ledger:
             touch = self._touched(edit, blobs, modes, "", at, decision)
         if decision.call_id:
             # What the turn did before that call stays a change of its.
-            await self._went_back(replace(touch, turn_id=decision.turn_id))
+            await went_back(self.turns, replace(touch, turn_id=decision.turn_id), self._fetch)
         elif decision.decision == "restore":
             self._restored(decision, touch.new_path)
         if touch.path in self._rooms and (touch.new_path != touch.path or touch.is_gone):
             self._left_room(touch.path)
-
-    async def _went_back(self, touch: Touch) -> None:
-        """Let a turn's file follow a restore to before a call, which takes kept changes back too:
-        what it leaves of these is no change of the agent's against them.
-        """
-        turn = self.turns.get(touch.turn_id)
-        file = turn.files.get(touch.path) if turn else None
-        is_whole = touch.images is not None or (file is not None and file.images is not None)
-        parts = () if file is None or is_whole else file.parts
-        kept = {one.id for one in parts if one.state == "kept"}
-        if turn is None or file is None or not kept:
-            await self._edited(touch)
-            return
-        turn.put([file.marked(kept, "open")], gone=[file.path])
-        await self._edited(touch)
-        if (after := turn.files.get(touch.new_path)) is not None:
-            turn.put([after.marked(kept, "kept")], gone=[after.path])
-
-    async def _edited(self, touch: Touch) -> None:
-        """Let a turn's file follow an edit of the agent's."""
-        turn = self.turns.get(touch.turn_id)
-        if turn is None:
-            return
-        known = turn.files.get(touch.path)
-        there = turn.files.get(touch.new_path) if touch.new_path != touch.path else None
-        found = await self._after(known, there, touch)
-        turn.put(found, gone=(touch.path, touch.new_path))
-
-    async def _after(
-        self, known: FileLedger | None, there: FileLedger | None, touch: Touch
-    ) -> list[FileLedger]:
-        """Return what a touch makes of a file's ledger: none, one, or those of two files.
-
-        Invariant: what ``there`` was taken away, where a file moves to, can still come back.
-        """
-        path, at = touch.path, touch.at
-        images = touch.images or await images_of(touch, self._fetch)
-        is_opaque = any(one is not None and one.is_opaque for one in (known, there))
-        if images is not None or is_opaque:
-            images = images or await both_images(touch, self._fetch)
-            known = known or FileLedger(path, None, None)
-            if path == touch.new_path:
-                found = [known.replaced(*images, at)]
-            else:
-                other = there or FileLedger(touch.new_path, None, None)
-                found = [known.replaced(images[0], None, at), other.replaced(None, images[1], at)]
-            return [one for one in found if one.hunks]
-        before, after = await texts_of(touch, self._fetch)
-        if known is None:
-            known = FileLedger(path, before, before)
-        if there is not None:
-            mode, mode_after = touch.modes
-            found = [
-                known.edited(before, None, at).permitted((mode, None)),
-                (await _edited(there, None, after, at)).permitted((None, mode_after)),
-            ]
-            return [one for one in found if one.base is not None or one.text is not None]
-        if touch.edit is not None and touch.edit.kind == "move":
-            return [known.drifted(before, at).moved(touch.new_path, at).permitted(touch.modes)]
-        known = (await _edited(known, before, after, at)).permitted(touch.modes)
-        # What was made and taken away in one turn never was.
-        return [] if known.base is None and known.text is None else [known]
 
     def _touched(
         self,
@@ -391,12 +318,6 @@ class Ledger:
             turn.undo(lambda one: those is not None and those.made(one.id), event.before_mode)
             if turn.turn_id == event.turn_id:
                 break
-
-
-async def _edited(known: FileLedger, before: str | None, after: str | None, at: str) -> FileLedger:
-    if len(before or "") + len(after or "") <= _INLINE_CHARACTERS:
-        return known.edited(before, after, at)
-    return await asyncio.to_thread(known.edited, before, after, at)
 
 
 def _is_same(one: Hunk, other: Hunk) -> bool:

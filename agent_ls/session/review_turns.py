@@ -15,8 +15,6 @@ class TurnLedger:
 
     turn_id: str
     prompt: str
-    began: int = 0
-    """The number of its first event."""
     files: dict[str, FileLedger] = field(default_factory=dict[str, FileLedger])
     """By the path the agent left the file under; another dict after each change, so that who goes
     through one and waits in between has it whole.
