@@ -83,9 +83,12 @@ def _is_before(ledger: Ledger, touch: Touch, point: RestorePoint, calls: set[str
     """
     if touch.decision is None:
         return touch.call_id not in calls
+    there, moment = _place(ledger, _point_of(touch.decision)), _place(ledger, point)
+    if not touch.decision.call_id:
+        # What an undo leaves can be of any call of its turn.
+        return there[0] < moment[0]
     # A restore to before a call leaves what the turn had done by then, and nothing else.
-    there = _point_of(touch.decision)
-    return bool(there.call_id) and _place(ledger, there) <= _place(ledger, point)
+    return there <= moment
 
 
 def _is_about(

@@ -187,6 +187,35 @@ async def test_an_undo_takes_back_no_more_than_the_person_saw_of_what_both_chang
     await check(tmp_path, story, after=_FILES)
 
 
+@pytest.mark.parametrize("turn_id", ["trn_1", "trn_2"])
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_what_was_left_of_it_and_undone_later_is_not_done_again_by_a_restore(
+    tmp_path: Path, turn_id: str, *, is_deleted: bool
+) -> None:
+
+    async def story(session: Reviewed) -> None:
+        parent = session.recorder
+        first, second = await session.child_begins("1"), await session.child_begins("2")
+        session.recorder = second
+        await session.agent("a.py", "four", "4")
+        session.recorder = first
+        after = _TEXT.replace("four", "4, and more")
+        await session.agent_writes("a.py", None if is_deleted else after)
+        session.recorder = parent
+        await session.child_ends("1")
+        await session.undo()
+        await session.child_ends("2")
+        await session.turn()
+        await session.agent("z.py", "z", "Z")
+        await session.end()
+        assert [one.status for one in await session.undo(turn_id="trn_1")] == ["done"]
+        assert session.texts()["a.py"] == _TEXT
+        told = await session.review.restore(turn_id)
+        assert [one.path for one in told] == ["z.py"]
+
+    await check(tmp_path, story, after=_FILES)
+
+
 async def test_a_move_that_was_undone_before_the_one_ended_that_made_the_file_stays_undone(
     tmp_path: Path,
 ) -> None:
