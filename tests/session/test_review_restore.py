@@ -77,6 +77,21 @@ async def test_nothing_is_said_of_a_file_that_the_person_had_brought_back(tmp_pa
     await check(tmp_path, story, files, after=files, still_open=[("a.py", "two"), ("a.py", "2")])
 
 
+async def test_a_file_is_told_of_whose_later_part_alone_had_to_come_back(tmp_path: Path) -> None:
+    files = {"a.py": "one\ntwo\nthree\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "one", "ONE")
+        call_id = session.call_id
+        await session.turn()
+        await session.agent("a.py", "three", "THREE")
+        await session.end()
+        session.user("a.py", "ONE", "one")
+        assert statuses(await session.review.restore("trn_1", call_id)) == [("a.py", "done")]
+
+    await check(tmp_path, story, files, after=files, still_open=[("a.py", "one")])
+
+
 async def _swap(session: Reviewed) -> None:
     await session.agent_moves("a.py", "t.py")
     await session.agent_moves("d.py", "a.py")
