@@ -1,8 +1,9 @@
 # One command for each thing one does here; every target first sets up what it needs.
 #
 #   make check      format, lint, types, import contract, rules about the repository
-#   make test       every test but the long ones, real editors included: twenty to forty minutes on two cores
-#   make test-all   the long ones too
+#   make test       every test but the long ones, real editors included: about twenty minutes on two cores
+#   make test-newer the unit part on each newer Python that this machine has
+#   make test-all   all of these, and the long ones
 #   make coverage   that no line and no branch of the loop is left out by its tests
 #   make demo       the main job on a small project, with the scripted model
 SHELL := /bin/sh
@@ -63,7 +64,7 @@ editors: setup
 		echo "not every editor could be installed; their tests will be skipped" >&2; }; \
 	fi
 
-test: test-python test-client test-newer
+test: test-python test-client
 
 test-python: setup node-tools editors
 	$(PYTEST)
