@@ -41,7 +41,6 @@ _GOAL: Mapping[ReviewDecision, HunkState] = {"keep": "kept", "undo": "undone", "
 
 _ROUNDS = 4
 """How often a turn's files are looked for: some get a name only when others have left it."""
-_PATIENCE_S = 5.0
 
 
 class Review:
@@ -103,9 +102,11 @@ class Review:
         """
         if decision == "restore":
             raise AgentLsError("A restore needs the turn to whose beginning it goes back.")
-        await self._claim()
-        # What was decided a moment ago counts, unless the editor takes its time.
-        await self._carrying.rest(_PATIENCE_S)
+        async with self._carrying.one_decision():
+            await self._claim()
+            return await self._decided(decision, chosen)
+
+    async def _decided(self, decision: ReviewDecision, chosen: Selection) -> list[FileResult]:
         ledger = await self.ledger()
         found: list[FileResult] = []
         turns = list(ledger.turns)
@@ -135,7 +136,8 @@ class Review:
 
         Errors: ``AgentLsError`` when there is no such turn or no such call, or a turn runs.
         """
-        return await self._restoring.restore(RestorePoint(turn_id, call_id), dry_run=dry_run)
+        async with self._carrying.one_decision():
+            return await self._restoring.restore(RestorePoint(turn_id, call_id), dry_run=dry_run)
 
     async def close(self) -> None:
         """Wait until what was begun is recorded."""

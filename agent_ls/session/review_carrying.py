@@ -1,10 +1,14 @@
-"""Carries the single steps of a review out, each with its event, and none of them by half."""
+"""Carries the single steps of a review out, each with its event, and none of them by half.
+
+Owns that one decision comes after the other: two at once would each find half of the other's.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from agent_ls.domain import events as e
@@ -22,6 +26,9 @@ T = TypeVar("T")
 OF_ONE_FILE = (WorkspaceError, StoreError, OSError)
 """What keeps one file from its decision, while each of the others is tried all the same."""
 
+PATIENCE_S = 5.0
+"""A decision waits no longer for an earlier one of which no step is done."""
+
 MOST_STEPS = 6
 """How often a file's next step is planned: it may change under one, or need several."""
 
@@ -33,11 +40,25 @@ class Carrying:
         """Take what records each edit."""
         self._edits, self._ids = edits, ids
         self._steps: set[asyncio.Future[Any]] = set()
+        self._decisions: set[asyncio.Future[None]] = set()
+        self._steps_done = 0
 
-    async def rest(self, limit_s: float) -> None:
-        """Wait until what was begun is recorded, or for so long."""
-        if self._steps:
-            await asyncio.wait(self._steps, timeout=limit_s)
+    @asynccontextmanager
+    async def one_decision(self) -> AsyncGenerator[None]:
+        """Be the last decision: those before are over, or wait for an editor that sleeps."""
+        earlier = [*self._decisions, *self._steps]
+        over = asyncio.get_running_loop().create_future()
+        self._decisions.add(over)
+        try:
+            while left := [one for one in earlier if not one.done()]:
+                done_before = self._steps_done
+                await asyncio.wait(left, timeout=PATIENCE_S)
+                if self._steps_done == done_before:
+                    break
+            yield
+        finally:
+            self._decisions.discard(over)
+            over.set_result(None)
 
     async def close(self) -> None:
         """Wait until what was begun is recorded."""
@@ -53,6 +74,7 @@ class Carrying:
 
     def _ended(self, task: asyncio.Future[Any]) -> None:
         self._steps.discard(task)
+        self._steps_done += 1
         if not task.cancelled() and (error := task.exception()) is not None:
             # Whoever waits is told; this is for the case that nobody does any more.
             _log.info("a step of the review failed: %s", error)
