@@ -60,12 +60,11 @@ class EditRecorder:
             stored["place"] = self._place(edit.path)
             stored["new_place"] = self._place(edit.new_path) if edit.kind == "move" else ""
         await self.recorder.emit(intent.model_copy(update=stored))
-        self._tell_watch(edit)
         try:
-            outcome = await self.workspace.apply(edit)
+            with self._watched(edit):
+                outcome = await self.workspace.apply(edit)
         except WorkspaceError as error:
             outcome = EditOutcome(status="refused", reason=str(error))
-        self._tell_watch(edit)
         after = await self._after(edit, outcome, before) if outcome.status == "applied" else None
         await self._end(edit, intent, outcome, before, after)
         return Recorded(outcome, before, mode)
@@ -85,12 +84,11 @@ class EditRecorder:
         if edit.goal is not None and data is None:
             return EditOutcome(status="refused", reason=missing_words(self.blobs))
         await self.recorder.emit(intent.model_copy(update={"edit": edit}))
-        self._tell_watch(edit)
         try:
-            outcome = await self.workspace.put(edit, data)
+            with self._watched(edit):
+                outcome = await self.workspace.put(edit, data)
         except WorkspaceError as error:
             outcome = EditOutcome(status="refused", reason=str(error))
-        self._tell_watch(edit)
         await self._put_ended(edit, intent, outcome)
         return outcome
 
@@ -213,11 +211,11 @@ class EditRecorder:
     async def _stored(self, data: bytes | None) -> str | None:
         return None if data is None else await self.blobs.put_blob(data)
 
-    def _tell_watch(self, edit: FileEdit | PutImage) -> None:
+    def _watched(self, edit: FileEdit | PutImage) -> contextlib.AbstractContextManager[None]:
         """Keep a command that runs meanwhile from being held for the edit's author."""
-        if self.watch is not None:
-            for path in {edit.path, _place_after(edit)}:
-                self.watch.edits(path)
+        if self.watch is None:
+            return contextlib.nullcontext()
+        return self.watch.editing({edit.path, _place_after(edit)})
 
 
 def missing_words(blobs: Blobs) -> str:

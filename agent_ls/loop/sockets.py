@@ -6,7 +6,8 @@ it needs, filled by name in ``assembly``. It keeps nothing: all counting is coun
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -236,6 +237,6 @@ class CommandWatch(Protocol):
         """Return what has changed since ``begin`` returned the mark."""
         ...
 
-    def edits(self, path: str) -> None:
-        """Know that an agent edits this file now: what becomes of it is no command's doing."""
+    def editing(self, paths: Iterable[str]) -> AbstractContextManager[None]:
+        """Know that an agent edits these files: what becomes of them is no command's doing."""
         ...

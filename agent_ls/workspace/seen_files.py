@@ -100,6 +100,12 @@ class SeenFiles:
         if (seen := self._files.pop(path, None)) is not None:
             self._kept_bytes[seen.is_plain] -= len(seen.data or b"")
 
+    def remember(self, path: Path, seen: Seen | None) -> None:
+        """Let a file be known as it was once seen; None: as one that was not there."""
+        self.forget(path)
+        if seen is not None:
+            self._put(path, seen)
+
     def look(self, path: Path, roots: Sequence[Path], *, hashes: bool = False) -> Seen | None:
         """Remember a file as it is now; None when none is there. ``hashes`` too large ones."""
         self.forget(path)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,10 +23,11 @@ from agent_ls.loop.ports.workspace import EditorSteps, Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.command_calls import decide_call
+from agent_ls.workspace.agent_edits import AgentEdits
 from agent_ls.workspace.arrivals import Arrivals
 from agent_ls.workspace.editors_part import EditorsPart, FileChange
 from agent_ls.workspace.ignore import walk
-from agent_ls.workspace.seen_files import Seen, SeenFiles, signature
+from agent_ls.workspace.seen_files import Seen, SeenFiles, Signature, signature
 
 CLOCK_NS = 20_000_000
 """The clock of a file system, on another machine perhaps, may be that much behind."""
@@ -55,8 +57,7 @@ class TreeWatch:
         """Take whose folders are watched; the first look comes with the first command."""
         self._workspace = workspace
         self._files = SeenFiles()
-        self._edited: dict[Path, int] = {}
-        """When an agent's edit of a file began or ended last."""
+        self._edits = AgentEdits()
         self._running: list[_Running] = []
         """In the order of their beginnings."""
         self._looking = asyncio.Lock()
@@ -79,13 +80,13 @@ class TreeWatch:
             self._running.append(mark)
         return mark
 
-    def edits(self, path: str) -> None:
-        """Know that an agent edits this file now: what becomes of it is no command's doing."""
-        try:
-            _, place = self._workspace.locate(path)
-        except WorkspaceError:
-            return
-        self._edited[place] = time.time_ns()
+    def editing(self, paths: Iterable[str]) -> AbstractContextManager[None]:
+        """Know that an agent edits these files: what becomes of them is no command's doing."""
+        places: list[Path] = []
+        for path in paths:
+            with suppress(WorkspaceError):
+                places.append(self._workspace.locate(path)[1])
+        return self._edits.under_way(places)
 
     async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         """Return what has changed since ``begin``, by path, texts first."""
@@ -140,13 +141,10 @@ class TreeWatch:
     def _look_before(self) -> None:
         """See what has changed since the last look: whoever did that, it was no command."""
         roots = self._roots()
-        began_ns = min((one.files_ns for one in self._running), default=None)
-        for path in dict.fromkeys((*self._listed(), *self._files, *self._edited)):
+        for path in dict.fromkeys((*self._listed(), *self._files, *self._edits)):
             seen, now = self._files.get(path), signature(path)
             is_same = seen is not None and now == seen.signature
-            # What happened while another command runs can be that one's doing, and is told by it.
-            is_its = began_ns is not None and (now is None or max(now[2:]) >= began_ns - CLOCK_NS)
-            if not is_same and not is_its:
+            if not is_same and not self._is_told_by(self._running, path, now):
                 self._files.look(path, roots)
 
     def _changes(self, mark: CommandMark) -> list[FileChange]:
@@ -161,12 +159,24 @@ class TreeWatch:
             if is_same:
                 continue
             change = FileChange(path, before, self._files.look(path, roots, hashes=True))
-            # What was edited right before the command was looked at.
-            if self._edited.get(path, 0) < mark.own_ns:
+            now = change.after and change.after.signature
+            others = (one for one in self._running if one is not mark)
+            if not self._is_told_by([mark], path, now) and self._is_told_by(others, path, now):
+                # It was so before this one began, and is left for the one that runs longer.
+                self._files.remember(path, before)
+            elif not self._edits.is_since(path, mark.own_ns):
                 found.append(change)
         arrivals = Arrivals(known, found, roots, mark.files_ns - CLOCK_NS)
         # What is new and came before the command was made by somebody else while one looked.
         return [one for one in found if one.before is not None or arrivals.is_one(one)]
+
+    def _is_told_by(self, those: Iterable[_Running], path: Path, now: Signature | None) -> bool:
+        """Say whether what a file is now can be the doing of one of these, which tells of it."""
+        return any(
+            not self._edits.is_since(path, one.own_ns)
+            and (now is None or max(now[2:]) >= one.files_ns - CLOCK_NS)
+            for one in those
+        )
 
     def _listed(self) -> list[Path]:
         return [

@@ -14,7 +14,7 @@ import pytest
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.edits import ChangeText, EditOutcome, Replacement
-from agent_ls.loop.ports.commands import CommandChange
+from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
@@ -64,6 +64,13 @@ async def check(
     assert mark is not None
     do()
     return without_modes(await watch.changes(mark))
+
+
+async def begun(watch: TreeWatch, folder: Path) -> CommandMark:
+    """Let a command begin."""
+    mark = await watch.begin(planned(folder, "make it so"))
+    assert mark is not None
+    return mark
 
 
 def without_modes(changes: Sequence[CommandChange]) -> tuple[CommandChange, ...]:
@@ -237,8 +244,8 @@ async def test_what_an_agent_edits_meanwhile_is_no_commands_doing(folder: Path) 
     watch = TreeWatch(workspace(folder))
 
     def edit_beside() -> None:
-        watch.edits("./a.txt")
-        _make(folder / "a.txt", "edited\n")
+        with watch.editing(["./a.txt"]):
+            _make(folder / "a.txt", "edited\n")
         _make(folder / "sub/b.txt", "generated\n")
 
     found = await check(watch, folder, edit_beside)
@@ -263,15 +270,18 @@ async def test_a_text_on_its_way_to_its_file_is_no_file(
         version = (await files.read("a.txt")).version
         whole = Replacement(start=0, end=3, text="ONE")
         edit = ChangeText(path="a.txt", base_version=version, replacements=(whole,))
-        watch.edits("a.txt")
-        writing = asyncio.create_task(files.apply(edit))
+
+        async def apply() -> EditOutcome:
+            with watch.editing(["a.txt"]):
+                return await files.apply(edit)
+
+        writing = asyncio.create_task(apply())
         assert await asyncio.to_thread(syncing.wait, 20)
         return writing
 
     async def come_through(writing: asyncio.Task[EditOutcome]) -> None:
         goes_on.set()
         assert (await writing).status == "applied"
-        watch.edits("a.txt")
 
     files = workspace(folder)
     watch = TreeWatch(files)
@@ -296,9 +306,8 @@ async def test_what_an_agent_edited_right_before_a_command_was_there_before_it(
     watch = TreeWatch(workspace(folder))
     await check(watch, folder, lambda: None)
     for name in ("a.txt", "new.txt", "left.txt"):
-        watch.edits(name)
-        _make(folder / name, "edited\n")
-        watch.edits(name)
+        with watch.editing([name]):
+            _make(folder / name, "edited\n")
 
     def do() -> None:
         _make(folder / "a.txt", "formatted\n")
@@ -368,6 +377,60 @@ async def test_of_two_commands_at_once_the_second_does_not_hide_what_the_first_d
     assert await watch.changes(second) == ()
     _make(folder / "a.txt", "mine\n")
     assert await check(watch, folder, lambda: None) == ()
+
+
+async def test_what_was_made_before_a_second_command_is_told_by_the_first_whoever_ends_first(
+    folder: Path,
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    first = await begun(watch, folder)
+    _make(folder / "a.txt", "changed\n")
+    _make(folder / "new.txt", "new\n")
+    _grow_old(folder / "new.txt")
+    second = await begun(watch, folder)
+    _make(folder / "sub/b.txt", "second\n")
+    assert without_modes(await watch.changes(second)) == (
+        CommandChange("sub/b.txt", b"two\n", b"second\n"),
+    )
+    assert without_modes(await watch.changes(first)) == (
+        CommandChange("a.txt", b"one\r\n", b"changed\n"),
+        CommandChange("new.txt", None, b"new\n"),
+    )
+    assert await check(watch, folder, lambda: None) == ()
+
+
+@pytest.mark.parametrize("is_under_way", [True, False])
+async def test_what_an_agent_edited_beside_two_commands_is_neither_ones_doing(
+    folder: Path, *, is_under_way: bool
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    first = await begun(watch, folder)
+    with watch.editing(["a.txt", "new.txt"]):
+        _make(folder / "a.txt", "edited\n")
+        _make(folder / "new.txt", "edited\n")
+        if is_under_way:
+            second = await begun(watch, folder)
+            assert await watch.changes(second) == ()
+    if not is_under_way:
+        second = await begun(watch, folder)
+        assert await watch.changes(second) == ()
+    assert await watch.changes(first) == ()
+    assert await check(watch, folder, lambda: None) == ()
+
+
+async def test_what_a_command_makes_of_an_edit_is_its_own_beside_an_older_command(
+    folder: Path,
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    first = await begun(watch, folder)
+    with watch.editing(["a.txt"]):
+        _make(folder / "a.txt", "edited\n")
+    second = await begun(watch, folder)
+    _make(folder / "a.txt", "formatted\n")
+    assert await watch.changes(first) == ()
+    assert without_modes(await watch.changes(second)) == (
+        CommandChange("a.txt", b"edited\n", b"formatted\n"),
+    )
 
 
 def test_no_new_file_is_dated_before_the_clock_that_a_command_is_timed_by(tmp_path: Path) -> None:
