@@ -136,6 +136,8 @@ exports.run = async ({ step, until, screen }) => {
     if (await isThere(notes)) throw new Error('the new file is still there');
     const text = document.getText();
     if (!text.includes('# mine, too') || !text.includes('whole =')) throw new Error(text);
+    await until(async () => (await lenses()).includes('5: Keep +2 -1'), 'the lens of what is left');
+    await screen.wait({ selector: '.codelens-decoration', text: 'Keep +2 -1' });
     await screen.shot({ name: 'restored' });
     await panel('click', { selector: '.restoring button', text: 'Close' });
     await panel('wait', { selector: '.restored', text: 'Files were restored to before this change' });
