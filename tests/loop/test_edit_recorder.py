@@ -6,6 +6,8 @@ Of one that a dead process left without an outcome, the file proves what became 
 from __future__ import annotations
 
 import stat
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,10 +52,11 @@ _BY = pytest.mark.parametrize(
 
 
 class Told:
-    """Keeps which files a watch is told of."""
+    """Keeps which files a watch is told of, and whether they were there before and after."""
 
-    def __init__(self) -> None:
-        self.paths: list[str] = []
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.spans: list[tuple[str, bytes | None, bytes | None]] = []
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
         return None
@@ -61,8 +64,17 @@ class Told:
     async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         return ()
 
-    def edits(self, path: str) -> None:
-        self.paths.append(path)
+    @contextmanager
+    def editing(self, paths: Iterable[str]) -> Generator[None]:
+        names = sorted(paths)
+        before = [self._bytes(one) for one in names]
+        yield
+        after = [self._bytes(one) for one in names]
+        self.spans += zip(names, before, after, strict=True)
+
+    def _bytes(self, name: str) -> bytes | None:
+        place = self.folder / name
+        return place.read_bytes() if place.exists() else None
 
 
 class Worn(DiskWorkspace):
@@ -142,10 +154,10 @@ async def test_an_edit_stands_in_the_journal_with_the_bytes_around_it(
     folder: Path, intent: Intent
 ) -> None:
     (folder / "a.txt").write_bytes(b"one\ntwo\n")
-    told = Told()
+    told = Told(folder)
     before, after = await check(folder, _CHANGE, intent, told=told)
     assert (folder / "a.txt").read_bytes() == b"ONE\n1\ntwo\n"
-    assert told.paths == ["a.txt", "a.txt"]
+    assert told.spans == [("a.txt", b"one\ntwo\n", b"ONE\n1\ntwo\n")]
     if isinstance(after, e.EditApplied):
         assert isinstance(before, e.EditIntended)
         assert (before.call_id, before.takes_back) == (after.call_id, after.takes_back)
@@ -158,9 +170,9 @@ async def test_an_edit_stands_in_the_journal_with_the_bytes_around_it(
 
 async def test_a_watch_is_told_of_both_names_of_a_moved_file(folder: Path) -> None:
     (folder / "a.txt").write_bytes(b"one\n")
-    told = Told()
+    told = Told(folder)
     await check(folder, _MOVE, _BY_CALL, told=told)
-    assert sorted(told.paths) == ["a.txt", "a.txt", "b.txt", "b.txt"]
+    assert told.spans == [("a.txt", b"one\n", None), ("b.txt", None, b"one\n")]
 
 
 async def test_what_is_typed_right_behind_an_edit_is_not_counted_as_its_lines(
