@@ -140,17 +140,18 @@ class TreeWatch:
 
     def _look_before(self) -> None:
         """See what has changed since the last look: whoever did that, it was no command."""
-        roots = self._roots()
+        roots, running = self._roots(), list(self._running)
         for path in dict.fromkeys((*self._listed(), *self._files, *self._edits)):
             seen, now = self._files.get(path), signature(path)
             is_same = seen is not None and now == seen.signature
-            if not is_same and not self._is_told_by(self._running, path, now):
+            if not is_same and not self._is_told_by(running, path, now):
                 self._files.look(path, roots)
 
-    def _changes(self, mark: CommandMark) -> list[FileChange]:
+    def _changes(self, mark: _Running) -> list[FileChange]:
         """Look again; return what is another than before, by path, whoever did it but an agent."""
         listed, roots = set(self._listed()), self._roots()
         known = {path: seen for path in self._files if (seen := self._files.get(path))}
+        others = [one for one in self._running if one is not mark]
         found: list[FileChange] = []
         for path in sorted({*listed, *known}):
             before = known.get(path)
@@ -160,7 +161,6 @@ class TreeWatch:
                 continue
             change = FileChange(path, before, self._files.look(path, roots, hashes=True))
             now = change.after and change.after.signature
-            others = (one for one in self._running if one is not mark)
             if not self._is_told_by([mark], path, now) and self._is_told_by(others, path, now):
                 # It was so before this one began, and is left for the one that runs longer.
                 self._files.remember(path, before)
