@@ -7,11 +7,11 @@ its folder is new. Blocking.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
 from agent_ls.workspace.editors_part import FileChange
-from agent_ls.workspace.seen_files import Seen, Signature
+from agent_ls.workspace.seen_files import Signature
 
 _RULES = ".gitignore"
 
@@ -21,20 +21,23 @@ class Arrivals:
 
     def __init__(
         self,
-        known: Mapping[Path, Seen],
+        folders: Container[Path],
         changes: Iterable[FileChange],
         roots: Sequence[Path],
         since_ns: int,
     ) -> None:
-        """Take what was there before, what has changed, and since when, by the files' clock."""
-        self._roots, self._since_ns = roots, since_ns
+        """Take in which folders files were known, what changed, and since when by their clock."""
+        self._folders, self._roots, self._since_ns = folders, roots, since_ns
         changes = list(changes)
         self._gone = {
             _identity(one.before.signature)
             for one in changes
-            if one.before is not None and one.after is None
+            if one.before is not None
+            and (
+                one.after is None
+                or _identity(one.after.signature) != _identity(one.before.signature)
+            )
         }
-        self._folders = {folder for path in known for folder in path.parents}
         # Files that were left out before were there all the same.
         self._are_rules_same = all(one.path.name != _RULES or one.is_none for one in changes)
         self._is_new: dict[Path, bool] = {}

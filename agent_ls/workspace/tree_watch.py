@@ -48,6 +48,10 @@ class _Running(CommandMark):
     """The files of which the editor had another text when one began to look."""
     steps: EditorSteps
     """What the editor has done since."""
+    left: frozenset[tuple[Path, Signature | None]]
+    """How files were by then that older commands had changed, which are to tell of it."""
+    folders: frozenset[Path]
+    """Those in which a file was known by then."""
 
 
 class TreeWatch:
@@ -72,11 +76,11 @@ class TreeWatch:
             try:
                 dirty = await self._workspace.dirty()
                 unsaved = frozenset(self._workspace.locate(one.path)[1] for one in dirty)
-                await _in_thread(self._look_before)
+                seen = await _in_thread(self._look_before)
             except BaseException:
                 steps.end()
                 raise
-            mark = _Running(own_ns, file_clock_ns(), unsaved, steps)
+            mark = _Running(own_ns, file_clock_ns(), unsaved, steps, *seen)
             self._running.append(mark)
         return mark
 
@@ -138,45 +142,60 @@ class TreeWatch:
             for one in found
         ]
 
-    def _look_before(self) -> None:
-        """See what has changed since the last look: whoever did that, it was no command."""
-        roots, running = self._roots(), list(self._running)
+    def _look_before(self) -> tuple[frozenset[tuple[Path, Signature | None]], frozenset[Path]]:
+        """See what has changed since the last look; return what is left for the commands that run,
+        and the folders in which files are known. Whoever did the rest, it was no command.
+        """
+        roots = self._roots()
+        changes: list[FileChange] = []
         for path in dict.fromkeys((*self._listed(), *self._files, *self._edits)):
             seen, now = self._files.get(path), signature(path)
-            is_same = seen is not None and now == seen.signature
-            if not is_same and not self._is_told_by(running, path, now):
-                self._files.look(path, roots)
+            if now != (seen and seen.signature):
+                changes.append(FileChange(path, seen, now and Seen(now, None)))
+        left = self._doing_of(list(self._running), changes)
+        for one in changes:
+            if one.path not in left:
+                self._files.look(one.path, roots)
+        folders = {path.parent for path in self._files}
+        folders.update(*(one.parents for one in list(folders)))
+        those = frozenset(_as_it_is(one) for one in changes if one.path in left)
+        return those, frozenset(folders)
 
     def _changes(self, mark: _Running) -> list[FileChange]:
         """Look again; return what is another than before, by path, whoever did it but an agent."""
         listed, roots = set(self._listed()), self._roots()
         known = {path: seen for path in self._files if (seen := self._files.get(path))}
-        others = [one for one in self._running if one is not mark]
-        found: list[FileChange] = []
+        changes: list[FileChange] = []
         for path in sorted({*listed, *known}):
             before = known.get(path)
             # One that is not listed may lie behind a link by now; a look does not go there.
             is_same = before is not None and path in listed and signature(path) == before.signature
-            if is_same:
-                continue
-            change = FileChange(path, before, self._files.look(path, roots, hashes=True))
-            now = change.after and change.after.signature
-            if not self._is_told_by([mark], path, now) and self._is_told_by(others, path, now):
-                # It was so before this one began, and is left for the one that runs longer.
-                self._files.remember(path, before)
-            elif not self._edits.is_since(path, mark.own_ns):
-                found.append(change)
-        arrivals = Arrivals(known, found, roots, mark.files_ns - CLOCK_NS)
-        # What is new and came before the command was made by somebody else while one looked.
-        return [one for one in found if one.before is not None or arrivals.is_one(one)]
+            if not is_same:
+                after = self._files.look(path, roots, hashes=True)
+                changes.append(FileChange(path, before, after))
+        its = self._doing_of([mark], changes)
+        others = [one for one in self._running if one is not mark]
+        left = self._doing_of(others, changes)
+        for one in changes:
+            if one.path in left and one.path not in its:
+                self._files.remember(one.path, one.before)
+        return [one for one in changes if one.path in its]
 
-    def _is_told_by(self, those: Iterable[_Running], path: Path, now: Signature | None) -> bool:
-        """Say whether what a file is now can be the doing of one of these, which tells of it."""
-        return any(
-            not self._edits.is_since(path, one.own_ns)
-            and (now is None or max(now[2:]) >= one.files_ns - CLOCK_NS)
-            for one in those
-        )
+    def _doing_of(self, those: Iterable[_Running], changes: Sequence[FileChange]) -> set[Path]:
+        """Return which files one of these commands can have changed, and is to tell of."""
+        roots = self._roots()
+        found = set[Path]()
+        for running in those:
+            since = [one for one in changes if _as_it_is(one) not in running.left]
+            arrivals = Arrivals(running.folders, since, roots, running.files_ns - CLOCK_NS)
+            found.update(
+                one.path
+                for one in since
+                # What is new and came before it was made by somebody else while one looked.
+                if (one.before is not None or arrivals.is_one(one))
+                and not self._edits.is_since(one.path, running.own_ns)
+            )
+        return found
 
     def _listed(self) -> list[Path]:
         return [
@@ -201,6 +220,10 @@ def file_clock_ns() -> int:
     Linux dates files by its last tick, which a busy machine can owe for longer than any margin.
     """
     return time.clock_gettime_ns(_LINUX_COARSE) if sys.platform == "linux" else time.time_ns()
+
+
+def _as_it_is(change: FileChange) -> tuple[Path, Signature | None]:
+    return change.path, change.after and change.after.signature
 
 
 def _change(path: str, before: Seen | None, after: Seen | None) -> CommandChange:

@@ -210,10 +210,11 @@ class LongLooks(TreeWatch):
     before: Callable[[], object] = bool
     behind: Callable[[], object] = bool
 
-    def _look_before(self) -> None:
+    def _look_before(self) -> Any:
         self.before()
-        super()._look_before()
+        found = super()._look_before()
         self.behind()
+        return found
 
     def _changes(self, mark: Any) -> Any:
         self.before()

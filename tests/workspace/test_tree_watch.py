@@ -18,6 +18,7 @@ from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
+from agent_ls.workspace import tree_watch
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
 from agent_ls.workspace.tree_watch import CLOCK_NS, TreeWatch, file_clock_ns
@@ -153,6 +154,25 @@ async def test_a_commands_changes_are_seen(
     assert list(await check(watch, folder, lambda: do(folder))) == expected
     # Also by a later command, when the files are known already.
     assert list(await check(watch, folder, lambda: None)) == []
+
+
+async def test_a_file_that_came_with_its_folder_is_seen_also_where_another_has_its_place_now(
+    folder: Path,
+) -> None:
+    _make(folder / "old/c.txt", "c\n")
+    _grow_old(folder / "old/c.txt")
+
+    def do() -> None:
+        (folder / "old/c.txt").unlink()
+        (folder / "old").rmdir()
+        (folder / "sub").rename(folder / "old")
+        _make(folder / "sub/b.txt")
+
+    assert await check(TreeWatch(workspace(folder)), folder, do) == (
+        CommandChange("old/b.txt", None, b"two\n"),
+        CommandChange("old/c.txt", b"c\n", None),
+        CommandChange("sub/b.txt", b"two\n", b"new\n"),
+    )
 
 
 async def test_what_others_do_between_two_commands_is_not_theirs(folder: Path) -> None:
@@ -397,6 +417,99 @@ async def test_what_was_made_before_a_second_command_is_told_by_the_first_whoeve
         CommandChange("new.txt", None, b"new\n"),
     )
     assert await check(watch, folder, lambda: None) == ()
+
+
+def _change_places(at: Path) -> None:
+    (at / "sub").rename(at / "third")
+    (at / "two").rename(at / "sub")
+    (at / "third").rename(at / "two")
+
+
+@pytest.mark.parametrize("ends_first", ["first", "second"])
+@pytest.mark.parametrize(
+    ("do", "expected"),
+    [
+        pytest.param(
+            lambda at: (at / "a.txt").unlink(),
+            [CommandChange("a.txt", b"one\r\n", None)],
+            id="deleted",
+        ),
+        pytest.param(
+            lambda at: (at / "sub").rename(at / "new"),
+            [
+                CommandChange("new/b.txt", None, b"two\n"),
+                CommandChange("sub/b.txt", b"two\n", None),
+            ],
+            id="moved-with-its-folder",
+        ),
+        pytest.param(
+            lambda at: (at.parent / "away").rename(at / "here"),
+            [CommandChange("here/in/old.txt", None, b"old\n")],
+            id="moved-in-with-its-folder",
+        ),
+        pytest.param(
+            _change_places,
+            [
+                CommandChange("sub/b.txt", b"two\n", b"2\n"),
+                CommandChange("two/b.txt", b"2\n", b"two\n"),
+            ],
+            id="folders-that-change-places",
+        ),
+    ],
+)
+async def test_what_has_no_new_time_is_told_by_the_command_that_ran_when_it_happened(
+    folder: Path, do: Callable[[Path], object], expected: list[CommandChange], ends_first: str
+) -> None:
+    _make(folder / "two/b.txt", "2\n")
+    _grow_old(folder / "two/b.txt")
+    watch = TreeWatch(workspace(folder))
+    first = await begun(watch, folder)
+    do(folder)
+    second = await begun(watch, folder)
+    if ends_first == "second":
+        assert await watch.changes(second) == ()
+    assert list(without_modes(await watch.changes(first))) == expected
+    if ends_first == "first":
+        assert await watch.changes(second) == ()
+    assert await check(watch, folder, lambda: None) == ()
+
+
+async def test_what_comes_with_a_folder_is_told_by_the_first_also_when_the_second_adds_to_it(
+    folder: Path,
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    first = await begun(watch, folder)
+    (folder.parent / "away").rename(folder / "here")
+    second = await begun(watch, folder)
+    _make(folder / "here/in/new.txt")
+    assert without_modes(await watch.changes(second)) == (
+        CommandChange("here/in/new.txt", None, b"new\n"),
+    )
+    third = await begun(watch, folder)
+    assert await watch.changes(third) == ()
+    assert without_modes(await watch.changes(first)) == (
+        CommandChange("here/in/old.txt", None, b"old\n"),
+    )
+
+
+async def test_what_a_command_makes_while_one_looks_before_another_is_told_by_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = TreeWatch(workspace(folder))
+    first = await begun(watch, folder)
+    look = tree_watch.walk
+
+    def look_slowly(root: Path) -> list[str]:
+        found = list(look(root))
+        _make(folder / "new.txt")
+        _grow_old(folder / "new.txt")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tree_watch, "walk", look_slowly)
+        second = await begun(watch, folder)
+    assert await watch.changes(second) == ()
+    assert without_modes(await watch.changes(first)) == (CommandChange("new.txt", None, b"new\n"),)
 
 
 @pytest.mark.parametrize("is_under_way", [True, False])
