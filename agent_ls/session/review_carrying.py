@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -42,6 +42,10 @@ class Carrying:
         self._steps: set[asyncio.Future[Any]] = set()
         self._decisions: set[asyncio.Future[None]] = set()
         self._steps_done = 0
+        self._next = asyncio.Lock()
+        """Held by the one that waits longest: those behind it wait for their turn to wait."""
+        self._asleep = set[asyncio.Future[Any]]()
+        """What nobody who waits by now waits for any more."""
 
     @asynccontextmanager
     async def one_decision(self) -> AsyncGenerator[None]:
@@ -49,16 +53,22 @@ class Carrying:
         earlier = [*self._decisions, *self._steps]
         over = asyncio.get_running_loop().create_future()
         self._decisions.add(over)
+        if not self._next.locked():
+            self._asleep.clear()
         try:
-            while left := [one for one in earlier if not one.done()]:
-                done_before = self._steps_done
-                await asyncio.wait(left, timeout=PATIENCE_S)
-                if self._steps_done == done_before:
-                    break
+            async with self._next:
+                await self._end_of(earlier)
             yield
         finally:
             self._decisions.discard(over)
             over.set_result(None)
+
+    async def _end_of(self, earlier: Iterable[asyncio.Future[Any]]) -> None:
+        while left := [one for one in earlier if not one.done() and one not in self._asleep]:
+            done_before = self._steps_done
+            await asyncio.wait(left, timeout=PATIENCE_S)
+            if self._steps_done == done_before:
+                self._asleep.update(left)
 
     async def close(self) -> None:
         """Wait until what was begun is recorded."""

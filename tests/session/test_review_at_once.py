@@ -13,6 +13,7 @@ import pytest
 from agent_ls.domain.edits import EditOutcome, FileEdit
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session import review_carrying
+from agent_ls.session.review_carrying import Carrying
 from agent_ls.session.review_ledger import Selection
 from tests.session.reviewing import Reviewed, reviewed
 
@@ -113,3 +114,32 @@ async def test_a_decision_that_somebody_stops_waiting_for_holds_no_other_up(
         # What was under way is done to its end, and that alone.
         assert len(await second) == 1
         assert session.texts() == _CHANGED
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_behind_one_that_sleeps_the_others_go_on_in_their_order(
+    monkeypatch: pytest.MonkeyPatch, *, is_late: bool
+) -> None:
+    monkeypatch.setattr(review_carrying, "PATIENCE_S", 0.2)
+    carrying = Carrying(cast("Any", None), cast("Any", None))
+    happened: list[str] = []
+
+    async def decision(name: str, wakes: asyncio.Event | None = None) -> None:
+        async with carrying.one_decision():
+            happened.append(f"{name} begins")
+            await (wakes.wait() if wakes else asyncio.sleep(0.01))
+            happened.append(f"{name} ends")
+
+    wakes = asyncio.Event()
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        tasks.create_task(decision("1", wakes))
+        waiting = [tasks.create_task(decision("2"))]
+        if is_late:
+            # The first one does something before it falls asleep.
+            await asyncio.sleep(0.05)
+            await carrying.settled(asyncio.sleep(0))
+        waiting += [tasks.create_task(decision(name)) for name in "34"]
+        await asyncio.wait(waiting)
+        wakes.set()
+    each = [f"{name} {what}" for name in "234" for what in ("begins", "ends")]
+    assert happened == ["1 begins", *each, "1 ends"]
