@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 
-GLOB = ".agent-ls-*.tmp"
+GLOB = f".agent-ls-{'[0-9a-f]' * 16}.tmp"
 """What a search leaves out."""
 _NAME = re.compile(r"\.agent-ls-[0-9a-f]{16}\.tmp", re.ASCII)
 
