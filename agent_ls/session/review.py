@@ -242,7 +242,8 @@ class Review:
                     return FileResult(turn_id, path, status, settled_hunks)
                 if decision == "keep":
                     ids = tuple(one.id for one in hunks)
-                    await self._recorder.emit(self._carrying.decided(decision, turn_id, path, ids))
+                    event = self._carrying.decided(decision, turn_id, path, ids)
+                    await self._carrying.settled(self._recorder.emit(event))
                     return FileResult(turn_id, path, "done", len(ids))
                 done = await self._carrying.settled(
                     self._one_step(decision, turn_id, file, hunks, goal)

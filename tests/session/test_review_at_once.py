@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from agent_ls.domain.edits import EditOutcome, FileEdit
+from agent_ls.domain.events import Event
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session import review_carrying
 from agent_ls.session.review_carrying import Carrying
@@ -98,6 +99,27 @@ async def test_a_decision_does_not_wait_for_an_editor_that_never_answers(
         assert not first.done()
         workspace.goes_on.set()
         assert await first == [("a.py", "done")]
+
+
+async def test_a_decision_waits_for_one_that_keeps_file_after_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_carrying, "PATIENCE_S", 0.2)
+    async with sleepy(tmp_path, is_undone=False) as (session, workspace):
+        workspace.goes_on.set()
+        emit = session.recorder.emit
+
+        async def emit_slowly(event: Event) -> None:
+            await asyncio.sleep(0.12)
+            await emit(event)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(session.recorder, "emit", emit_slowly)
+            first = asyncio.create_task(decide(session, "keep"))
+            await asyncio.sleep(0)
+            assert await decide(session, "undo", path="a.py") == []
+        assert await first == [(name, "done") for name in _FILES]
+        assert session.texts() == _CHANGED
 
 
 async def test_a_decision_that_somebody_stops_waiting_for_holds_no_other_up(
