@@ -104,21 +104,21 @@ async def test_a_decision_does_not_wait_for_an_editor_that_never_answers(
 async def test_a_decision_waits_for_one_that_keeps_file_after_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # All three take longer than that, and each of them much less, on a slow disk too.
+    # Two of three take longer than that, and each of them much less, on a slow disk too.
     monkeypatch.setattr(review_carrying, "PATIENCE_S", 2.0)
     async with sleepy(tmp_path, is_undone=False) as (session, workspace):
         workspace.goes_on.set()
         emit = session.recorder.emit
 
         async def emit_slowly(event: Event) -> None:
-            await asyncio.sleep(0.8)
+            await asyncio.sleep(1.2)
             await emit(event)
 
         with monkeypatch.context() as patched:
             patched.setattr(session.recorder, "emit", emit_slowly)
             first = asyncio.create_task(decide(session, "keep"))
             await asyncio.sleep(0)
-            assert await decide(session, "undo") == []
+            assert await decide(session, "undo", path="a.py") == []
         assert await first == [(name, "done") for name in _FILES]
         assert session.texts() == _CHANGED
 
