@@ -52,7 +52,7 @@ _BY = pytest.mark.parametrize(
 
 
 class Told:
-    """Keeps which files a watch is told of, and whether they were there before and after."""
+    """Keeps which files a watch is told of, and what they held before and after."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -163,21 +163,28 @@ async def test_what_was_decided_before_the_other_ended_stays_decided(
     await check(tmp_path, story, after={**_FILES, "a.py": after})
 
 
+async def _first_undone_of_two(session: Reviewed, *, is_deleted: bool) -> None:
+    """Let a sub-agent end that went on where another one, still at work, had changed a line, and
+    its change be undone.
+    """
+    parent = session.recorder
+    first, second = await session.child_begins("1"), await session.child_begins("2")
+    session.recorder = second
+    await session.agent("a.py", "four", "4")
+    session.recorder = first
+    after = _TEXT.replace("four", "4, and more")
+    await session.agent_writes("a.py", None if is_deleted else after)
+    session.recorder = parent
+    await session.child_ends("1")
+    await session.undo()
+
+
 @pytest.mark.parametrize("is_deleted", [False, True])
 async def test_an_undo_takes_back_no_more_than_the_person_saw_of_what_both_changed(
     tmp_path: Path, *, is_deleted: bool
 ) -> None:
     async def story(session: Reviewed) -> None:
-        parent = session.recorder
-        first, second = await session.child_begins("1"), await session.child_begins("2")
-        session.recorder = second
-        await session.agent("a.py", "four", "4")
-        session.recorder = first
-        after = _TEXT.replace("four", "4, and more")
-        await session.agent_writes("a.py", None if is_deleted else after)
-        session.recorder = parent
-        await session.child_ends("1")
-        await session.undo()
+        await _first_undone_of_two(session, is_deleted=is_deleted)
         assert session.texts()["a.py"] == _TEXT.replace("four", "4")
         await session.child_ends("2")
         assert await session.open_hunks() == [("a.py", "four")]
@@ -192,18 +199,8 @@ async def test_an_undo_takes_back_no_more_than_the_person_saw_of_what_both_chang
 async def test_what_was_left_of_it_and_undone_later_is_not_done_again_by_a_restore(
     tmp_path: Path, turn_id: str, *, is_deleted: bool
 ) -> None:
-
     async def story(session: Reviewed) -> None:
-        parent = session.recorder
-        first, second = await session.child_begins("1"), await session.child_begins("2")
-        session.recorder = second
-        await session.agent("a.py", "four", "4")
-        session.recorder = first
-        after = _TEXT.replace("four", "4, and more")
-        await session.agent_writes("a.py", None if is_deleted else after)
-        session.recorder = parent
-        await session.child_ends("1")
-        await session.undo()
+        await _first_undone_of_two(session, is_deleted=is_deleted)
         await session.child_ends("2")
         await session.turn()
         await session.agent("z.py", "z", "Z")

@@ -306,8 +306,7 @@ async def test_a_text_on_its_way_to_its_file_is_no_file(
     files = workspace(folder)
     watch = TreeWatch(files)
     early = await write() if looks_meanwhile == "before" else None
-    mark = await watch.begin(planned(folder, "make"))
-    assert mark is not None
+    mark = await begun(watch, folder)
     if early:
         assert len(list(folder.glob(".agent-ls-*"))) == 1
         await come_through(early)
