@@ -70,13 +70,18 @@ class ProviderError(AgentLsError):
         *,
         retry_after_s: float | None = None,
         status: int | None = None,
+        is_lasting: bool = False,
     ) -> None:
-        """Take the failure's class, words for a person, and what the provider asked for."""
+        """Take the failure's class, words for a person, and what the provider asked for.
+
+        ``is_lasting``: the same request would fail again in the same way, or take as long again.
+        """
         super().__init__(message)
         self.failure = failure
         self.message = message
         self.retry_after_s = retry_after_s
         self.status = status
+        self.is_lasting = is_lasting
 
     @property
     def is_retryable(self) -> bool:

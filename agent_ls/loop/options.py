@@ -38,7 +38,7 @@ class LoopOptions(Record):
     reasoning_effort: str | None = None
     """``low``, ``medium`` or ``high`` for models that think; None: the model's own."""
     step_timeout_s: float = 600.0
-    """One step's model request, retries included."""
+    """One step's model requests, retries and pauses included."""
     close_timeout_s: float = 60.0
     """The last words of a turn that a limit ended; then they are made from the journal."""
     tool_timeout_s: float = 900.0

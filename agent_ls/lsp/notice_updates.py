@@ -9,9 +9,11 @@ from agent_ls.domain.hooks import HookOutcome
 from agent_ls.lsp import wire
 
 
-def notice(level: Literal["info", "warning", "error"], origin: str, text: str) -> wire.NoticeUpdate:
-    """Return a line of the log."""
-    return wire.NoticeUpdate(level=level, origin=origin, text=text)
+def notice(
+    level: Literal["info", "warning", "error"], origin: str, text: str, notice_id: str = ""
+) -> wire.NoticeUpdate:
+    """Return a line of the log, in the place of an earlier one with the same id if it has one."""
+    return wire.NoticeUpdate(level=level, origin=origin, text=text, notice_id=notice_id)
 
 
 def of_acting(

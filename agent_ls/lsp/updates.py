@@ -13,6 +13,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalRequest
 from agent_ls.domain.calls import ToolCall, ToolKind
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
@@ -38,6 +39,10 @@ class Translation:
         self._last = Usage()
         """Of the last attempt: it tells how large the conversation is."""
         self._step = 0
+        self._trouble = ""
+        """Id of the turn's one notice about a model that does not answer."""
+        self._is_told = False
+        """That notice stands."""
 
     def begin(self, state: SessionState) -> None:
         """Go on from here; clients have what came before from a snapshot."""
@@ -147,6 +152,7 @@ class Translation:
         match event:
             case e.TurnStarted():
                 self._step = 0
+                self._trouble, self._is_told = f"model:{event.turn_id}", False
                 anchor = event.anchor
                 place = self._place(anchor.path, anchor.line) if anchor else None
                 return [
@@ -185,7 +191,9 @@ class Translation:
                     return []
                 return [notice("info", "prefix", f"The prompt's prefix changed: {event.reason}")]
             case e.Moved():
-                return [wire.PhaseUpdate(phase=event.to, step=self._step, detail=event.why)]
+                # Why a turn is done, its end tells.
+                detail = "" if event.to is Phase.DONE else event.why
+                return [wire.PhaseUpdate(phase=event.to, step=self._step, detail=detail)]
             case e.AdvisoryRaised():
                 return [notice("info", event.origin, event.text)]
             case e.RequestPrepared():
@@ -197,7 +205,7 @@ class Translation:
             case e.AttemptFinished() | e.AdviceGiven():
                 return self._of_attempt(event)
             case e.RecoveryChosen():
-                return _of_recovery(event)
+                return self._of_recovery(event)
             case e.Answered():
                 return self._of_answer(event)
             case e.Compacted():
@@ -214,7 +222,10 @@ class Translation:
         self._total += event.usage
         updates: list[wire.Update] = []
         if event.failure is not None:
-            updates.append(notice("warning", "model", event.message or event.failure))
+            is_attempt = isinstance(event, e.AttemptFinished)
+            self._is_told = self._is_told or is_attempt
+            words, place = event.message or event.failure, self._trouble if is_attempt else ""
+            updates.append(notice("warning", "model", words, place))
         if isinstance(event, e.AdviceGiven) and 0 < len(event.text) <= _MAX_ADVICE_CHARS:
             # A judgement is for the person too; a summary is not.
             updates.append(notice("info", event.origin, event.text))
@@ -222,6 +233,24 @@ class Translation:
             is_step = isinstance(event, e.AttemptFinished)
             updates.append(self._usage(event.usage if is_step else self._last))
         return updates
+
+    def _of_recovery(self, event: e.RecoveryChosen) -> list[wire.Update]:
+        match event.action:
+            case "continue":
+                kept = wire.AgentMessage(
+                    step_id=event.step_id, content=_text(event.partial), thought="", is_partial=True
+                )
+                return [kept]
+            case "retry" | "switch_model":
+                self._is_told = True
+                return [notice("warning", "model", event.text, self._trouble)]
+            case "fail":
+                # The turn's end says why.
+                told, self._is_told = self._is_told, False
+                return [notice("error", "model", "", self._trouble)] if told else []
+            case _:
+                words = f"{event.action}: {event.text}" if event.text else event.action
+                return [notice("warning", event.origin, words)]
 
     def _of_child(self, event: e.ChildStarted | e.ChildEnded) -> list[wire.Update]:
         """Tell of a sub-agent; what it says while it works is the output of its call."""
@@ -458,18 +487,6 @@ def of_ephemeral(piece: e.Ephemeral) -> wire.Update:
             return wire.ToolCallOutput(tool_call_id=piece.call_id, content=_text(piece.text))
         case _:
             assert_never(piece)
-
-
-def _of_recovery(event: e.RecoveryChosen) -> list[wire.Update]:
-    if event.action == "continue":
-        kept = wire.AgentMessage(
-            step_id=event.step_id, content=_text(event.partial), thought="", is_partial=True
-        )
-        return [kept]
-    words = f"{event.action}: {event.text}" if event.text else event.action
-    if event.wait_s:
-        words += f" (in {event.wait_s:g} s)"
-    return [notice("warning", event.origin, words)]
 
 
 def _text(text: str) -> wire.TextContent:

@@ -445,6 +445,9 @@ class NoticeUpdate(Wire):
     level: Literal["info", "warning", "error"]
     origin: str
     text: str
+    """Empty: the notice with this id is taken back, because something else tells of it."""
+    notice_id: str = ""
+    """A later notice with the same id stands in this one's place; empty: it stands alone."""
 
 
 class CompactedUpdate(Wire):

@@ -69,12 +69,29 @@ def named(tool: str, arguments_json: str) -> str:
 def attempt(event: ev.AttemptFinished) -> str:
     """Return what a request came to."""
     if event.failure:
-        return f"   ❌ Model: {event.failure}: {short(event.message)}"
+        # What it said stands where somebody decides what to do about it, or at the turn's end.
+        return f"   ❌ Model: {event.failure}"
     usage = event.usage
     cached = f", {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
     cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
     tokens = f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
     return f"   · {event.finish}: {tokens}{cost}, {event.duration_ms / 1000:.1f} s"
+
+
+def recovery(event: ev.RecoveryChosen, told: str) -> list[str]:
+    """Return what is done about a request that failed; ``told``: what of it was said before."""
+    if event.action == "fail":
+        # The turn's end says why.
+        return []
+    wait = f" in {event.wait_s:g} s" if event.wait_s else ""
+    is_new = event.action != "retry" or trouble_of(event) != told
+    words = f": {short(event.text)}" if event.text and is_new else ""
+    return [f"   ↻ {event.origin}: {event.action}{wait}{words}"]
+
+
+def trouble_of(event: ev.RecoveryChosen) -> str:
+    """Return what went wrong, without what is done about it."""
+    return event.text.partition(" Trying again in ")[0] if event.action == "retry" else ""
 
 
 def edited(event: ev.EditApplied) -> str:

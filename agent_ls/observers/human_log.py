@@ -15,7 +15,16 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short
-from agent_ls.observers.human_lines import attempt, changed, checked, edited, named, of_policies
+from agent_ls.observers.human_lines import (
+    attempt,
+    changed,
+    checked,
+    edited,
+    named,
+    of_policies,
+    recovery,
+    trouble_of,
+)
 
 _DELEGATES = "delegate"
 """The tool whose output is what another agent does."""
@@ -39,6 +48,8 @@ class _Turn:
     last_started: str = ""
     is_heard: bool = True
     """False from where the turn closes until the model has said its last words."""
+    trouble: str = ""
+    """Why the model was asked again, as it was last told."""
     asked: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
 
 
@@ -122,9 +133,8 @@ class HumanLog:
                 self._turn.is_heard = self._turn.is_heard or event.failure is None
                 return [attempt(event)]
             case ev.RecoveryChosen():
-                wait = f" in {event.wait_s:g} s" if event.wait_s else ""
-                words = f": {short(event.text)}" if event.text else ""
-                return [f"   ↻ {event.origin}: {event.action}{wait}{words}"]
+                told, self._turn.trouble = self._turn.trouble, trouble_of(event)
+                return recovery(event, told)
             case ev.Answered():
                 return self._answered(event)
             case _:
@@ -234,11 +244,10 @@ class HumanLog:
         turn = self._turn
         calls = f"{turn.calls} tool call{'' if turn.calls == 1 else 's'}"
         cost = f", ${turn.cost_usd:.4f}" if turn.cost_usd else ""
-        reason = f": {short(event.failure_reason)}" if event.failure_reason else ""
         sign = _SIGNS.get(event.status, event.status.value)
         return [
             "",
-            f"{sign} ({event.stop}){reason}",
+            f"{sign} ({event.stop})",
             f"   {self._counted_steps()}, {calls}, {turn.tokens:,} tokens{cost}",
         ]
 

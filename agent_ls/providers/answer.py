@@ -107,6 +107,8 @@ class Answer:
         self.is_finished = False
         """A finish reason was seen."""
         self.output_characters = 0
+        self.contents = 0
+        """How often something came that is part of an answer: more than blanks, pings and roles."""
         self._finish = FinishReason.UNKNOWN
         self._is_refusal = False
         self._text_characters = WholeCharacters()
@@ -142,7 +144,7 @@ class Answer:
         if call is None:
             call = self._begin(call_id, index, name)
         elif name and name != call.name and not call.has_arguments:
-            call.name += name
+            call.name += self._counted(name)
         if arguments:
             self._extend(call, arguments)
         yield from self._announce()
@@ -185,6 +187,7 @@ class Answer:
             raise MalformedAnswer(f"the answer has more than {MAX_CALLS} tool calls")
         call = _OpenCall(call_id or f"call_{len(self._calls)}", index, name)
         self._calls.append(call)
+        self.contents += 1
         return call
 
     def _extend(self, call: _OpenCall, arguments: str) -> None:
@@ -230,6 +233,7 @@ class Answer:
 
     def _counted(self, text: str) -> str:
         self.output_characters += len(text)
+        self.contents += bool(text) and not text.isspace()
         if self.output_characters > MAX_CHARACTERS:
             raise MalformedAnswer(f"the answer is longer than {MAX_CHARACTERS} characters")
         return text

@@ -92,11 +92,15 @@ class Completion:
         """Carry it out and emit its events; errors: any, ``trouble`` knows them all."""
         limits = self._order.limits
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(limits.connect_s + limits.first_chunk_s) as deadline:
+        heard = 0
+        async with asyncio.timeout(limits.first_chunk_s) as deadline:
 
             def alive() -> None:
+                nonlocal heard
                 self._is_begun = True
-                deadline.reschedule(loop.time() + limits.idle_s)
+                if self._answer.contents > heard:
+                    heard = self._answer.contents
+                    deadline.reschedule(loop.time() + limits.idle_s)
 
             stream = await self._library.complete(**self._arguments())
             try:
@@ -179,12 +183,12 @@ class Completion:
         """Read through the library, which speaks every provider's dialect."""
         chunks = ChatChunks(self._answer)
         async for chunk in stream:
-            alive()
             found = as_object(chunk.model_dump(exclude_none=True))
             for choice in as_list(found.get("choices"))[:1]:
                 delta = as_object(as_object(choice).get("delta"))
                 self._thought += map(as_object, as_list(delta.get("thinking_blocks")))
             self._emit_all(chunks.take(found), emit)
+            alive()
         seen = (stream.received_finish_reason, stream.intermittent_finish_reason)
         if not any(seen):
             # The library makes up a finish reason where the provider gave none.
@@ -235,9 +239,15 @@ class Completion:
 
     def _lateness(self) -> str:
         limits = self._order.limits
-        if self._is_begun:
-            return f"It fell silent for {limits.idle_s:g} s."
-        return f"Nothing came within {limits.first_chunk_s:g} s."
+        if self._answer.contents:
+            return (
+                f"It fell silent for {limits.idle_s:g} s in the middle of its answer "
+                "(setting provider.idle_s)."
+            )
+        return (
+            f"Nothing of an answer came within {limits.first_chunk_s:g} s "
+            "(setting provider.first_chunk_s)."
+        )
 
     def _known_route(self) -> Route | None:
         with suppress(Exception):

@@ -191,7 +191,7 @@ class StoredCredentials:
         names = " or ".join((*_variables(provider).key, "AGENT_LS_API_KEY"))
         section = provider or "PROVIDER"
         return (
-            f"set {names} in the environment of the editor, or write api_key under "
+            f"set {names} in the environment that agent-ls starts in, or write api_key under "
             f"[{section}] in {self.config_dir / FILE_NAME} (readable by you alone), or store it "
             f"in the keyring: keyring set {KEYRING_SERVICE} {section}."
         )

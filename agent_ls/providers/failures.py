@@ -16,6 +16,7 @@ from typing import Final
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.sentences import sentence
+from agent_ls.providers.credentials import is_loopback
 from agent_ls.providers.frames import Trouble
 from agent_ls.providers.shapes import as_object, as_text
 
@@ -71,6 +72,10 @@ _LIBRARY_WORDS: Final = re.compile(
 _LOST: Final = frozenset(
     {"ReadError", "WriteError", "CloseError", "RemoteProtocolError", "DecodingError"}
 )
+_LASTING: Final = frozenset(
+    {"gaierror", "SSLError", "SSLCertVerificationError", "ConnectTimeout", "TimeoutError"}
+)
+"""Causes of a failed connection that seconds do not mend."""
 _TIMEOUTS: Final = frozenset({"ReadTimeout", "PoolTimeout", "WriteTimeout", "APITimeoutError"})
 
 
@@ -174,7 +179,18 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         texts[failure].strip(),
         retry_after_s=trouble.retry_after_s,
         status=trouble.status,
+        is_lasting=_is_lasting(failure, trouble),
     )
+
+
+def _is_lasting(failure: ProviderFailure, trouble: Trouble) -> bool:
+    if failure is ProviderFailure.TIMEOUT:
+        # A limit of ours passed; a status is the word of an endpoint that does answer.
+        return trouble.status is None
+    if failure is not ProviderFailure.CONNECTION:
+        return False
+    is_refused_here = trouble.cause == "ConnectionRefusedError" and is_loopback(trouble.endpoint)
+    return is_refused_here or trouble.cause in _LASTING
 
 
 def _by_status(status: int | None) -> ProviderFailure | None:
@@ -232,13 +248,15 @@ def _no_connection(trouble: Trouble, where: str) -> str:
             reason = "the connection was refused"
         case "gaierror":
             reason = "its name could not be looked up"
-        case "SSLError" | "SSLCertVerificationError":
-            reason = "its certificate could not be verified"
+        case "SSLCertVerificationError":
+            reason = f"its certificate could not be verified ({trouble.detail})"
+        case "SSLError":
+            reason = f"no secure connection came about ({trouble.detail})"
         case _:
             reason = trouble.detail or "no connection"
     return (
-        f"Cannot reach {where}: {reason}. Check that the address is right, that the server is "
-        "running, and that this machine may connect to it."
+        f"Cannot reach {where}: {reason.rstrip('.')}. Check that the address is right, that the "
+        "server is running, and that this machine may connect to it."
     )
 
 

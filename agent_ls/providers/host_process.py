@@ -87,6 +87,11 @@ class HostProcess:
         """Return the process id."""
         return self._process.pid
 
+    @property
+    def is_ready(self) -> bool:
+        """Say whether it has loaded the library."""
+        return self._is_ready.is_set()
+
     async def ready(self) -> None:
         """Return when litellm is loaded."""
         waiting = asyncio.ensure_future(self._is_ready.wait())

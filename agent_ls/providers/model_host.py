@@ -27,9 +27,19 @@ from agent_ls.domain.record import Record
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.providers.credentials import Credentials, StoredCredentials
 from agent_ls.providers.failures import explain
-from agent_ls.providers.frames import FAILED, GONE, Limits, Order, Report, Trouble, read_event
+from agent_ls.providers.frames import (
+    FAILED,
+    GONE,
+    Access,
+    Limits,
+    Order,
+    Report,
+    Trouble,
+    read_event,
+)
 from agent_ls.providers.host_process import HostProcess, host_died
 from agent_ls.providers.prices import ModelCard, card_of
+from agent_ls.providers.reach import unreachable
 
 ALLOWED_ENVIRONMENT: Final = frozenset(
     {
@@ -129,8 +139,8 @@ class ModelHost:
         """Send the request and yield what comes back; see ``Provider``."""
         if not request.model:
             raise ProviderError(ProviderFailure.UNKNOWN_MODEL, _NO_MODEL)
-        access = await self._credentials.access(request.model, self.options.api_base)
         child = await self._running()
+        access = await self._access(request.model, child)
         slot, kept = child.histories.place(request.messages)
         payload = _json(request.model_copy(update={"messages": request.messages[kept:]}))
         order = Order(
@@ -166,6 +176,8 @@ class ModelHost:
 
     async def _ask_facts(self, model: str) -> ModelFacts:
         child = await self._running()
+        # Whom nobody can ask, nobody need wait for: what fails here is told by the request.
+        await self._access(model, child)
         order = Order(op="facts", number=next(self._numbers), model=model)
         async with contextlib.aclosing(child.ask(order)) as reports:
             async for report in reports:
@@ -175,6 +187,15 @@ class ModelHost:
                     case _:
                         raise self._failure(report, model)
         return ModelFacts(0, 0)
+
+    async def _access(self, model: str, child: HostProcess) -> Access:
+        """Return how to reach a model; errors: ``ProviderError``, where it is known right away."""
+        access = await self._credentials.access(model, self.options.api_base)
+        if access.api_base and not child.is_ready:
+            trouble = await unreachable(access.api_base, self._env)
+            if trouble is not None:
+                raise explain(trouble, model=model, key_hint="")
+        return access
 
     async def _running(self) -> HostProcess:
         async with self._starting:

@@ -45,15 +45,25 @@ async def running(
     folder: Path, model: ScriptedModel, *words: str
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
     """Start ``run`` on a folder, with a home of its own."""
+    variables = {"AGENT_LS_API_BASE": model.base_url}
+    async with started(folder, "openai/scripted", variables, *words) as process:
+        yield process
+
+
+@asynccontextmanager
+async def started(
+    folder: Path, model: str, variables: Mapping[str, str], *words: str
+) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """Start ``run`` with some variables beside those that every process has."""
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
     env = {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
-        "AGENT_LS_API_BASE": model.base_url,
+        **variables,
     }
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "agent_ls", "run", "--model", "openai/scripted"),
+        *(sys.executable, "-m", "agent_ls", "run", "--model", model),
         *("--workspace", str(folder), *words),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -197,6 +207,50 @@ async def test_a_wrong_key_exits_4_and_says_where_keys_are_looked_for(folder: Pa
     done = await check(folder, scenario, "Hello?", "--json")
     assert (done.code, done.result["status"]) == (4, "failed")
     assert "doctor" in done.result["failure_reason"]
+
+
+@pytest.mark.parametrize(
+    "model, variable",
+    [
+        ("openai/gpt-5", "OPENAI_API_KEY"),
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("gemini/gemini-2.5-pro", "GEMINI_API_KEY"),
+        ("openrouter/x/y", "OPENROUTER_API_KEY"),
+    ],
+)
+async def test_no_key_is_said_once_with_its_variable_and_exits_4(
+    folder: Path, model: str, variable: str
+) -> None:
+    async with started(folder, model, {}, "Hello?") as process:
+        done = await ended(process)
+    assert done.code == 4
+    assert done.err.count("There is no key for") == 1
+    assert done.err.count(variable) == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+async def test_an_endpoint_that_is_not_there_is_told_once(folder: Path, host: str) -> None:
+    """Port 9 is the discard service's, which no machine of today runs."""
+    address = f"http://{host}:9/v1"
+    async with started(folder, "openai/x", {"AGENT_LS_API_BASE": address}, "Hello?") as process:
+        done = await ended(process)
+    assert done.code == 1
+    assert done.err.count(f"Cannot reach {address}") == 1
+    assert "↻" not in done.err
+    assert done.err.count("asking the model") == 1
+
+
+async def test_what_is_tried_again_is_told_once_and_counted_once_a_turn(folder: Path) -> None:
+    settings = folder.parent / "home/.config/agent-ls/config.toml"
+    settings.write_text(
+        settings.read_text() + "[policies.transport]\nfirst_wait_s = 0.01\ntries = 3\n"
+    )
+    scenario = "[[answer]]\nrepeat = 3\nerror = { status = 503, message = 'the model sleeps' }"
+    done = await check(folder, scenario, "Hello?")
+    assert done.code == 1
+    assert done.err.count("asking the model") == 1
+    assert done.err.count("the model sleeps") == 2, "when it begins, and at the end"
+    assert "Given up after 3 tries. Nothing is lost" in done.err
 
 
 async def test_no_time_left_exits_5(folder: Path) -> None:

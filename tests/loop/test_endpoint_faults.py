@@ -326,14 +326,14 @@ TRANSPORT = {
 }
 
 SILENCES = {
-    "slow-headers": (hangs(), retried("timeout")),
-    "silence-after-the-headers": (hangs(head()), retried("timeout")),
-    "silence-in-the-text": (hangs(head() + said("I wi")), retried("timeout")),
-    "silence-in-a-call": (hangs(_HALF), retried("timeout")),
-    "silence-after-a-whole-call": (hangs(_CALL), retried("timeout")),
+    "slow-headers": (hangs(), stopped("timeout", "took too long")),
+    "silence-after-the-headers": (hangs(head()), stopped("timeout", "took too long")),
+    "silence-in-the-text": (hangs(head() + said("I wi")), stopped("timeout", "took too long")),
+    "silence-in-a-call": (hangs(_HALF), stopped("timeout", "took too long")),
+    "silence-after-a-whole-call": (hangs(_CALL), stopped("timeout", "took too long")),
     "silence-before-the-end-mark": (
         hangs(head() + said("Whole.") + data(chunk({}, "stop"))),
-        retried("timeout"),
+        stopped("timeout", "took too long"),
     ),
 }
 

@@ -103,7 +103,11 @@ TABLE: list[tuple[e.Event, list[dict[str, Any]]]] = [
         e.RecoveryChosen(
             step_id="stp_1", origin="transport", action="retry", text="down", wait_s=2
         ),
-        [{"sessionUpdate": "notice", "text": "retry: down (in 2 s)"}],
+        [{"sessionUpdate": "notice", "level": "warning", "text": "down"}],
+    ),
+    (
+        e.RecoveryChosen(step_id="stp_1", origin="empty", action="reask", text="Say it."),
+        [{"sessionUpdate": "notice", "origin": "empty", "text": "reask: Say it.", "noticeId": ""}],
     ),
     (
         e.RecoveryChosen(step_id="stp_1", origin="c", action="continue", text="go", partial="a"),
@@ -371,6 +375,54 @@ def test_a_steer_is_a_message_when_the_model_gets_it() -> None:
         e.RequestPrepared(step_id="stp_2", number=2),
     )
     assert [(one["content"]["text"], one["origin"]) for one in updates] == [("faster", "steer")]
+
+
+def notices(*events: e.Event) -> dict[str, str]:
+    """Return what a client shows that keeps one notice an id, in order."""
+    translation = Translation({}, lambda path: None)
+    shown: dict[str, str] = {}
+    for event in events:
+        for update in translation.feed(event):
+            found: Any = update
+            if found.session_update == "notice":
+                shown[found.notice_id or str(len(shown))] = found.text
+    return {place: text for place, text in shown.items() if text}
+
+
+def failure(turn: str, attempts: int, last: str) -> list[e.Event]:
+    """Return a turn in which nothing but failures came from the model."""
+    attempt = e.AttemptFinished(step_id="stp_1", failure="server", message="down.")
+    events: list[e.Event] = [e.TurnStarted(turn_id=turn, prompt="Go.")]
+    for number in range(1, attempts + 1):
+        action = "retry" if number < attempts else last
+        text = f"down. ({number} of {attempts})"
+        events.append(attempt)
+        events.append(
+            e.RecoveryChosen(step_id="stp_1", origin="transport", action=action, text=text)
+        )
+    return events
+
+
+def test_a_model_that_does_not_answer_is_one_notice_a_turn() -> None:
+    assert notices(*failure("trn_1", 5, "retry")) == {"model:trn_1": "down. (5 of 5)"}
+    both = [*failure("trn_1", 2, "retry"), *failure("trn_2", 1, "retry")]
+    assert list(notices(*both)) == ["model:trn_1", "model:trn_2"]
+
+
+def test_why_the_model_was_given_up_is_told_by_the_turns_end_alone() -> None:
+    why = "down. Given up."
+    done = e.Moved(to=Phase.DONE, stop=StopReason.ERROR, why=why)
+    events = [*failure("trn_1", 5, "fail"), done]
+    assert notices(*events) == {}
+    ended = e.TurnEnded(
+        turn_id="trn_1",
+        stop=StopReason.ERROR,
+        status=TurnStatus.FAILED,
+        output="",
+        failure_reason=why,
+    )
+    assert check(*events)[0]["detail"] == ""
+    assert check(*events, ended)[0]["failureReason"] == why
 
 
 def test_a_permission_request_carries_the_arguments_that_may_be_amended() -> None:

@@ -146,6 +146,25 @@ def test_a_turn_reads_like_a_story() -> None:
     ]  # fmt: skip
 
 
+def test_an_error_that_stays_the_same_is_said_once_and_the_end_says_it_in_full() -> None:
+    attempt = ev.AttemptFinished(step_id="s", failure="server", message="It is down.")
+
+    def tried(action: str, text: str) -> ev.RecoveryChosen:
+        words = f"It is down. {text}"
+        return ev.RecoveryChosen(step_id="s", origin="transport", action=action, text=words)
+
+    again = [tried("retry", f"Trying again in 2 s ({number} of 3).") for number in (2, 3)]
+    given_up = tried("fail", "Given up after 3 tries.")
+    lines = check(attempt, again[0], attempt, again[1], attempt, given_up)
+    assert lines == [
+        "   ❌ Model: server",
+        "   ↻ transport: retry: It is down. Trying again in 2 s (2 of 3).",
+        "   ❌ Model: server",
+        "   ↻ transport: retry",
+        "   ❌ Model: server",
+    ]
+
+
 def test_where_answers_stream_they_are_not_said_twice() -> None:
     answered = ev.Answered(step_id="stp_1", message=AssistantMessage(text="Hello."))
     assert check(answered, with_answers=False) == ["   ✓ The model answered with a final text"]
@@ -156,7 +175,7 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
     [
         (
             ev.AttemptFinished(step_id="s", failure="overloaded", message="503\nbusy"),
-            ["   ❌ Model: overloaded: 503…"],
+            ["   ❌ Model: overloaded"],
         ),
         (
             ev.RecoveryChosen(step_id="s", origin="transport", action="retry", wait_s=2.5),
@@ -279,7 +298,7 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
                 turn_id="t", stop=StopReason.ERROR, status=TurnStatus.FAILED, output="",
                 failure_reason="No key. Set one.",
             ),
-            ["", "❌ Failed (error): No key. Set one.", "   0 steps, 0 tool calls, 0 tokens"],
+            ["", "❌ Failed (error)", "   0 steps, 0 tool calls, 0 tokens"],
         ),
     ],
     ids=lambda value: value.type if isinstance(value, ev.SessionResumed) else None,

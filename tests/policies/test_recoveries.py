@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent_ls.domain.calls import ToolCall
@@ -115,22 +117,29 @@ TRANSPORT = [
         failed(ProviderFailure.SERVER, "boom"),
         (RETRIED,) * 4,
         {},
-        Expected(StepFailed, says=("boom.", "5 tries")),
-        id="after-the-fifth-try-the-step-fails",
+        Expected(Fail, StopReason.ERROR, ("boom.", "5 tries", "prompt again")),
+        id="after-the-fifth-try-the-turn-ends",
     ),
     pytest.param(
         failed(ProviderFailure.SERVER),
         (RETRIED,) * 40,
         {},
-        Expected(StepFailed),
-        id="more-tries-than-allowed-fail-the-step",
+        Expected(Fail, StopReason.ERROR),
+        id="more-tries-than-allowed-end-the-turn",
+    ),
+    pytest.param(
+        failed(ProviderFailure.SERVER),
+        (*(RETRIED,) * 4, said("x"), prepared(2)),
+        {},
+        RETRIES,
+        id="an-answer-sets-the-count-back",
     ),
     pytest.param(
         failed(ProviderFailure.SERVER),
         (*(RETRIED,) * 4, prepared(2)),
         {},
-        RETRIES,
-        id="the-next-step-has-tries-of-its-own",
+        Expected(Fail, StopReason.ERROR),
+        id="another-step-without-an-answer-does-not",
     ),
     pytest.param(
         failed(ProviderFailure.SERVER),
@@ -143,7 +152,7 @@ TRANSPORT = [
         failed(ProviderFailure.SERVER),
         (),
         {"tries": 1},
-        Expected(StepFailed, says=("1 try.",)),
+        Expected(Fail, StopReason.ERROR, ("prompt again",)),
         id="one-try-means-no-retry",
     ),
     *(
@@ -155,6 +164,26 @@ TRANSPORT = [
         for failure in sorted(set(ProviderFailure) - RETRYABLE)
     ),
 ]
+
+
+HEARD = said("x")
+LASTING = [
+    pytest.param(ProviderFailure.TIMEOUT, (), Fail, id="a-silence-is-waited-for-once"),
+    pytest.param(ProviderFailure.TIMEOUT, (HEARD,), Fail, id="and-so-it-is-later-in-the-turn"),
+    pytest.param(ProviderFailure.CONNECTION, (), Fail, id="what-is-not-there-is-not-asked-again"),
+    pytest.param(ProviderFailure.CONNECTION, (HEARD,), Retry, id="what-has-answered-may-come-back"),
+]
+
+
+@pytest.mark.parametrize("failure, happened, verdict", LASTING)
+async def test_what_would_only_take_as_long_again_is_asked_once(failure, happened, verdict) -> None:
+    error = ProviderError(failure, "It is silent.", is_lasting=True)
+    attempt = replace(failed(failure), error=error)
+    view = view_of(prepared(), *happened, prepared(2))
+    await check(Transport(), attempt, view, Expected(verdict, says=("It is silent.",)))
+    with_fallback = Transport(models=ModelOptions(fallback="acme/small"))
+    expected = SwitchModel if verdict is Fail else Retry
+    await check(with_fallback, attempt, view, Expected(expected))
 
 
 @pytest.mark.parametrize("attempt, happened, options, expected", TRANSPORT)
@@ -193,25 +222,13 @@ FALLBACK = [
     pytest.param((*(RETRIED,) * 4, SWITCHED), RETRIES, id="the-fallback-has-tries-of-its-own"),
     pytest.param(
         (*(RETRIED,) * 4, SWITCHED, *(RETRIED,) * 4),
-        Expected(StepFailed),
-        id="then-the-step-fails",
+        Expected(Fail, StopReason.ERROR),
+        id="then-the-turn-ends",
     ),
     pytest.param(
         (*(RETRIED,) * 4, SWITCHED, said("x"), prepared(2), *(RETRIED,) * 4),
-        Expected(StepFailed),
+        Expected(Fail, StopReason.ERROR),
         id="a-fallback-that-fails-in-a-later-step-has-no-fallback",
-    ),
-    pytest.param(
-        (
-            *(RETRIED,) * 4,
-            SWITCHED,
-            *(RETRIED,) * 4,
-            recovered("transport", "fail_step"),
-            prepared(2),
-            *(RETRIED,) * 4,
-        ),
-        Expected(SwitchModel),
-        id="after-a-failed-step-the-main-model-is-asked-first",
     ),
 ]
 
@@ -227,7 +244,7 @@ async def test_when_the_tries_are_used_up_the_fallback_model_is_asked(happened, 
     "providers, expected",
     [
         ({"other": {"tries": 1}}, RETRIES),
-        ({"acme": {"tries": 1}}, Expected(StepFailed, says=("1 try",))),
+        ({"acme": {"tries": 1}}, Expected(Fail, StopReason.ERROR)),
         ({"acme": {"first_wait_s": 7, "jitter": 0}}, Expected(Retry, says=("in 7 s (2 of 5)",))),
         ({"acme": {"tries": 9}}, Expected(Retry, says=("(2 of 9)",))),
     ],

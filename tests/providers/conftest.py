@@ -68,7 +68,7 @@ def config_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def asking(config_dir: Path) -> AsyncIterator[Asking]:
     """A host that is loaded, with short time limits."""
-    asking = Asking(config_dir, ModelHostOptions(connect_s=2, first_chunk_s=1, idle_s=0.5))
+    asking = Asking(config_dir, ModelHostOptions(connect_s=2, first_chunk_s=3, idle_s=0.5))
     await asking.host.ready()
     yield asking
     await asking.host.close()

@@ -228,7 +228,10 @@ export interface NoticeUpdate {
   sessionUpdate: "notice";
   level: "info" | "warning" | "error";
   origin: string;
+  /** Empty: the notice with this id is taken back, because something else tells of it. */
   text: string;
+  /** A later notice with the same id stands in this one's place; empty: it stands alone. */
+  noticeId: string;
 }
 
 /** What has streamed of the answer that is being written. */

@@ -18,7 +18,7 @@ class FailureLimitOptions(Record):
     """How many steps may fail."""
 
     max_failed_steps: int = Field(default=3, ge=1)
-    """Steps in a row that were given up after all their attempts."""
+    """Steps in a row that brought no usable answer, such as one whose calls are all cut off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.events import RecoveryChosen, RequestPrepared
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.events import Answered, RecoveryChosen
 from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
-from agent_ls.domain.verdicts import Accept, RecoveryVerdict, Retry, StepFailed, SwitchModel
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict, Retry, SwitchModel
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.view import TurnView
@@ -27,7 +29,7 @@ class Patience(Record):
     """What is different for one provider; None: as for all."""
 
     tries: int | None = Field(default=None, ge=1)
-    """Requests per step, the first one included."""
+    """Requests without an answer, the first one included."""
     first_wait_s: float | None = Field(default=None, ge=0)
     """Wait before the second try."""
     max_wait_s: float | None = Field(default=None, ge=0)
@@ -42,7 +44,9 @@ class TransportOptions(Record):
     """How often and how patiently a failed request is sent again."""
 
     tries: int = Field(default=5, ge=1)
-    """Requests per step, the first one included, before the step counts as failed."""
+    """Requests without an answer, the first one included, before the turn ends. One is enough where
+    a time limit passed, a certificate is wrong, or an endpoint that has not answered in this turn
+    cannot be reached: its name is unknown, or nothing listens on this machine."""
     first_wait_s: float = Field(default=2.0, ge=0)
     """Wait before the second try; it doubles from try to try."""
     max_wait_s: float = Field(default=30.0, ge=0)
@@ -64,7 +68,7 @@ class TransportOptions(Record):
 class Transport:
     """Retries what may succeed later: 429, 5xx, lost connections, broken streams.
 
-    When the tries are used up the fallback model has its own, if there is one.
+    When the tries are used up the fallback model has its own, if there is one; then the turn ends.
     Source: seed 003 back-off, seed 002 retries, seed 000 resilient call.
     """
 
@@ -73,28 +77,37 @@ class Transport:
     models: ModelOptions = ModelOptions()
 
     async def judge(self, attempt: Attempt, view: TurnView) -> RecoveryVerdict:
-        """Answer from the attempt's failure and how often this step was retried."""
+        """Answer from the attempt's failure and how often it was tried since the last answer."""
         why = _failure(attempt)
         if why is None:
             return Accept()
         options = self.options.of(view.model)
         tried = _retries(view) + 1
-        if tried < options.tries:
+        if tried < options.tries and not _is_lasting(attempt, view):
             wait_s = _wait_s(attempt, tried, view.turn.step_id, options)
             return Retry(
                 wait_s, f"{why} Trying again in {wait_s:.0f} s ({tried + 1} of {options.tries})."
             )
-        given_up = f"{why} Given up after {tried} {'try' if tried == 1 else 'tries'}."
+        given_up = why if tried == 1 else f"{why} Given up after {tried} tries."
         fallback = self.models.fallback
         if fallback and view.model != fallback and not _has_switched(view):
             return SwitchModel(fallback, f"{given_up} Asking {fallback} instead.")
-        return StepFailed(given_up)
+        return Fail(StopReason.ERROR, f"{given_up} Nothing is lost: prompt again when it answers.")
+
+
+def _is_lasting(attempt: Attempt, view: TurnView) -> bool:
+    """Say whether trying again would only take as long again."""
+    error = attempt.error
+    if error is None or not error.is_lasting:
+        return False
+    # An endpoint that has answered in this turn is there, and may be again in a moment.
+    return error.failure is not ProviderFailure.CONNECTION or view.steps == 0
 
 
 def _retries(view: TurnView) -> int:
-    """Return how often this step was retried with the model that is asked now."""
+    """Return how often was retried since the last answer, with the model that is asked now."""
     count = 0
-    for one in view.each_since(RecoveryChosen, RequestPrepared):
+    for one in view.each_since(RecoveryChosen, Answered):
         if one.action == "switch_model":
             count = 0
         elif one.origin == Transport.name:
@@ -103,8 +116,8 @@ def _retries(view: TurnView) -> int:
 
 
 def _has_switched(view: TurnView) -> bool:
-    """Say whether the fallback has had its chance in this step."""
-    chosen = view.each_since(RecoveryChosen, RequestPrepared)
+    """Say whether the fallback has had its chance since the last answer."""
+    chosen = view.each_since(RecoveryChosen, Answered)
     return any(one.action == "switch_model" for one in chosen)
 
 
