@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 
 from agent_ls.safety.flags import Options, options, parse, words
 
+NUMBER = "\ue000"
+"""Stands in a word for a number that only the shell will know; no command may hold it itself."""
+
 
 class NotPlainError(Exception):
     """More than plain reading; the message says what."""
@@ -110,7 +113,10 @@ _JQ_REACHES_OUT = re.compile(r"\b(?:import|include|env|input_filename|modulemeta
 
 
 def _jq(arguments: Sequence[str]) -> list[str]:
-    parsed = parse(arguments, _JQ)
+    rest = list(arguments)
+    while (place := next((n for n, one in enumerate(rest) if one == "--arg"), -1)) >= 0:
+        del rest[place : place + 3]
+    parsed = parse(rest, _JQ)
     program, *files = parsed.operands or ["."]
     if _JQ_REACHES_OUT.search(program):
         raise NotPlainError("a jq program that reaches out")
@@ -119,30 +125,164 @@ def _jq(arguments: Sequence[str]) -> list[str]:
 
 _TEST_FILE = words("-f -d -e -s -r -w -x -L -h -b -c -p -S -g -u -k -O -G")
 _TEST_TEXT = frozenset({"-z", "-n"})
-_TEST_PAIR = words("= == != -eq -ne -lt -le -gt -ge")
+_TEST_TEXTS = frozenset({"=", "==", "!="})
+_TEST_NUMBERS = words("-eq -ne -lt -le -gt -ge")
+_TEST_FILES = words("-nt -ot -ef")
+_INTEGER = re.compile(rf"-?\d{{1,18}}|{NUMBER}")
 
 
 def _test(arguments: Sequence[str]) -> list[str]:
-    """Nothing that evaluates its words: no -v, no -R, no -t, no grouping."""
-    match [*arguments]:
-        case [operator, path] | ["!", operator, path] if operator in _TEST_FILE:
+    """Nothing that evaluates its words: no -v, no -R, no -t, no grouping, no sums."""
+    if _EVALUATES & set(arguments):
+        raise NotPlainError("a test that evaluates its words")
+    return [path for clause in _clauses(arguments, ("-a", "-o")) for path in _test_clause(clause)]
+
+
+_EVALUATES = frozenset({"-v", "-R", "-t", "(", ")"})
+
+
+def _clauses(arguments: Sequence[str], joints: tuple[str, ...]) -> list[list[str]]:
+    """Return the words between ``joints``; a single operator's word may look like one."""
+    clauses: list[list[str]] = [[]]
+    for word in arguments:
+        if word in joints:
+            clauses.append([])
+        else:
+            clauses[-1].append(word)
+    return clauses
+
+
+def _test_clause(clause: Sequence[str]) -> list[str]:
+    words_left = list(clause[1:] if clause[:1] == ["!"] and len(clause) > 1 else clause)
+    match words_left:
+        case [operator, path] if operator in _TEST_FILE:
             return [path]
-        case [operator, _] | ["!", operator, _] if operator in _TEST_TEXT:
+        case [operator, _] if operator in _TEST_TEXT:
             return []
-        case [_, operator, _] | ["!", _, operator, _] if operator in _TEST_PAIR:
+        case [_, operator, _] if operator in _TEST_TEXTS:
+            return []
+        case [left, operator, right] if operator in _TEST_FILES:
+            return [left, right]
+        case [left, operator, right] if operator in _TEST_NUMBERS:
+            # A shell may work a word out as a sum, and a sum can run commands.
+            if _INTEGER.fullmatch(left) and _INTEGER.fullmatch(right):
+                return []
+        case [text] if not text.startswith("-"):
             return []
         case _:
             pass
     raise NotPlainError("this test")
 
 
+def _bracket(arguments: Sequence[str]) -> list[str]:
+    """``[ … ]``."""
+    if not arguments or arguments[-1] != "]":
+        raise NotPlainError("a test without its end")
+    return _test(arguments[:-1])
+
+
+def _double_bracket(arguments: Sequence[str]) -> list[str]:
+    """``[[ … ]]``, whose words may be patterns, which are compared with text only."""
+    if not arguments or arguments[-1] != "]]":
+        raise NotPlainError("a test without its end")
+    inner = arguments[:-1]
+    if _EVALUATES & set(inner) or {"-a", "-o"} & set(inner):
+        raise NotPlainError("a test that evaluates its words")
+    clauses = _clauses(inner, ("&&", "||"))
+    return [
+        path
+        for clause in clauses
+        if not (len(clause) == 3 and clause[1] == "=~")
+        for path in _test_clause(clause)
+    ]
+
+
+_PRINTF = re.compile(r"(?:[^%]|%%|%[-+ #0]{0,3}\d{0,3}(?:\.\d{0,3})?[sbqcdiuoxXeEfFgG])*")
+
+
 def _printf(arguments: Sequence[str]) -> list[str]:
-    if not arguments or arguments[0].startswith("-"):
-        raise NotPlainError("an option of printf")
+    """No option, which could be -v, and no %n: both assign a variable."""
+    if not arguments or arguments[0].startswith("-") or not _PRINTF.fullmatch(arguments[0]):
+        raise NotPlainError("printf with more than plain conversions")
     return []
 
 
-_DATE = options("-uRI? --utc --universal --rfc-email --iso-8601? -d: --date: --rfc-3339: "
+_SET = re.compile(r"[-+][eux]{1,3}")
+
+
+def _set(arguments: Sequence[str]) -> list[str]:
+    """Only what makes a script stricter or louder; -a, -k, -P and names change what words mean."""
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word in ("-o", "+o", "-eo", "-uo", "-euo", "-exo", "-euxo"):
+            if not rest or rest.pop(0) not in ("errexit", "nounset", "pipefail", "xtrace"):
+                raise NotPlainError("set with this option")
+        elif not _SET.fullmatch(word):
+            raise NotPlainError("set with this option")
+    if not arguments:
+        raise NotPlainError("set, which shows all variables")
+    return []
+
+
+def _exit(arguments: Sequence[str]) -> list[str]:
+    if len(arguments) > 1 or not all(map(_INTEGER.fullmatch, arguments)):
+        raise NotPlainError("an exit code that is no number")
+    return []
+
+
+def _continue(arguments: Sequence[str]) -> list[str]:
+    if arguments:
+        raise NotPlainError("a loop left with a word that is worked out")
+    return []
+
+
+# These two do not join letters, so each option has to stand alone for both to read the same.
+_XXD = re.compile(r"-(?:a|b|e|i|p|ps|u|C)|-[clsgon]")
+_TREE_ALONE = re.compile(r"-[LIP]")
+
+
+def _xxd(arguments: Sequence[str]) -> list[str]:
+    """A second operand is written to, and letters behind the first of an option are ignored."""
+    rest, paths = list(arguments), list[str]()
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            paths.append(word)
+        elif not _XXD.fullmatch(word) or (word[1] in "clsgon" and not (rest and rest.pop(0))):
+            raise NotPlainError(f"xxd {word}")
+    if len(paths) > 1:
+        raise NotPlainError("xxd with a file to write")
+    return paths
+
+
+_TREE = options(
+    "-adfshDpiCnugFqNtrvUxJX --noreport --dirsfirst --filesfirst --prune --gitignore --du --si "
+    "--inodes --device --charset: -L: -I: -P: --filelimit: --sort? --ignore-case --matchdirs "
+    "--timefmt: --metafirst"
+)
+
+
+def _tree(arguments: Sequence[str]) -> list[str]:
+    """A value never stands in the same word as its option: -Io would be -I and -o."""
+    for word in arguments:
+        if re.match(r"-[^-]*[LIP].", word) or re.match(r"-[^-].*[LIP]", word):
+            raise NotPlainError(f"tree {word}")
+    return parse(arguments, _TREE).operands
+
+
+_STRINGS = options("-afwo --all --print-file-name -n: --bytes: -t: --radix: -e: --encoding:",
+                   takes_number=True)  # fmt: skip
+
+
+def _strings(arguments: Sequence[str]) -> list[str]:
+    """Every word that begins with @ names a file of more words, wherever it stands."""
+    if any(word.startswith("@") for word in arguments):
+        raise NotPlainError("strings with a file of options")
+    return parse(arguments, _STRINGS).operands
+
+
+_DATE = options("-uR -I? --utc --universal --rfc-email --iso-8601? -d: --date: --rfc-3339: "
                 "-r@ --reference@")  # fmt: skip
 
 
@@ -153,9 +293,18 @@ def _date(arguments: Sequence[str]) -> list[str]:
     return parsed.paths
 
 
+_PS_COLUMNS = re.compile(
+    r"(?:pid|ppid|pgid|user|comm|cmd|args|stat|state|etime|time|pcpu|pmem|%cpu|%mem|rss|vsz|tty|tt"
+    r"|start|lstart|nice|ni|,)+"
+)
+
+
 def _ps(arguments: Sequence[str]) -> list[str]:
     # The letter e without a dash, or more letters, would show the environments of processes.
-    if tuple(arguments) not in ((), ("aux",), ("-ef",), ("-e",), ("-f",), ("-A",), ("ax",)):
+    rest = list(arguments)
+    while len(rest) > 1 and rest[-2] == "-o" and _PS_COLUMNS.fullmatch(rest[-1]):
+        rest = rest[:-2]
+    if tuple(rest) not in ((), ("aux",), ("-ef",), ("-e",), ("-f",), ("-A",), ("ax",)):
         raise NotPlainError("ps with these options")
     return []
 
@@ -190,7 +339,16 @@ LOOKS: dict[str, Look] = {
     "mawk": _awk,
     "jq": _jq,
     "test": _test,
+    "[": _bracket,
+    "[[": _double_bracket,
     "printf": _printf,
+    "set": _set,
+    "exit": _exit,
+    "break": _continue,
+    "continue": _continue,
+    "xxd": _xxd,
+    "tree": _tree,
+    "strings": _strings,
     "date": _date,
     "ps": _ps,
     "command": _command,

@@ -19,8 +19,9 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.catastrophes import catastrophe
 from agent_ls.safety.closer_looks import LOOKS, NotPlainError
 from agent_ls.safety.flags import Parsed, UnknownOptionError, parse
-from agent_ls.safety.git_config import CLEAN_GIT, repository_objection
+from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.git_reading import read_git
+from agent_ls.safety.git_repository import repository_objection
 from agent_ls.safety.operands import NotInsideError, Reach
 from agent_ls.safety.read_only import BUILTINS, PROGRAMS, VERSIONED, Program
 from agent_ls.safety.shell_words import (
@@ -198,7 +199,11 @@ def _expanded(step: _Step, reach: Reach) -> list[str]:
 def _judge_git(step: _Step, reach: Reach) -> None:
     use = read_git(step.values)
     inner = reach.moved(use.folder)
-    if objection := repository_objection(inner.folder, [root.path for root in reach.roots]):
+    roots = [root.path for root in reach.roots]
+    objection = repository_objection(inner.folder, roots, child_path())
+    if objection is None and use.works_anywhere:
+        objection = "outside of a repository git reads any file"
+    if objection:
         raise _MustAskError(objection)
     for path in use.paths:
         inner.check(path, may_be_name=True)
@@ -240,7 +245,7 @@ def _judge_folders(
         return
     hidden = name != "rg" or parsed.has("--hidden", "-.", "-u", "--unrestricted")
     for path in operands or ([] if name == "diff" else ["."]):
-        reach.check_folder(path, hidden=hidden)
+        reach.check_folder(path, hidden=hidden, follows=name == "diff")
 
 
 def child_path() -> str:

@@ -1,14 +1,10 @@
 """The configuration of a repository, which can name programs: overridden, or an objection.
 
 What can be overridden is, by ``CLEAN_GIT``. Of the rest only settings known to name no program
-are let through; what cannot be read with certainty speaks against running git.
+are let through. Data; git itself reads the configuration, for ``git_repository``.
 """
 
 from __future__ import annotations
-
-import re
-from collections.abc import Sequence
-from pathlib import Path
 
 from agent_ls.safety.flags import words
 
@@ -21,6 +17,8 @@ _OVERRIDES = {
     "core.gitProxy": "",
     "core.askPass": "false",
     "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "diff.submodule": "short",
     "core.untrackedCache": "keep",
     "credential.helper": "",
     "gpg.program": "false",
@@ -60,7 +58,7 @@ CLEAN_GIT: dict[str, str] = {
 _HARMLESS_SECTIONS = words(
     """
     user author committer commit tag branch pull push fetch init rebase rerere gc maintenance pack
-    index feature color column log blame advice gui i18n receive transfer http https url credential
+    index feature color column log advice gui i18n receive transfer http https url credential
     lfs github gitlab vscode-merge-base vscode hub magit sendemail format notes checkout clean grep
     worktree repack commitgraph stash apply alias
     """
@@ -84,82 +82,24 @@ _HARMLESS_KEYS = words(
     submodule.fetchjobs status.showuntrackedfiles status.short status.branch status.relativepaths
     status.submodulesummary status.renames diff.algorithm diff.renames diff.colormoved
     diff.mnemonicprefix diff.noprefix diff.context diff.indentheuristic diff.ignoresubmodules
+    blame.date blame.showemail blame.showroot blame.coloring
     diff.submodule diff.tool diff.guitool diff.wserrorhighlight diff.relative diff.statgraphwidth
     merge.conflictstyle merge.ff merge.tool merge.log merge.renames merge.stat
     extensions.worktreeconfig extensions.objectformat extensions.refstorage
     extensions.preciousobjects extensions.noop extensions.relativeworktrees
     """
 )  # fmt: skip
-_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]\s*(.*)')
-_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=.*)?")
-_MAX_CONFIG_BYTES = 200_000
 
 
-def repository_objection(folder: Path, roots: Sequence[Path]) -> str:
-    """Say why git must not run in this folder unasked; empty when nothing speaks against it.
+def config_objection(setting: str, value: str) -> str:
+    """Say why a setting of a repository may run a program; empty for one that does not.
 
-    ``folder`` and ``roots`` are resolved. Never raises: what cannot be read is an objection.
+    ``setting`` is as git writes it: section and key in lower case, what stands between as it is.
     """
-    try:
-        return _objection(folder, roots)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        return f"the repository's configuration cannot be read ({error})"
-
-
-def _objection(folder: Path, roots: Sequence[Path]) -> str:
-    for top in (folder, *folder.parents):
-        marker = top / ".git"
-        if marker.is_symlink():
-            return "the repository's .git is a link"
-        if marker.exists():
-            if not any(top.is_relative_to(root) for root in roots):
-                return "the repository reaches beyond the workspace"
-            common, own = _git_folders(marker)
-            for config in {common / "config", own / "config.worktree"}:
-                if objection := _config_objection(config):
-                    return objection
-            return ""
-        if (top / "HEAD").is_file() and (top / "objects").is_dir():
-            return "the folder itself is a repository without a working tree"
-    return ""
-
-
-def _git_folders(marker: Path) -> tuple[Path, Path]:
-    """Return the shared and the own folder of a repository, linked worktrees included."""
-    if marker.is_dir():
-        return marker, marker
-    text = marker.read_text("utf-8")
-    if not text.startswith("gitdir: "):
-        raise ValueError("its .git file says nothing")
-    own = (marker.parent / text.removeprefix("gitdir: ").strip()).resolve()
-    # A worktree is one only when the repository knows it, so a file cannot point elsewhere.
-    back = (own / "gitdir").read_text("utf-8").strip()
-    if (own / back).resolve() != marker:
-        raise ValueError("its .git file points to a repository that does not know it")
-    common = (own / (own / "commondir").read_text("utf-8").strip()).resolve()
-    return common, own
-
-
-def _config_objection(config: Path) -> str:
-    if not config.exists():
+    section, _, rest = setting.partition(".")
+    name = f"{section}.*.{rest.rpartition('.')[2]}" if "." in rest else setting
+    if name == "core.bare" and value.lower() in ("false", "no", "off", "0"):
         return ""
-    if not config.is_file() or config.stat().st_size > _MAX_CONFIG_BYTES:
-        raise ValueError("its size or kind is odd")
-    section, inner = "", None
-    for line in config.read_text("utf-8").splitlines():
-        text = line.strip()
-        if text.endswith("\\"):
-            return "the repository's configuration continues a line"
-        if header := _SECTION.fullmatch(text):
-            section, inner, text = header[1].lower(), header[2], header[3].strip()
-        if not text or text[0] in "#;":
-            continue
-        setting = _SETTING.fullmatch(text)
-        if setting is None:
-            return "the repository's configuration holds a line that is not understood"
-        name = f"{section}{'' if inner is None else '.*'}.{setting[1].lower()}"
-        if name == "core.bare" and re.search(r"=\s*(?:false|no|off|0)\s*$", text, re.IGNORECASE):
-            continue
-        if section not in _HARMLESS_SECTIONS and name not in _HARMLESS_KEYS:
-            return f"the repository's configuration sets {name}, which may run a program"
-    return ""
+    if section in _HARMLESS_SECTIONS or name in _HARMLESS_KEYS:
+        return ""
+    return f"the repository's configuration sets {name}, which may run or read something else"

@@ -5,12 +5,15 @@ What a repository's own configuration would add to them is judged in ``git_confi
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_ls.safety.closer_looks import NotPlainError
+from agent_ls.safety.control_files import has_secret_name
 from agent_ls.safety.flags import Options, Parsed, options, parse
+from agent_ls.safety.operands import SECRET_SAMPLES
 
 _DIFF = (
     "-pusRwbMCDzaWB --patch --stat? --numstat --shortstat --dirstat? --summary --compact-summary "
@@ -20,7 +23,7 @@ _DIFF = (
     "--ignore-blank-lines --ignore-cr-at-eol --find-renames? --find-copies? --find-copies-harder "
     "--no-renames --no-prefix --default-prefix --full-index --binary --abbrev? --merge-base "
     "--function-context --relative? --no-relative -S: -G: --pickaxe-regex --pickaxe-all "
-    "--no-ext-diff --no-textconv --exit-code --quiet --text --inter-hunk-context: -U: "
+    "--no-ext-diff --no-textconv --exit-code --quiet --text --inter-hunk-context: -U? "
     "--diff-filter: --unified? --src-prefix: --dst-prefix: --line-prefix: --no-patch "
     "--patch-with-stat --ita-invisible-in-index --indent-heuristic --color-moved? "
     "--no-color-moved --irreversible-delete --cc --diff-merges: --combined-all-paths -t -m -c "
@@ -79,7 +82,7 @@ _SUBCOMMANDS: dict[str, _Subcommand] = {
     "rev-list": _sub(_LOG + " --use-bitmap-index --no-object-names --disk-usage --timestamp"),
     "blame": _sub(
         "-wecsltpnf --show-email --show-name --show-number --porcelain --line-porcelain "
-        "--incremental --root --show-stats --score-debug --since: --date: --abbrev: -L: -M? -C? "
+        "--incremental --root --show-stats --score-debug --since: --date: --abbrev? -L: -M? -C? "
         "--ignore-rev: --first-parent --color-lines --color-by-age --minimal --reverse"
     ),
     "annotate": _sub("-wecsltpn -L: -M? -C?"),
@@ -112,7 +115,7 @@ _SUBCOMMANDS: dict[str, _Subcommand] = {
     "show-ref": _sub("-dsq --heads --branches --tags --head --dereference --hash? --verify --quiet "
                      "--abbrev?"),
     "for-each-ref": _sub(f"--count: {_REFS} --exclude: --include-root-refs"),
-    "show-branch": _sub("-ar --all --remotes --current --topo-order --list --more: --sha1-name "
+    "show-branch": _sub("-ar --all --remotes --current --topo-order --list --more? --sha1-name "
                         "--no-name --color? --no-color"),
     "merge-base": _sub("-a --all --octopus --is-ancestor --independent --fork-point"),
     "name-rev": _sub("--name-only --tags --refs: --all --always --no-undefined"),
@@ -143,7 +146,9 @@ _GROUPS: dict[tuple[str, str], _Subcommand] = {
     ("notes", "list"): _sub("", limit=1),
 }
 _REFLOG_WRITES = frozenset({"expire", "delete", "drop", "write", "list", "exists"})
-_CONFIG_KEYS = re.compile(r"(?:user|init|core|branch\.[^=]+|pull|push)\.[A-Za-z]+", re.IGNORECASE)
+_CONFIG_KEYS = re.compile(
+    r"(?:user|init|core|branch\.[^=]+|pull|push)\.[A-Za-z]+|remote\.[^=.]+\.url", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,8 @@ class GitUse:
     """Where it works, relative to the working directory."""
     paths: list[str]
     """Operands that could be paths or revisions, and paths inside revisions."""
+    works_anywhere: bool = False
+    """Whether it reads files where there is no repository."""
 
 
 def read_git(arguments: Sequence[str]) -> GitUse:
@@ -181,8 +188,8 @@ def read_git(arguments: Sequence[str]) -> GitUse:
     operands = parsed.operands
     if name == "grep" and not parsed.has("-e"):
         operands = operands[1:]
-    ranges = [one.rpartition(":")[2] for one in parsed.given.get("-L", []) if ":" in one]
-    return GitUse(folder, [*parsed.paths, *ranges, *map(_path_in, operands)])
+    named = [path for one in (*operands, *parsed.given.get("-L", [])) for path in _paths_in(one)]
+    return GitUse(folder, [*parsed.paths, *named], name in ("diff", "grep", "shortlog"))
 
 
 def _global_options(rest: list[str]) -> tuple[str, list[str]]:
@@ -203,21 +210,47 @@ def _check(name: str, subcommand: _Subcommand, parsed: Parsed) -> None:
     if creates and parsed.operands:
         raise NotPlainError(f"git {name}, which would create something")
     for option in ("--format", "--pretty"):
-        if any("%G" in value for value in parsed.given.get(option, [])):
+        if any("%G" in value or "%(signature" in value for value in parsed.given.get(option, [])):
             raise NotPlainError("a format that runs gpg")
 
 
 def _config(folder: str, rest: list[str]) -> GitUse:
-    if len(rest) == 2 and rest[0] in ("--get", "get") and _CONFIG_KEYS.fullmatch(rest[1]):
+    asked = rest[1:] if rest[:1] in (["--get"], ["get"]) else rest
+    if len(asked) == 1 and _CONFIG_KEYS.fullmatch(asked[0]):
         return GitUse(folder, [])
     raise NotPlainError("git config")
 
 
-def _path_in(operand: str) -> str:
-    """Return the path of ``revision:path``, or the operand, which may be either."""
+def _paths_in(operand: str) -> list[str]:
+    """Return every path that a revision, a pathspec or a range of lines could name.
+
+    A colon ends a revision, a stage or the magic of a pathspec, but may also stand in a date.
+    """
+    if operand.startswith((":!", ":^", ":(exclude)")):
+        return []
     if operand.startswith(":("):
         raise NotPlainError("a pathspec with magic words")
-    if operand.startswith((":!", ":^", ":/")):
-        return operand[2:] or "."
-    revision, colon, path = operand.partition(":")
-    return path.removeprefix("./") or "." if colon and revision else operand.lstrip(":^") or "."
+    after = [operand[place + 1 :] for place, one in enumerate(operand) if one == ":"]
+    named = [operand, *after] if not operand.startswith(":") else after
+    paths = [path.removeprefix("/") if operand.startswith(":/") else path for path in named]
+    if any(_may_fit_secret(path) for path in paths):
+        raise NotPlainError("a pathspec that could fit secrets")
+    return [path or "." for path in paths]
+
+
+def _may_fit_secret(pathspec: str) -> bool:
+    """Say whether a pattern, whose * fits slashes too, picks out files of secrets.
+
+    One for all files of an ending picks out nothing.
+    """
+    if not re.search(r"[*?\[\\]", pathspec):
+        return False
+    if re.search(r"[?\[\\]", pathspec):
+        return True
+    ending = pathspec.rpartition("*")[2].lower()
+    if re.fullmatch(r"\.[a-z0-9]{1,5}", ending):
+        return has_secret_name([f"x{ending}"])
+    return any(
+        one.endswith(ending) if ending else fnmatch.fnmatchcase(one, pathspec.lower())
+        for one in SECRET_SAMPLES
+    )

@@ -22,13 +22,14 @@ _MAX_FITTING = 2_000
 _MAX_WALKED = 20_000
 _NOT_WALKED = frozenset({".git", "node_modules", ".venv", "venv", "site-packages", "__pycache__"})
 """Where files with a secret's name are other people's: test keys, certificates."""
-_SECRET_SAMPLES = words(
+SECRET_SAMPLES = words(
     """
     .env .env.local id_rsa id_ed25519 credentials credentials.json secrets.yml secrets.json .netrc
     .npmrc .pypirc server.pem server.key .git-credentials terraform.tfstate auth.json token.json
     .ssh .aws .gnupg .kube .docker
     """
 )
+"""Names that a pattern for secrets would fit."""
 _PATTERN = re.compile(r"[\w./@%+,:=-]*(?:\*[\w./@%+,:=-]*){1,3}")
 
 
@@ -57,13 +58,14 @@ class Reach:
     def moved(self, path: str) -> Reach:
         """Return the reach from another folder, as ``cd`` would go there.
 
-        Errors: ``NotInsideError``, also where links make ``..`` mean two things.
+        Errors: ``NotInsideError``, also where a link stands in the way: the shell goes back from
+        there by name, programs go by where it leads.
         """
-        if path in ("", "-"):
+        if not path or path.startswith("-"):
             raise NotInsideError("it goes to a folder that is not named")
         by_name = Path(os.path.normpath(self.folder / path))
-        if by_name.resolve() != (self.folder / path).resolve():
-            raise NotInsideError(f"{_shown(path)} can mean two folders")
+        if not by_name == by_name.resolve() == (self.folder / path).resolve():
+            raise NotInsideError(f"{_shown(path)} leads through a link")
         return Reach(by_name, self.roots)
 
     def check(self, path: str, *, may_be_name: bool = False) -> None:
@@ -83,12 +85,18 @@ class Reach:
             raise NotInsideError(f"{_shown(path)} looks like a place for secrets")
         self._check_kind(path, real)
 
-    def check_folder(self, path: str, *, hidden: bool) -> None:
-        """Refuse a folder that is read as a whole while secrets lie in it."""
+    def check_folder(self, path: str, *, hidden: bool, follows: bool = False) -> None:
+        """Refuse a folder that is read as a whole while secrets lie in it.
+
+        With ``follows`` whoever reads it goes where links lead, so it must not hold any.
+        """
         top = (self.folder / path).resolve()
         if not top.is_dir():
             return
-        for seen, (entry, below) in enumerate(_walk(top, hidden=hidden)):
+        skipped = frozenset[str]() if follows else _NOT_WALKED
+        for seen, (entry, below) in enumerate(_walk(top, hidden=hidden, skipped=skipped)):
+            if follows and entry.is_symlink():
+                raise NotInsideError(f"it would follow the link {_shown('/'.join(below))}")
             if seen > _MAX_WALKED:
                 raise NotInsideError(
                     f"{_shown(path)} holds more files than can be checked; use the grep tool"
@@ -148,10 +156,12 @@ def _could_be_secret(pattern: str) -> bool:
     if has_secret_name([pattern.replace("*", "x")]):
         return True
     begins = pattern.split("*", 1)[0]
-    return bool(begins) and any(fnmatch.fnmatchcase(one, pattern) for one in _SECRET_SAMPLES)
+    return bool(begins) and any(fnmatch.fnmatchcase(one, pattern) for one in SECRET_SAMPLES)
 
 
-def _walk(top: Path, *, hidden: bool) -> Iterator[tuple[os.DirEntry[str], tuple[str, ...]]]:
+def _walk(
+    top: Path, *, hidden: bool, skipped: frozenset[str] = _NOT_WALKED
+) -> Iterator[tuple[os.DirEntry[str], tuple[str, ...]]]:
     """Yield every entry below a folder with its components, following no link."""
     stack: list[tuple[Path, tuple[str, ...]]] = [(top, ())]
     while stack:
@@ -161,7 +171,7 @@ def _walk(top: Path, *, hidden: bool) -> Iterator[tuple[os.DirEntry[str], tuple[
                 if entry.name.startswith(".") and not hidden:
                     continue
                 yield entry, (*parts, entry.name)
-                if entry.is_dir(follow_symlinks=False) and entry.name not in _NOT_WALKED:
+                if entry.is_dir(follow_symlinks=False) and entry.name not in skipped:
                     stack.append((folder / entry.name, (*parts, entry.name)))
 
 

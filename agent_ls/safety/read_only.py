@@ -72,11 +72,6 @@ PROGRAMS: dict[str, Program] = {
         "--size --zero --ignore: -I: --hide: --sort: --time: --time-style: --format: "
         "--indicator-style: --quoting-style: -w: --width: -T: --tabsize: --block-size:"
     ),
-    "tree": _program(
-        "-adfshDpiCnugFqNtrvUxJX --noreport --dirsfirst --filesfirst --prune --gitignore --du --si "
-        "--inodes --device --charset: -L: -I: -P: --filelimit: --sort? --ignore-case --matchdirs "
-        "--timefmt: --metafirst"
-    ),
     "du": _program(
         "-shackmbx0lS --summarize --human-readable --all --total --bytes --apparent-size "
         "--one-file-system --null --si --count-links --separate-dirs -d: --max-depth: --exclude: "
@@ -84,7 +79,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     "stat": _program("-tf --terse --file-system -c: --format: --printf:"),
     "file": _program(
-        "-biIkNrh0p --brief --mime --mime-type --mime-encoding --keep-going --no-pad --raw "
+        "-biIkNrh0 --brief --mime --mime-type --mime-encoding --keep-going --no-pad --raw "
         "--no-dereference --print0 -F: --separator: --extension"
     ),
     "realpath": _program(
@@ -120,7 +115,7 @@ PROGRAMS: dict[str, Program] = {
         "--numeric-sort --random-sort --reverse --version-sort --check? --merge --stable --unique "
         "--zero-terminated --debug -k: --key: -t: --field-separator: --sort: --parallel:"
     ),
-    # A second operand of uniq and xxd is written to.
+    # A second operand of uniq is written to.
     "uniq": _program(
         "-cdDiuz --count --repeated --all-repeated? --ignore-case --unique --zero-terminated "
         "--group? -f: --skip-fields: -s: --skip-chars: -w: --check-chars:",
@@ -156,10 +151,7 @@ PROGRAMS: dict[str, Program] = {
     "base32": _program("-di --decode --ignore-garbage -w: --wrap:"),
     "od": _program("-abcdfiloxsv -A: --address-radix: -t: --format: -j: --skip-bytes: -N: "
                    "--read-bytes: -w? --width? -v --output-duplicates"),
-    "xxd": _program("-abeipuE -c: -g: -l: -s: -n: -o:", limit=1),
     "hexdump": _program("-bcCdovx -n: -s:"),
-    "strings": _program("-afwo --all --print-file-name -n: --bytes: -t: --radix: -e: --encoding:",
-                        number=True),
     # Searching. rg reads folders by itself, grep when told to.
     "grep": _program(_GREP, "pattern then paths", number=True,
                      pattern="-e --regexp -f --file", recursive="-r --recursive"),
@@ -190,7 +182,24 @@ PROGRAMS: dict[str, Program] = {
 }  # fmt: skip
 
 BUILTINS = frozenset(
-    {"echo", "true", "false", ":", "pwd", "type", "test", "printf", "cd", "command"}
+    {
+        "echo",
+        "true",
+        "false",
+        ":",
+        "pwd",
+        "type",
+        "test",
+        "[",
+        "[[",
+        "printf",
+        "cd",
+        "command",
+        "set",
+        "exit",
+        "break",
+        "continue",
+    }
 )
 """What the shell does itself, whatever stands on PATH."""
 

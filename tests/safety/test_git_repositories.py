@@ -1,0 +1,385 @@
+"""Repositories that are more than they seem: git is asked about, or was seen to do no harm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.domain.verdicts import Allow, Ask
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.commands import READ_ONLY_ENV, child_path, decide
+
+_IDENTITY = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *_IDENTITY, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def _commit_all(folder: Path, text: str = "one\n") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    _git(folder, "init", "-q", "-b", "main")
+    (folder / "a.txt").write_text(text)
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-qm", "one")
+    return folder
+
+
+def _trap(base: Path) -> Path:
+    trap = base / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {base}/ran\necho x\n")
+    trap.chmod(0o755)
+    return trap
+
+
+def _common_folder(repository: Path, base: Path) -> None:
+    other = _commit_all(base / "other", "SECRET\n")
+    with (other / ".git/config").open("a") as config:
+        config.write(f"[diff]\n\texternal = {_trap(base)}\n")
+    (repository / ".git/commondir").write_text(f"{other}/.git\n")
+
+
+def _common_folder_inside(repository: Path, base: Path) -> None:
+    """Git reads the configuration of the folder that is named, and no other."""
+    inner = _commit_all(repository / "vendor")
+    with (inner / ".git/config").open("a") as config:
+        config.write(f"[diff]\n\texternal = {_trap(base)}\n")
+    (repository / ".git/commondir").write_text("../vendor/.git\n")
+
+
+def _form_feed(repository: Path, base: Path) -> None:
+    with (repository / ".git/config").open("a") as config:
+        config.write(f'[branch "x"]\n\tmerge = a\f[user]\n[diff]\texternal = {_trap(base)}\n')
+
+
+def _continued_subsection(repository: Path, base: Path) -> None:
+    with (repository / ".git/config").open("a") as config:
+        config.write(f'[remote "a]\\\\"]\n\turl = x\n[diff "y"] command = {_trap(base)}\n')
+
+
+def _byte_order_mark(repository: Path, base: Path) -> None:
+    config = repository / ".git/config"
+    config.write_text(f"\ufeff[diff]\n\texternal = {_trap(base)}\n{config.read_text()}")
+
+
+def _crlf(repository: Path, base: Path) -> None:
+    with (repository / ".git/config").open("a", newline="") as config:
+        config.write(f"[user]\r\n\tname = x\r[diff]\n\r\n[diff]\r\n\texternal = {_trap(base)}\r\n")
+
+
+def _included(repository: Path, base: Path) -> None:
+    (repository / "more").write_text(f"[diff]\n\texternal = {_trap(base)}\n")
+    with (repository / ".git/config").open("a") as config:
+        config.write('[includeIf "onbranch:main"]\n\tpath = ../more\n')
+
+
+def _worktree_settings(repository: Path, base: Path) -> None:
+    _git(repository, "config", "extensions.worktreeConfig", "true")
+    (repository / ".git/config.worktree").write_text(f"[diff]\n\texternal = {_trap(base)}\n")
+
+
+def _work_tree_elsewhere(repository: Path, base: Path) -> None:
+    _git(repository, "config", "core.worktree", str(base))
+
+
+def _alternates(repository: Path, base: Path) -> None:
+    other = _commit_all(base / "other", "SECRET\n")
+    (repository / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
+
+
+def _linked(name: str) -> Callable[[Path, Path], None]:
+    def link(repository: Path, base: Path) -> None:
+        place = repository / ".git" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        (base / "secret").write_text("SECRET line\n")
+        place.symlink_to(base / "secret")
+
+    return link
+
+
+def _hard_link(repository: Path, base: Path) -> None:
+    (base / "secret").write_text("SECRET line\n")
+    os.link(base / "secret", repository / ".git/BISECT_LOG")
+
+
+def _objects_elsewhere(repository: Path, base: Path) -> None:
+    objects = repository / ".git/objects"
+    objects.rename(base / "objects")
+    objects.symlink_to(base / "objects")
+
+
+def _pipe(repository: Path, base: Path) -> None:
+    (repository / ".git/HEAD").unlink()
+    os.mkfifo(repository / ".git/HEAD")
+
+
+def _revisions_to_ignore(repository: Path, base: Path) -> None:
+    (base / "secret").write_text("SECRET line\n")
+    _git(repository, "config", "blame.ignoreRevsFile", str(base / "secret"))
+
+
+def _submodule(repository: Path, base: Path, settings: str) -> Path:
+    origin = _commit_all(base / "origin")
+    _git(repository, "submodule", "add", "-q", str(origin), "sub")
+    _git(repository, "commit", "-qm", "sub")
+    with (repository / ".git/modules/sub/config").open("a") as config:
+        config.write(settings)
+    (repository / "sub/a.txt").write_text("two\n")
+    return repository / ".git/modules/sub"
+
+
+def _submodule_filter(repository: Path, base: Path) -> None:
+    own = _submodule(repository, base, f'[filter "x"]\n\tclean = {_trap(base)}\n')
+    (own / "info/attributes").write_text("* filter=x\n")
+    (repository / ".gitmodules").write_text(
+        (repository / ".gitmodules").read_text() + "\tignore = none\n"
+    )
+
+
+def _submodule_filter_by_setting(repository: Path, base: Path) -> None:
+    own = _submodule(repository, base, f'[filter "x"]\n\tclean = {_trap(base)}\n')
+    (own / "info/attributes").write_text("* filter=x\n")
+    _git(repository, "config", "submodule.sub.ignore", "none")
+
+
+def _embedded(repository: Path, base: Path) -> None:
+    inner = _commit_all(repository / "inner")
+    _git(repository, "add", "inner")
+    (inner / ".git/info/attributes").write_text("* filter=x\n")
+    _git(inner, "config", "filter.x.clean", str(_trap(base)))
+
+
+_UNFIT: dict[str, Callable[[Path, Path], None]] = {
+    "a shared folder outside": _common_folder,
+    "a shared folder inside": _common_folder_inside,
+    "a form feed in a value": _form_feed,
+    "a quote in a section's name": _continued_subsection,
+    "a byte order mark": _byte_order_mark,
+    "odd line ends": _crlf,
+    "a conditional include": _included,
+    "settings of the worktree": _worktree_settings,
+    "a work tree elsewhere": _work_tree_elsewhere,
+    "objects of another repository": _alternates,
+    "objects behind a link": _objects_elsewhere,
+    "a linked reflog": _linked("logs/HEAD"),
+    "a linked branch": _linked("refs/heads/other"),
+    "a linked bisect log": _linked("BISECT_LOG"),
+    "a linked exclude file": _linked("info/exclude"),
+    "a linked rebase": _linked("rebase-merge/git-rebase-todo"),
+    "a linked worktree list": _linked("worktrees/x/gitdir"),
+    "a linked configuration": _linked("config"),
+    "a hard link": _hard_link,
+    "a pipe": _pipe,
+    "revisions to ignore": _revisions_to_ignore,
+    "a submodule with a filter": _submodule_filter,
+    "a submodule that is not ignored": _submodule_filter_by_setting,
+    "an embedded repository": _embedded,
+}
+_READING = ("git status", "git diff", "git log -p", "git show HEAD", "git reflog", "git bisect log")
+
+
+def _repository(base: Path) -> Path:
+    return _commit_all(base / "repo")
+
+
+@pytest.mark.parametrize("kind", _UNFIT)
+def test_git_in_an_odd_repository_is_asked_about(kind: str, tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    repository = _repository(base)
+    _UNFIT[kind](repository, base)
+    for command in _READING:
+        verdict = decide(command, repository, (Root("repo", repository, is_trusted=True),))
+        assert isinstance(verdict, Ask), command
+
+
+def test_an_empty_folder_named_git_does_not_hide_the_repository_around(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    outer = _commit_all(base / "outer")
+    inner = outer / "inner"
+    (inner / ".git").mkdir(parents=True)
+    assert isinstance(decide("git log -p", inner, (Root("inner", inner, True),)), Ask)
+    (inner / ".git").rmdir()
+    assert isinstance(decide("git log -p", inner, (Root("inner", inner, True),)), Ask)
+    with (outer / ".git/config").open("a") as config:
+        config.write(f"[diff]\n\texternal = {_trap(base)}\n")
+    (inner / ".git").mkdir()
+    assert isinstance(decide("git diff", inner, (Root("outer", outer, True),)), Ask)
+
+
+def test_a_git_file_is_read_as_git_reads_it(tmp_path: Path) -> None:
+    """Git keeps a blank at the end of the name, so two folders can be meant."""
+    base = tmp_path.resolve()
+    folder = base / "folder"
+    _commit_all(folder / "plain")
+    _commit_all(folder / "hostile")
+    (folder / "plain/.git").rename(folder / "store")
+    (folder / "hostile/.git").rename(folder / "store ")
+    _git(folder / "store ", "config", "diff.external", str(_trap(base)))
+    (folder / "plain/.git").write_text("gitdir: ../store \n")
+    roots = (Root("folder", folder, True),)
+    assert isinstance(decide("git diff", folder / "plain", roots), Ask)
+
+
+def test_a_folder_that_is_a_repository_by_a_named_one_asks(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    other = _commit_all(base / "other")
+    folder = base / "folder"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "commondir").write_text(f"{other}/.git\n")
+    assert isinstance(decide("git log -p", folder, (Root("folder", folder, True),)), Ask)
+
+
+def test_without_a_repository_git_compares_any_files(tmp_path: Path) -> None:
+    folder = tmp_path.resolve()
+    (folder / "x").symlink_to("/etc")
+    roots = (Root("folder", folder, True),)
+    for command in ("git diff a b", "git diff", "git grep x", "git shortlog"):
+        assert isinstance(decide(command, folder, roots), Ask), command
+    assert decide("git log", folder, roots) == Allow()
+
+
+def test_an_ordinary_submodule_and_a_worktree_inside_are_fine(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    repository = _repository(base)
+    _submodule(repository, base, "")
+    _git(repository, "worktree", "add", "-q", "tree")
+    roots = (Root("repo", repository, is_trusted=True),)
+    for folder in (repository, repository / "sub", repository / "tree"):
+        for command in ("git status", "git diff", "git log -p"):
+            assert decide(command, folder, roots) == Allow(), (folder, command)
+    assert isinstance(
+        decide("git log", repository / "sub", (Root("sub", repository / "sub", True),)), Ask
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git show HEAD:.env",
+        "git show :.env",
+        "git show :0:.env",
+        "git show :0:id_rsa",
+        "git show HEAD:./.env",
+        "git show HEAD:sub/../.env",
+        "git show 'HEAD@{2020-01-01 12:00}:id_rsa'",
+        "git show 'HEAD^{/fix: it}:id_rsa'",
+        "git cat-file -p HEAD:.env",
+        "git cat-file blob HEAD:id_rsa",
+        "git log -p -- .env",
+        "git log -p -- ':(glob).env*'",
+        "git log -p -- ':(icase).ENV'",
+        "git log -p -- ':/.env'",
+        "git log -p -- ':/:id_rsa'",
+        "git log -p -- '::id_rsa'",
+        "git log -p -- '.e*'",
+        "git log -p -- '*env'",
+        "git log -p -- '*nv'",
+        "git log -p -- '.en?'",
+        "git log -p -- '[.]env'",
+        "git diff -- '\\.env'",
+        "git diff -- 's*v'",
+        "git diff -U .env",
+        "git log -p -U .env",
+        "git blame --abbrev .env",
+        "git blame .env",
+        "git blame -L 1,5 HEAD -- .env",
+        "git log -L 1,5:.env",
+        "git log -L :x:.env",
+        "git diff HEAD:.env HEAD:a.txt",
+        "git diff --no-index .env a.txt",
+        "git diff --no-index / .",
+        "git diff -Oorder",
+        "git diff --orderfile=x",
+        "git grep x -- .env",
+        "git grep -f .env",
+        "git grep -fx y",
+        "git grep -Oless x",
+        "git grep --open x",
+        "git grep --untracked x",
+        "git grep --no-index x",
+        "git blame --contents .env a.txt",
+        "git blame --ignore-revs-file=.env a.txt",
+        "git blame --ignore-revs-f .env a.txt",
+        "git blame -S .env a.txt",
+        "git ls-files -X .env",
+        "git ls-files --exclude-from=.env -i -o",
+        "git ls-files --exclude-per-directory=.env -o",
+        "git log --output=x",
+        "git diff --outpu=x",
+        "git show --ext-diff",
+        "git show --textconv",
+        "git -c core.pager=x log",
+        "git --git-dir=sub/.git log",
+        "git --work-tree=.. status",
+        "git --exec-path=. status",
+        "git --super-prefix=x/ status",
+        "git --namespace=x log",
+        "git --attr-source=x log",
+        "git -p log",
+        "git --paginate log",
+        "git --bare log",
+        "git -C .. -C repo log",
+        "git log --format='%GG'",
+        "git for-each-ref --format='%(signature)'",
+        "git for-each-ref --shell",
+        "git tag --format='%(contents:signature)' -v x",
+        "git verify-commit HEAD",
+        "git rev-parse --parseopt",
+        "git config --list",
+        "git config --file .env --get user.name",
+        "git config -f .env --get user.name",
+        "git config --blob HEAD:.env --list",
+        "git config core.pager x",
+        "git log --stdin",
+        "git check-ignore --stdin",
+        "git cat-file --batch",
+        "git cat-file --filters HEAD:a.txt",
+        "git submodule status",
+        "git status --ignore-submodules=none",
+        "git diff --submodule=diff",
+        "git diff --ignore-submodules=none",
+        "git ls-remote .",
+        "git remote update",
+        "git remote show origin",
+        "git stash show stash@{0} -- .env",
+        "git interpret-trailers a.txt",
+        "git bugreport",
+        "git archive HEAD",
+        "git fsck",
+        "git notes add",
+        "git var GIT_EDITOR",
+        "git web--browse x",
+        "git instaweb",
+    ],
+)
+def test_git_commands_that_do_more_than_look_around_ask(command: str, tmp_path: Path) -> None:
+    repository = _repository(tmp_path.resolve())
+    verdict = decide(command, repository, (Root("repo", repository, is_trusted=True),))
+    assert isinstance(verdict, Ask)
+
+
+@pytest.mark.parametrize("kind", ["a form feed in a value", "a submodule with a filter"])
+def test_the_odd_repositories_would_have_done_harm(kind: str, tmp_path: Path) -> None:
+    """The tables above prove something only while such repositories work, even in our settings."""
+    base = tmp_path.resolve()
+    repository = _repository(base)
+    _UNFIT[kind](repository, base)
+    (repository / "a.txt").write_text("two\n")
+    for command in (["git", "diff"], ["git", "status"]):
+        subprocess.run(
+            command,
+            cwd=repository,
+            env={"PATH": child_path(), **READ_ONLY_ENV},
+            check=False,
+            capture_output=True,
+        )
+    assert (base / "ran").exists()
