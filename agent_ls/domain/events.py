@@ -192,6 +192,10 @@ class AttemptFinished(_Event):
     duration_ms: int = 0
 
 
+INTERRUPTED = "interrupted"
+"""The origin of a ``continue`` by no recovery: the process ended while the model answered."""
+
+
 class RecoveryChosen(_Event):
     """A recovery decided what to do with an unusable attempt."""
 

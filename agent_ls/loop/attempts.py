@@ -5,13 +5,20 @@ Says nothing about what to do with what came; that is CALL's and the recoveries'
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import aclosing
 from typing import assert_never
 
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import ProviderError
-from agent_ls.domain.events import AttemptFinished, ReasoningStreamed, TextStreamed
+from agent_ls.domain.events import (
+    INTERRUPTED,
+    AttemptFinished,
+    ReasoningStreamed,
+    RecoveryChosen,
+    TextStreamed,
+)
 from agent_ls.domain.model_io import (
     CallClosed,
     CallCut,
@@ -30,6 +37,11 @@ from agent_ls.loop.turn import Turn
 
 _log = logging.getLogger(__name__)
 
+_GO_ON = (
+    "Your answer was cut off here, as agent-ls ended. Go on where it stopped, without repeating "
+    "anything."
+)
+
 
 async def make_attempt(turn: Turn) -> Attempt:
     """Send the request, show what comes as it comes, and record how it ended."""
@@ -42,6 +54,10 @@ async def make_attempt(turn: Turn) -> Attempt:
                 gathered.take(event)
     except ProviderError as failed:
         error = failed
+    except asyncio.CancelledError:
+        if turn.is_left:
+            await gathered.keep_text()
+        raise
     attempt = gathered.attempt(error)
     if attempt.finish is FinishReason.UNKNOWN:
         _log.warning("%s ended its answer for a reason we do not know", gathered.model)
@@ -111,6 +127,19 @@ class _Gathered:
 
     def _identified(self, event: CallClosed | CallCut) -> ToolCall:
         return call_of(self._turn, event.provider_id, event.tool, event.arguments_json)
+
+    async def keep_text(self) -> None:
+        """Record what the model has said so far; the next process lets it go on from there."""
+        text = "".join(self._text)
+        if text.strip():
+            kept = RecoveryChosen(
+                step_id=self._turn.state.step_id,
+                origin=INTERRUPTED,
+                action="continue",
+                text=_GO_ON,
+                partial=text,
+            )
+            await self._turn.emit(kept)
 
     def attempt(self, error: ProviderError | None) -> Attempt:
         end = self._end

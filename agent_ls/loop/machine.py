@@ -42,11 +42,12 @@ PHASES: dict[Phase, Callable[[Turn], Awaitable[Move]]] = {
 }
 
 
-async def run_turn(turn: Turn) -> TurnEnded:
+async def run_turn(turn: Turn) -> TurnEnded | None:
     """Walk from the phase the state gives to DONE and return how it ended.
 
     Cancelling the task ends the turn as ``cancelled``: open calls get a result, and the
     cancellation is not raised again, for the end is the answer to it.
+    None: the turn was left open for the next process (``Turn.is_left``).
 
     Errors: ``StoreError`` when the end itself cannot be stored.
     """
@@ -54,6 +55,9 @@ async def run_turn(turn: Turn) -> TurnEnded:
     try:
         await _walk(turn)
     except asyncio.CancelledError:
+        if turn.is_left and turn.state.phase is not Phase.DONE:
+            await finished(turn.kit.compile_checks.let_go(turn.state.turn_id))
+            return None
         break_off = _BreakOff(StopReason.CANCELLED, "Stopped.", ErrorKind.CANCELLED)
     except AgentLsError as error:
         break_off = _BreakOff(StopReason.ERROR, str(error), ErrorKind.INTERRUPTED)

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from agent_ls.domain.calls import ToolCall, ToolResult
 from agent_ls.domain.events import (
+    INTERRUPTED,
     Answered,
     AttemptDiscarded,
     AttemptFinished,
@@ -80,9 +81,10 @@ def _is_outdated(turn: Turn) -> bool:
     anew; one that follows from a recovery or a check is part of that, and is sent as it was.
     """
     view = turn.view
+    recoveries = view.each_since(RecoveryChosen, RequestPrepared)
     return (
         bool(view.each_since(SessionResumed, RequestPrepared))
-        and not view.each_since(RecoveryChosen, RequestPrepared)
+        and all(one.origin == INTERRUPTED for one in recoveries)
         and not turn.state.text_only
     )
 

@@ -49,6 +49,8 @@ class Turn:
         self._known: str = ""
         self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
         """By the call: reads that were started while the answer streamed; None: did not run."""
+        self.is_left = False
+        """The process ends: a cancellation leaves the turn open, for the next process."""
         self.asking = asyncio.Lock()
         """Held while one call's question to the person is prepared and answered."""
         self._started_s = kit.clock.monotonic_s()

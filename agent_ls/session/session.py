@@ -219,11 +219,15 @@ class Session:
         """
         return await self._runner.wait()
 
-    async def close(self, by: str = "shutdown") -> None:
-        """Stop what runs and wait until it has ended; a turn that was cut off stays as it is."""
+    async def close(self, stopped_by: str = "") -> None:
+        """Leave what runs open, so that it can be resumed, or with ``stopped_by`` end it; wait
+        until nothing works any more. A turn that was cut off stays as it is.
+        """
         try:
-            if self._runner.is_at_work:
-                await self.cancel(by)
+            if not stopped_by:
+                self._runner.leave_open()
+            elif self._runner.is_at_work:
+                await self.cancel(stopped_by)
         finally:
             await self._runner.close()
             await self.review.close()

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import PromptQueued, TurnEnded, TurnStarted
+from agent_ls.domain.events import CancelRequested, PromptQueued, TurnEnded, TurnStarted
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.machine import run_turn
@@ -28,11 +28,13 @@ class TurnRunner:
         self._kit = kit
         self._recorder = recorder
         self._task: asyncio.Task[None] | None = None
-        self._turn: asyncio.Task[TurnEnded] | None = None
+        self._turn: asyncio.Task[TurnEnded | None] | None = None
+        self._running: Turn | None = None
         self._storing: asyncio.Future[None] | None = None
         """Done when it is known whether the newest turn's beginning is stored."""
         self._ended: TurnEnded | None = None
         self.is_closed = False
+        self._is_left = False
 
     @property
     def is_at_work(self) -> bool:
@@ -75,6 +77,20 @@ class TurnRunner:
         if self._turn is not None:
             self._turn.cancel()
 
+    def leave_open(self) -> None:
+        """Break off what runs without an end: the next process can go on with it.
+
+        A turn that was stopped still comes to its end.
+        """
+        self.is_closed = True
+        turn = self._state.turn
+        if turn is None or turn.ended is not None or turn.events.of(CancelRequested):
+            return
+        self._is_left = True
+        if self._running is not None:
+            self._running.is_left = True
+        self.interrupt()
+
     async def wait(self) -> TurnEnded | None:
         """Wait until nothing is left to do; return how the last turn of this process ended.
 
@@ -106,6 +122,8 @@ class TurnRunner:
 
     @property
     def _has_work(self) -> bool:
+        if self._is_left:
+            return False
         return self._state.is_running or (bool(self._state.queue) and not self.is_closed)
 
     async def _work(self) -> None:
@@ -119,14 +137,15 @@ class TurnRunner:
 
     async def _run(self) -> None:
         """Run the open turn to its end."""
-        turn = self._turn = asyncio.create_task(run_turn(Turn(self._kit, self._recorder)))
+        running = self._running = Turn(self._kit, self._recorder)
+        turn = self._turn = asyncio.create_task(run_turn(running))
         try:
             await asyncio.wait([turn])
         finally:
-            self._turn = None
+            self._turn = self._running = None
         # One that was cancelled before its first step has not ended: it is run once more for that.
         if not turn.cancelled():
-            self._ended = turn.result()
+            self._ended = turn.result() or self._ended
 
     async def _take_back(self, turn_id: str, why: str) -> None:
         """End a turn of which nobody knows; the store may take both events later."""

@@ -1,4 +1,4 @@
-"""The editor leaves, in every way it can: nothing of the server stays behind."""
+"""The editor leaves, in every way it can: no process stays behind, and no turn is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from agent_ls.providers.scripted import ScriptedModel
 from tests.support.archive import Archive
 from tests.support.client_editors import ClientEditor
-from tests.support.markers import Step, Story
+from tests.support.markers import Place, Step, Story
 from tests.support.storyteller import Storyteller
 
 pytestmark = pytest.mark.e2e
@@ -71,7 +71,7 @@ async def running(server: psutil.Process, argument: str) -> list[psutil.Process]
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize(
+LEAVING = pytest.mark.parametrize(
     "leave",
     [
         pytest.param(shut_down, id="shutdown-and-exit"),
@@ -79,7 +79,87 @@ async def running(server: psutil.Process, argument: str) -> list[psutil.Process]
         pytest.param(terminate, id="sigterm"),
     ],
 )
+
+
+@LEAVING
 async def test_no_process_stays_behind(
     leave: Callable[[ClientEditor], Awaitable[None]], tmp_path: Path
 ) -> None:
     await check(leave, tmp_path)
+
+
+ANSWERS = """
+[[answer]]
+text = "The first half. Never sent."
+chunk = 4
+hang = "middle"
+
+[[answer]]
+expect = { contains = ["The first"] }
+text = " The second half."
+"""
+ASKS = """
+[[answer]]
+[[answer.call]]
+tool = "write_file"
+arguments = { path = "b.py", content = "y = 1" }
+
+[[answer]]
+text = "Written."
+"""
+
+
+async def left_and_resumed(
+    leave: Callable[[ClientEditor], Awaitable[None]],
+    scenario: str,
+    is_due: Callable[[Storyteller], Awaitable[None]],
+    folder: Path,
+) -> Storyteller:
+    """Leave once something is due, start again, press Resume; return the second telling."""
+    archive = Archive("", {"file a.py": "x = 1\n", "steps": ""})
+    model = ScriptedModel(scenario)
+    async with model:
+        teller = Storyteller(Story("leaving", archive, ()), "panel", folder, model)
+        teller.prepare()
+        await teller.start()
+        await teller.step_open("a.py")
+        await teller.step_prompt("Tell me")
+        await is_due(teller)
+        await leave(teller.editor)
+        teller.next_pick = "Resume"
+        await teller.start()
+        await teller.step_message("cut off in: Tell me")
+        if scenario is ASKS:
+            await teller.step_open("a.py")
+            await teller.step_wait("approval")
+            await teller.step_codeaction(Place("a.py", 0, 0), "Allow once")
+        await teller.step_update("turn_ended")
+        assert await teller.editor.stop() == 0
+        assert "Traceback" not in teller.log.read_text()
+        assert model.problems == []
+        return teller
+
+
+@LEAVING
+async def test_what_the_model_said_before_the_editor_left_is_kept_and_continued(
+    leave: Callable[[ClientEditor], Awaitable[None]], tmp_path: Path
+) -> None:
+    async def half(teller: Storyteller) -> None:
+        await teller.step_update("agent_message_chunk", "first")
+
+    teller = await left_and_resumed(leave, ANSWERS, half, tmp_path)
+    [ended] = [o for o in teller.editor.shown.updates if o["sessionUpdate"] == "turn_ended"]
+    assert ended["status"] == "success"
+    assert ended["output"].startswith("The first")
+    assert ended["output"].endswith(" The second half.")
+
+
+@LEAVING
+async def test_what_waited_for_the_person_when_the_editor_left_is_asked_again(
+    leave: Callable[[ClientEditor], Awaitable[None]], tmp_path: Path
+) -> None:
+    async def asked(teller: Storyteller) -> None:
+        await teller.step_wait("approval")
+
+    teller = await left_and_resumed(leave, ASKS, asked, tmp_path)
+    assert (teller.root / "b.py").read_text() == "y = 1"
