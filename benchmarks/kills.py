@@ -18,6 +18,7 @@ import asyncio
 import contextlib
 import itertools
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -116,8 +117,9 @@ class Editor(DemoClient):
     async def _answer_all(self) -> None:
         while True:
             await self.until(lambda: self._is_asked() or None, 3_600, "an approval")
+            approval_id = re.findall(r"approval\.resolve with (\w+)", str(self.shown.messages))[-1]
             with contextlib.suppress(ServerError):
-                await self.execute("agent-ls.approval.resolve", "allow_once")
+                await self.execute("agent-ls.approval.resolve", approval_id, "allow_once")
             # The diagnostic goes a moment after the answer.
             await asyncio.sleep(0.01)
 

@@ -22,7 +22,7 @@ from agent_ls.lsp.language_server import AgentLanguageServer
 from agent_ls.lsp.notices import Level
 from agent_ls.lsp.uris import uri_to_path
 from agent_ls.lsp.wire import SaveParams
-from agent_ls.safety.text import visible
+from agent_ls.safety.text import visible, visible_line
 
 _log = logging.getLogger(__name__)
 
@@ -197,6 +197,14 @@ class EditorClient:
         title = getattr(chosen, "title", None)
         return title if title in choices else None
 
+    def say_failed(self, command: str, why: str) -> None:
+        """Say in one line why a command failed: some editors show no error of a command.
+
+        A client with the panel does.
+        """
+        if not self._server.profile.opted_in:
+            self.say("error", visible_line(f"{command}: {why.removeprefix(f'{command} ')}"))
+
     def say(self, level: Level, text: str) -> None:
         """Show words, or write them to the client's log."""
         # The model's words and file names are in them. Some editors make links of Markdown, even
@@ -212,6 +220,7 @@ class EditorClient:
 
     async def _offered(self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str) -> Reply:
         offered = self._offer_edit(snapshot, edit, label)
+        self._say_of(snapshot.uri, f"an edit waits for the code action “Apply — {label}”.")
         try:
             async with asyncio.timeout(_PENDING_EDIT_S):
                 return await offered

@@ -15,6 +15,7 @@ from agent_ls.domain.calls import ToolKind
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
+from agent_ls.lsp.answers import write_answer
 from agent_ls.lsp.attention import Attention
 from agent_ls.lsp.change_hints import ChangeHints
 from agent_ls.lsp.closed_files import ClosedFiles
@@ -73,9 +74,10 @@ class Faces:
         self._closed_findings = ClosedFindings(
             self.states, attention, files, self.marks.on_closed, self.rechecks.look_soon
         )
-        self.notices = Notices(editor.say, self.marks.is_shown)
+        has_panel = server.profile.opted_in
+        self.notices = Notices(editor.say, self.marks.is_shown, None if has_panel else write_answer)
         self.publisher: Publisher | None = None
-        if server.profile.opted_in:
+        if has_panel:
             self.publisher = Publisher(self._send_updates, _tool_kinds(), attention.uri)
         server.documents.listen(self._on_document)
         self._idle: list[Callable[[], Awaitable[object]]] = []

@@ -1,32 +1,51 @@
-"""The few things worth a message box: a turn that failed, and questions that stand nowhere.
+"""The few things worth a message: how a turn ended, and that something waits for the person.
 
-Everything else goes to the client's log or is a mark, progress or an update.
+A client with the panel shows these itself: there only a failure, and what stands in no document,
+is said. Everything else goes to the client's log or is a mark, progress or an update.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Literal
 
 from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import TurnStatus
+from agent_ls.safety.text import visible_line
 
 Level = Literal["error", "warning", "info", "log"]
 Say = Callable[[Level, str], None]
 """``log`` goes to the client's log, the others are shown."""
+WriteAnswer = Callable[[str, str], Awaitable[Path | None]]
+"""Takes a turn's id and its answer."""
 
 _OUTPUT_CHARACTERS = 20_000
+_YES_OR_NO = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE)
+_LINE_CHARACTERS = 120
+"""Of an answer, or of what waits, in a message."""
 
 
 class Notices:
     """A Reader of all sessions that speaks up."""
 
-    def __init__(self, say: Say, is_shown: Callable[[str], bool]) -> None:
-        """Take the way out, and whether an approval or question stands in a document."""
+    def __init__(
+        self,
+        say: Say,
+        is_shown: Callable[[str], bool],
+        write_answer: WriteAnswer | None = None,
+    ) -> None:
+        """Take the way out, whether an approval or question stands in a document, and how an
+        answer is written to a file; None: the client has the panel.
+        """
         self._say = say
         self._is_shown = is_shown
+        self._write_answer = write_answer
         self._told: set[str] = set()
+        self._tasks: set[asyncio.Future[None]] = set()
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Say what an event gives reason to."""
@@ -34,12 +53,13 @@ class Notices:
             case e.TurnEnded():
                 self._on_end(stored.event)
             case e.ApprovalRequested(request=request):
-                words = f"The agent asks: {request.preview.title}. {request.reason}"
-                self._ask(request.id, words, "agent-ls.approval.resolve")
+                words = f"{sentence(request.preview.title)} {request.reason}"
+                choices = " or ".join(one for one in _YES_OR_NO if one in request.choices)
+                command = f"agent-ls.approval.resolve with {request.id} and {choices}"
+                self._ask(request.id, words, command)
             case e.QuestionAsked(question=question):
-                self._ask(
-                    question.id, f"The agent asks: {question.text}", "agent-ls.question.resolve"
-                )
+                command = f"agent-ls.question.resolve with {question.id} and your words"
+                self._ask(question.id, question.text, command)
             case e.FindingsReported(problems=problems):
                 self._tell_once(problems)
             case _:
@@ -51,9 +71,25 @@ class Notices:
     def _on_end(self, event: e.TurnEnded) -> None:
         if event.output:
             self._say("log", event.output[:_OUTPUT_CHARACTERS])
-        if event.failure_reason and event.status is not TurnStatus.CANCELLED:
+        if event.status is TurnStatus.CANCELLED:
+            return
+        level: Level = "info"
+        words = f"Done: {_first_line(event.output)}"
+        if event.failure_reason:
             level = "error" if event.status is TurnStatus.FAILED else "warning"
-            self._say(level, f"The agent stopped: {event.failure_reason}")
+            words = f"The agent stopped: {event.failure_reason}"
+        if self._write_answer is not None and event.output.strip():
+            task = asyncio.ensure_future(self._say_where(level, words, event, self._write_answer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        elif event.failure_reason:
+            self._say(level, words)
+
+    async def _say_where(
+        self, level: Level, words: str, event: e.TurnEnded, write_answer: WriteAnswer
+    ) -> None:
+        place = await write_answer(event.turn_id, event.output)
+        self._say(level, words if place is None else f"{words} … read {place}")
 
     def _tell_once(self, problems: tuple[str, ...]) -> None:
         """Show why a checker could not run, each reason once; later ones go to the log."""
@@ -62,11 +98,25 @@ class Notices:
             self._told.add(problem)
 
     def _ask(self, subject_id: str, words: str, command: str) -> None:
-        """Name the command where no document can show the question."""
+        """Say that something waits, and how it is answered."""
+        said = f"The agent asks: {sentence(_cut(visible_line(words)))}"
 
         def unless_shown() -> None:
-            if not self._is_shown(subject_id):
-                self._say("warning", f"{words} Answer with the command {command}.")
+            # A document may be open and not be seen; only the panel is sure to tell.
+            if self._write_answer is not None or not self._is_shown(subject_id):
+                self._say(
+                    "warning",
+                    f"{said} Answer by a code action in any open file, or by the command "
+                    f"{command}.",
+                )
 
         # After the marks, which read the same event, have found their places.
         asyncio.get_running_loop().call_soon(unless_shown)
+
+
+def _first_line(text: str) -> str:
+    return _cut(visible_line(text.strip().partition("\n")[0]))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LINE_CHARACTERS else line[: _LINE_CHARACTERS - 1] + "…"

@@ -64,7 +64,7 @@ class ReviewDocuments:
         else:
             place = platformdirs.user_state_path("agent-ls") / "review" / name
             try:
-                await asyncio.to_thread(_write, place, text)
+                await asyncio.to_thread(write_private, place, text)
             except OSError as error:
                 self._editor.say(
                     "warning", f"The changes cannot be shown: {place}: {error.strerror}"
@@ -125,7 +125,8 @@ def _file_name(name: str) -> str:
     return f"{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}-{end}"
 
 
-def _write(place: Path, text: str) -> None:
+def write_private(place: Path, text: str) -> None:
+    """Write a file that only this person can read. Errors: ``OSError``."""
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with os.fdopen(os.open(place, flags, 0o600), "w", encoding="utf-8") as file:

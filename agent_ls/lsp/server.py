@@ -233,9 +233,17 @@ def _command(life: _Life, name: str, place: str) -> Any:
     module, _, called = place.partition(".")
 
     async def handler(*given: Any) -> Any:
-        life.edge.editor.command_came()
+        editor = life.edge.editor
+        editor.command_came()
         command = getattr(importlib.import_module(f"agent_ls.lsp.handlers.{module}"), called)
-        return await _told(_called(name, command, life.edge, given))
+        try:
+            return await _told(_called(name, command, life.edge, given))
+        except JsonRpcException as error:
+            editor.say_failed(name, error.message)
+            raise
+        except Exception:
+            editor.say_failed(name, "failed by a mistake of agent-ls; its log says more.")
+            raise
 
     return handler
 

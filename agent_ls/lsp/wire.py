@@ -678,7 +678,7 @@ class ApprovalResolveParams(Deciding):
 
     choice: ApprovalChoice
     approval_id: Name | None = None
-    """Null: the oldest one that waits."""
+    """Null decides nothing: the error names what waits."""
     session_id: Name | None = None
     note: Text = ""
     """Words for the model, with a rejection."""
@@ -693,6 +693,7 @@ class QuestionResolveParams(Deciding):
 
     text: Words
     question_id: Name | None = None
+    """Null: the one that waits; an error when several do."""
     session_id: Name | None = None
 
 

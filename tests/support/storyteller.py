@@ -226,6 +226,25 @@ class Storyteller:
         params = {"uri": self._uri(place.path), "diagnostics": found}
         await self.editor.notify("agent/editorDiagnostics", params)
 
+    async def step_answer(self, words: str) -> None:
+        """Answer, by its id, what a message said waits."""
+        said = await self._until(
+            lambda: re.findall(r"(\w+)\.resolve with (\w+)", str(self.editor.shown.messages)),
+            "a message that says what waits",
+        )
+        kind, subject_id = said[-1]
+        await self.step_command(f"{kind}.resolve", subject_id, words)
+
+    async def step_answer_is_written(self, golden: str) -> None:
+        """The newest message names a private file with the whole answer."""
+        said = await self._until(
+            lambda: re.findall(r"… read ([^']+\.md)", str(self.editor.shown.messages)),
+            "a message that says where the answer is",
+        )
+        place = Path(said[-1])
+        assert place.read_text() == self._golden(golden)
+        assert place.stat().st_mode & 0o777 == 0o600
+
     async def step_stop(self) -> None:
         await self.editor.execute("agent-ls.stop")
 

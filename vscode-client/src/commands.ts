@@ -22,8 +22,12 @@ export interface Parts {
 export function registerCommands(parts: Parts): vscode.Disposable[] {
   const { server, conversation, panel, review } = parts;
   const sessionId = () => conversation.sessionId;
-  const resolve = (choice: ApprovalChoice, note = "") =>
-    server.request("agent/approval/resolve", { sessionId: sessionId(), choice, note });
+  const asked = () => conversation.state.approvals[0];
+  const resolve = (choice: ApprovalChoice, approvalId = asked()?.approvalId, note = "") => {
+    if (!approvalId) throw new Error("Nothing waits for your permission.");
+    const params = { sessionId: sessionId(), approvalId, choice, note };
+    return server.request("agent/approval/resolve", params);
+  };
   const commands: Record<string, () => unknown> = {
     openPanel: () => panel.compose(),
     ask: () => panel.compose(place()),
@@ -45,11 +49,12 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     allowOnce: () => resolve("allow_once"),
     allowForSession: () => resolve("allow_session"),
     reject: async () => {
+      const request = asked();
       const note = await vscode.window.showInputBox({
-        title: `Reject: ${conversation.state.approvals[0]?.title ?? ""}`,
+        title: `Reject: ${request?.title ?? ""}`,
         prompt: "Say why, or what to do instead (may stay empty)",
       });
-      if (note !== undefined) await resolve("reject_once", note);
+      if (note !== undefined) await resolve("reject_once", request?.approvalId, note);
     },
     restartServer: () => server.restart(),
     showLog: () => server.log.show(),

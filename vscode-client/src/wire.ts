@@ -45,7 +45,7 @@ export type ApprovalChoice =
 /** Answer a permission request. */
 export interface ApprovalResolveParams {
   choice: ApprovalChoice;
-  /** Null: the oldest one that waits. */
+  /** Null decides nothing: the error names what waits. */
   approvalId?: string | null;
   sessionId?: string | null;
   /** Words for the model, with a rejection. */
@@ -346,6 +346,7 @@ export interface QuestionAsked {
 /** Answer a question. */
 export interface QuestionResolveParams {
   text: string;
+  /** Null: the one that waits; an error when several do. */
   questionId?: string | null;
   sessionId?: string | null;
 }

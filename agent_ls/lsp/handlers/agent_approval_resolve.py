@@ -9,7 +9,7 @@ from agent_ls.lsp.waiting import session_asking
 
 
 async def handle(edge: Edge, params: wire.ApprovalResolveParams) -> wire.ResolveResult:
-    """Settle the approval; False when it is settled already or nothing waits."""
+    """Settle the approval; False when it is settled already."""
     answer = ApprovalAnswer(
         choice=params.choice,
         note=params.note,

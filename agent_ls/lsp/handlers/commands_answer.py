@@ -4,41 +4,31 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from agent_ls.domain.approvals import (
-    ApprovalAnswer,
-    ApprovalChoice,
-    ApprovalRequest,
-    Question,
-    QuestionAnswer,
-)
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.arguments import Takes, read
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.waiting import session_asking
+from agent_ls.lsp.waiting import needs_id, session_asking
 from agent_ls.lsp.wire import ApprovalResolveParams, Name, QuestionResolveParams
 
-Decision = Annotated[
-    ApprovalResolveParams, Takes("a choice for the oldest, id and choice, or an object with both")
-]
+Decision = Annotated[ApprovalResolveParams, Takes("id and choice, or an object with both")]
 Answer = Annotated[
-    QuestionResolveParams, Takes("words for the oldest, id and words, or an object with both")
+    QuestionResolveParams,
+    Takes("id and words, an object with both, or words for the one question that waits"),
 ]
 Waiting = Annotated[Name | None, Takes("a permission request's id, or nothing for the oldest")]
 Offered = Annotated[Name, Takes("the id of an edit that waits")]
 
 
 async def resolve_approval(edge: Edge, argument: Any = None, choice: Any = None) -> bool:
-    """Settle an approval: a choice for the oldest, id and choice, or an object with id, choice
-    and words.
+    """Settle an approval: id and choice, or an object with id, choice and words.
 
-    Without an argument the oldest is allowed once.
+    Nothing is decided without both; then the error names what waits.
     """
     if choice is not None:
         argument = {"approvalId": argument, "choice": choice}
-    elif argument is None:
-        argument = {"choice": ApprovalChoice.ALLOW_ONCE.value}
-    elif isinstance(argument, str):
-        argument = {"choice": argument}
+    elif argument is None or isinstance(argument, str):
+        raise needs_id(edge.faces, ApprovalRequest)
     asked: ApprovalResolveParams = read(Decision, argument, name="agent-ls.approval.resolve")
     answer = ApprovalAnswer(
         choice=asked.choice,
@@ -55,7 +45,7 @@ async def resolve_approval(edge: Edge, argument: Any = None, choice: Any = None)
 
 async def show_approval(edge: Edge, approval_id: Waiting = None) -> bool:
     """Show in a message box what exactly waits for permission."""
-    session = await session_asking(edge.faces, ApprovalRequest, approval_id)
+    session = await session_asking(edge.faces, ApprovalRequest, approval_id, takes_oldest=True)
     if session is None:
         return _told(edge, settled=False)
     waiting = session.state.approvals
@@ -65,7 +55,7 @@ async def show_approval(edge: Edge, approval_id: Waiting = None) -> bool:
 
 
 async def resolve_question(edge: Edge, argument: Any = None, text: Any = None) -> bool:
-    """Answer a question: words for the oldest, id and words, or an object with both."""
+    """Answer a question: id and words, an object with both, or words for the one that waits."""
     if text is not None:
         argument = {"questionId": argument, "text": text}
     elif argument is None or isinstance(argument, str):

@@ -12,17 +12,17 @@ from agent_ls.lsp.prompts import CONTINUE
 from agent_ls.lsp.wire import Name
 from agent_ls.session.session import Session
 
-OneSession = Annotated[Name | None, Takes("a session's id, or nothing for the current one")]
+OneSession = Annotated[Name, Takes("a session's id")]
 
 
-async def go_on(edge: Edge, session_id: OneSession = None) -> bool:
+async def go_on(edge: Edge, session_id: OneSession) -> bool:
     """Tell the agent to do what it announced."""
     session = await edge.sessions.session(session_id)
     await session.submit(CONTINUE, anchor=_anchor(session))
     return True
 
 
-async def leave(edge: Edge, session_id: OneSession = None) -> bool:
+async def leave(edge: Edge, session_id: OneSession) -> bool:
     """Leave it at that: a turn that goes on is stopped, a hint goes away."""
     session = await edge.sessions.session(session_id)
     if session.state.turn is not None:
@@ -31,7 +31,7 @@ async def leave(edge: Edge, session_id: OneSession = None) -> bool:
     return True
 
 
-async def silence(edge: Edge, session_id: OneSession = None) -> bool:
+async def silence(edge: Edge, session_id: OneSession) -> bool:
     """Never nudge in this session again."""
     session = await edge.sessions.session(session_id)
     await session.silence(INCOMPLETE_ACTION)
