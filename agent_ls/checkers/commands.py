@@ -22,7 +22,7 @@ from agent_ls.checkers.process import run_program
 from agent_ls.checkers.tool_paths import find_program, own_programs, safe_path, untrusted
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
-from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.loop.ports.workspace import Listed, Root, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +118,25 @@ class CommandChecker:
             return CheckReport(problems=(obstacle,))
         try:
             names = await self._names(root)
+            cautions = (f"{self.name} saw a part: {names.gap}",) if names.gap else ()
             async with self._turn:
                 mirror = self._mirrors.setdefault(root.path, Mirror(root.path))
                 texts = {_below(path, root.path): text for path, text in part.texts.items()}
                 copy = await asyncio.to_thread(mirror.refresh, names, texts)
                 run = await self._run(root, copy, folders, present)
                 # While the copy holds what the command has seen.
-                return await report_of(run, self.workspace.shown)
+                report = await report_of(run, self.workspace.shown)
+            return report.model_copy(update={"cautions": (*report.cautions, *cautions)})
         except (OSError, WorkspaceError) as error:
             reason = f"there is no copy of {root.path} for it: {error}"
             return CheckReport(problems=(f"{self.name} did not run: {reason}",))
 
-    async def _names(self, root: Root) -> list[str]:
+    async def _names(self, root: Root) -> Listed:
         """Return the files of a root, relative to it."""
         shown = self.workspace.shown(root.path) or "."
         front = "" if shown == "." else f"{shown}/"
-        return [name.removeprefix(front) for name in await self.workspace.files(shown)]
+        found = await self.workspace.files(shown)
+        return Listed((name.removeprefix(front) for name in found), is_cut=found.is_cut)
 
     async def _run(
         self, root: Root, copy: Path, folders: Sequence[Path], files: Iterable[Path]

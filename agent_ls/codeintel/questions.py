@@ -74,7 +74,8 @@ class Answers:
             (path, tag.qualified, tag.kind, tag.line, tag.signature)
             for _, _, path, tag in found[: question["limit"]]
         ]
-        return {"rows": rows, "more": max(0, len(found) - len(rows)), "left": tagged.left}
+        more = max(0, len(found) - len(rows))
+        return {"rows": rows, "more": more, **_reach(tagged)}
 
     def _references(self, question: Question) -> Any:
         name, limit = question["name"], question["limit"]
@@ -93,7 +94,7 @@ class Answers:
                     rows.append(row)
                 else:
                     more += 1
-        return {"rows": rows, "more": more, "left": tagged.left}
+        return {"rows": rows, "more": more, **_reach(tagged)}
 
     def _map(self, question: Question) -> Any:
         tagged = self._tagged(question)
@@ -101,10 +102,15 @@ class Answers:
         room = question["tokens"] * _CHARS_PER_TOKEN
         ranked = self._graph.ranked(question["near"], room // _MIN_ENTRY_CHARS)
         text = rendered(ranked, tagged.tags, room)
-        return {"text": text, "files": len(tagged.tags), "left": tagged.left}
+        return {"text": text, "files": len(tagged.tags), **_reach(tagged)}
 
     def _tagged(self, question: Question) -> Tagged:
         return self._index.update(_scope(question), question["limit_s"])
+
+
+def _reach(tagged: Tagged) -> dict[str, int]:
+    """Return how many files of code were read, and for how many there was no time."""
+    return {"read": len(tagged.tags), "left": tagged.left}
 
 
 def _scope(question: Question) -> Scope:

@@ -19,8 +19,8 @@ import platformdirs
 
 from agent_ls.codeintel.worker_link import WorkerLink
 from agent_ls.domain.errors import ToolError
-from agent_ls.domain.symbols import Definition, Fault, Occurrence, Occurrences, Symbol
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.domain.symbols import Definition, Definitions, Fault, Occurrence, Occurrences, Symbol
+from agent_ls.loop.ports.workspace import Listed, Workspace
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.outline import has_outline, outline_in
@@ -56,8 +56,13 @@ def tags_folder() -> Path:
 class WorkspaceCode:
     """What the code of one workspace says."""
 
-    def __init__(self, workspace: Workspace, cache: Path | None) -> None:
-        """Take the workspace and where tags are kept; no process is started yet."""
+    def __init__(
+        self, workspace: Workspace, cache: Path | None, *, index_limit_s: float = _INDEX_LIMIT_S
+    ) -> None:
+        """Take the workspace, where tags are kept, and for how long files are read for one answer;
+        no process is started yet.
+        """
+        self._index_limit_s = index_limit_s
         self._workspace = workspace
         self._worker = WorkerLink(cache, _LIMIT_S)
         self._outlines: OrderedDict[_Key, _Outline | None] = OrderedDict()
@@ -109,23 +114,21 @@ class WorkspaceCode:
         )
         return [Fault(*row) for row in rows]
 
-    async def find(self, name: str, limit: int) -> Sequence[Definition]:
+    async def find(self, name: str, limit: int) -> Definitions:
         """Return definitions in the workspace by name, the best first."""
-        answer = await self._about_files("find", ".", {"name": name, "limit": limit})
-        return [Definition(*row) for row in answer["rows"]]
+        answer, gap = await self._about_files("find", ".", {"name": name, "limit": limit})
+        return Definitions((Definition(*row) for row in answer["rows"]), gap)
 
     async def references(self, name: str, below: str, limit: int) -> Occurrences:
         """Return where a name stands in code below a file or folder."""
-        answer = await self._about_files("references", below, {"name": name, "limit": limit})
-        return Occurrences(tuple(Occurrence(*row) for row in answer["rows"]), answer["more"])
+        answer, gap = await self._about_files("references", below, {"name": name, "limit": limit})
+        found = tuple(Occurrence(*row) for row in answer["rows"])
+        return Occurrences(found, answer["more"], gap)
 
     async def repository_map(self, near: Sequence[str], max_tokens: int) -> str:
         """Return the definitions that matter most, seen from these files."""
-        answer = await self._about_files("map", ".", {"near": [*near], "tokens": max_tokens})
-        if answer["left"]:
-            left = f"({answer['left']} files are not read yet; ask again for them)"
-            return f"{answer['text']}\n{left}"
-        return str(answer["text"])
+        answer, gap = await self._about_files("map", ".", {"near": [*near], "tokens": max_tokens})
+        return f"{answer['text']}\n({gap})" if gap else str(answer["text"])
 
     async def close(self) -> None:
         """End the worker."""
@@ -136,8 +139,12 @@ class WorkspaceCode:
         """Return the worker's process; None when none runs."""
         return self._worker.pid
 
-    async def _about_files(self, ask: str, below: str, question: Mapping[str, Any]) -> Any:
-        """Ask about files of the workspace, with the texts that are not saved."""
+    async def _about_files(
+        self, ask: str, below: str, question: Mapping[str, Any]
+    ) -> tuple[Any, str]:
+        """Ask about files of the workspace, with the texts that are not saved; return the answer
+        and which files it leaves out.
+        """
         workspace = self._workspace
         roots = workspace.roots
         if below == "." and len(roots) > 1:
@@ -145,13 +152,13 @@ class WorkspaceCode:
         else:
             _, place = workspace.locate(below)
             if await asyncio.to_thread(place.is_file):
-                files = [workspace.shown(place) or below]
+                files = Listed([workspace.shown(place) or below])
             elif await asyncio.to_thread(place.is_dir):
                 files = await workspace.files(below)
             else:
                 raise ToolError(f"{below} does not exist.")
         unsaved = {file.path: file.text for file in await workspace.dirty()}
-        return await self._worker.ask(
+        answer = await self._worker.ask(
             {
                 "ask": ask,
                 "roots": [
@@ -159,10 +166,15 @@ class WorkspaceCode:
                 ],
                 "files": files,
                 "texts": unsaved,
-                "limit_s": _INDEX_LIMIT_S,
+                "limit_s": self._index_limit_s,
                 **question,
             }
         )
+        gaps = [files.gap] if files.gap else []
+        if left := answer["left"]:
+            read = answer["read"]
+            gaps.append(f"looked at {read:,} of {read + left:,} files of code; ask again for more")
+        return answer, "; ".join(gaps)
 
 
 def _size(outline: _Outline | None) -> int:

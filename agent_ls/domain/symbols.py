@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -51,6 +52,15 @@ class Definition:
     signature: str
 
 
+class Definitions(list[Definition]):
+    """What is defined under a name, the best first."""
+
+    def __init__(self, found: Iterable[Definition] = (), gap: str = "") -> None:
+        """Take them, and for the reader which files were not looked at; empty when all were."""
+        super().__init__(found)
+        self.gap = gap
+
+
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """One place where a name is used or defined."""
@@ -68,6 +78,8 @@ class Occurrences:
 
     found: tuple[Occurrence, ...]
     more: int = 0
+    gap: str = ""
+    """Which files were not looked at, for the reader; empty when all were."""
 
 
 @dataclass(frozen=True, slots=True)

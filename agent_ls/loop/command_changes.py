@@ -34,9 +34,12 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
         ran = await run_tool(planned, turn)
     finally:
         left = await settled(_record(planned.call.id, watch, mark, turn))
-    if left is None:
+    notes = [left.text] if left is not None else []
+    if mark.gap:
+        notes.append(f"{mark.gap}: what the command changed elsewhere is in no review")
+    if not notes:
         return ran
-    text = f"{ran.result.text}\n({left.text})"
+    text = "\n".join([ran.result.text, *(f"({note})" for note in notes)])
     return Ran(ran.result.model_copy(update={"text": text}), ran.events)
 
 

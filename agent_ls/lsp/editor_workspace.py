@@ -28,7 +28,7 @@ from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.edits.in_place import in_place_of
 from agent_ls.edits.requests import Refused
-from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Listed, Look, Root, Workspace
 from agent_ls.lsp.buffer_edits import BufferEdits, EditSender
 from agent_ls.lsp.documents import DocumentStore, Snapshot
 from agent_ls.lsp.editor_steps import EditorStepsLog
@@ -211,7 +211,7 @@ class EditorWorkspace:
         """Return a folder's entries."""
         return await self._open.disk.list_dir(path)
 
-    async def files(self, path: str = ".") -> list[str]:
+    async def files(self, path: str = ".") -> Listed:
         """Return all files below."""
         return await self._open.disk.files(path)
 

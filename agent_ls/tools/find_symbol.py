@@ -72,10 +72,14 @@ class FindSymbol:
         ]
         if len(found) > self.options.max_found:
             lines.append(f"(more than {self.options.max_found}; give a longer name)")
+        number = len(lines)
+        lines = lines or [f"Nothing is defined under a name like {arguments.name!r}."]
+        if found.gap:
+            lines.append(f"({found.gap})")
         return ToolOutput(
-            "\n".join(lines) or f"Nothing is defined under a name like {arguments.name!r}.",
+            "\n".join(lines),
             data={
-                "found": len(lines),
+                "found": number,
                 "listed": await self._marks(dict.fromkeys(one.path for one in shown)),
             },
         )

@@ -58,7 +58,10 @@ class Glob:
         lines = [visible_line(name) for name in files[:_MAX_FILES]]
         if len(files) > _MAX_FILES:
             lines.append(f"({len(files) - _MAX_FILES} more; narrow the pattern)")
-        return ToolOutput("\n".join(lines) or "No file matches.", data={"files": len(files)})
+        lines = lines or ["No file matches."]
+        if found.gap:
+            lines.append(f"({found.gap})")
+        return ToolOutput("\n".join(lines), data={"files": len(files)})
 
 
 def matching(files: list[str], pattern: str | None, path: str = ".") -> list[str]:

@@ -13,7 +13,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
-from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.loop.ports.workspace import Listed, Root, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name
 from agent_ls.safety.text import cleaned, visible_line
@@ -54,8 +54,8 @@ class GrepOptions(Record):
     """Lines shown; the search stops there."""
     max_line_chars: int = 300
     """Longer lines are cut."""
-    limit_s: float = 2.0
-    """A search that takes longer is ended and says so."""
+    limit_s: float = 10.0
+    """A search that takes longer is ended, hands over what it found and says so."""
     use_ripgrep: bool = True
     """Off: search with Python, slower and with its dialect of patterns, as where it is missing."""
 
@@ -103,8 +103,9 @@ class Grep:
         lines = [self._line(hit) for hit in hits[: self.options.max_hits]]
         if len(hits) > self.options.max_hits:
             lines.append(f"(more than {self.options.max_hits} lines; narrow the search)")
+        lines = lines or ["Nothing found so far." if notes else "Nothing matches."]
         lines += [f"({note})" for note in notes]
-        return ToolOutput("\n".join(lines) or "Nothing matches.", data={"hits": len(hits)})
+        return ToolOutput("\n".join(lines), data={"hits": len(hits)})
 
     async def _search(self, query: Query, path: str) -> tuple[list[Hit], list[str]]:
         """Search the disk, then put what the buffers say in the place of their files."""
@@ -138,8 +139,10 @@ class Grep:
         if program is not None:
             found = await search_below(query, program, root.path, below)
         else:
-            files = [below] if is_file else await self._files(query, root, top)
+            files = Listed([below]) if is_file else await self._files(query, root, top)
             found = await search_files(query, root.path, files)
+            if files.gap:
+                found = Found(found.hits, (*found.notes, files.gap))
         hits: list[Hit] = []
         for hit in found.hits:
             name = self.workspace.shown(root.path / hit.path)
@@ -148,13 +151,12 @@ class Grep:
                 hits.append(Hit(name, hit.line, hit.text))
         return Found(hits, found.notes)
 
-    async def _files(self, query: Query, root: Root, top: str) -> list[str]:
+    async def _files(self, query: Query, root: Root, top: str) -> Listed:
         """Return the files to search, relative to their root."""
         names = await self.workspace.files(top)
         fitting = await asyncio.to_thread(matching, names, query.glob, top)
-        if len(self.workspace.roots) == 1:
-            return fitting
-        return [name.removeprefix(f"{root.name}/") for name in fitting]
+        front = "" if len(self.workspace.roots) == 1 else f"{root.name}/"
+        return Listed((name.removeprefix(front) for name in fitting), is_cut=names.is_cut)
 
     def _buffers_below(self, query: Query, top: str, buffers: Mapping[str, str]) -> dict[str, str]:
         """Return the unsaved texts that the search is about."""

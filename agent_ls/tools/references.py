@@ -70,8 +70,11 @@ class References:
         ]
         if found.more:
             lines.append(f"({found.more} more lines; give a path)")
+        lines = lines or [f"{name!r} stands nowhere in code."]
+        if found.gap:
+            lines.append(f"({found.gap})")
         return ToolOutput(
-            "\n".join(lines) or f"{name!r} stands nowhere in code.",
+            "\n".join(lines),
             data={"lines": len(found.found) + found.more},
         )
 

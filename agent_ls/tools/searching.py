@@ -20,7 +20,7 @@ from agent_ls.processes.launching import start_piped
 
 _STREAM_LIMIT_BYTES = 4 * 2**20
 _MAX_FILE_SIZE = "64M"
-_NO_RIPGREP_FACTOR = 5
+_NO_RIPGREP_FACTOR = 2
 """Python is slower: it gets so many times the limit."""
 
 
@@ -106,7 +106,10 @@ async def search_texts(query: Query, program: str | None, texts: Mapping[str, st
 
 
 def _flags(query: Query) -> list[str]:
-    """Return ripgrep's flags; no file of the workspace or the user configures it."""
+    """Return ripgrep's flags; no file of the workspace or the user configures it.
+
+    Sorted by itself, it would search with one thread and say nothing before its end.
+    """
     flags = [
         "--json",
         "--no-config",
@@ -114,7 +117,6 @@ def _flags(query: Query) -> list[str]:
         "--hidden",
         "--no-require-git",
         "--no-ignore-global",
-        "--sort=path",
         f"--max-filesize={_MAX_FILE_SIZE}",
         f"--regexp={query.pattern}",
     ]
@@ -154,7 +156,9 @@ async def _run(
                 errors = await piped.stderr.read(4_096)
                 await piped.program.wait()
     except TimeoutError:
-        notes = (f"the search was ended after {limit_s:g} s; narrow it",)
+        notes = (
+            f"partial: the search was ended after {limit_s:g} s; give a path or a glob to see all",
+        )
     except ValueError:
         notes = ("a matching line is too long to show; the search ended there",)
     finally:

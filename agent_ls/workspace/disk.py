@@ -29,11 +29,11 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.workspace import DirEntry, EditorStep, EditorSteps, Look, Root
+from agent_ls.loop.ports.workspace import DirEntry, EditorStep, EditorSteps, Listed, Look, Root
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
-from agent_ls.workspace.ignore import walk
+from agent_ls.workspace.ignore import MAX_FILES, at_most, walk
 from agent_ls.workspace.read_cache import ReadCache
 from agent_ls.workspace.tree import tree_of
 
@@ -67,8 +67,13 @@ class _NoSteps:
 class DiskWorkspace:
     """Files on disk, and nothing else."""
 
-    def __init__(self, roots: Sequence[Root], cache: ReadCache | None = None) -> None:
-        """Take the folders; their paths must be absolute and without links."""
+    def __init__(
+        self, roots: Sequence[Root], cache: ReadCache | None = None, *, max_files: int = MAX_FILES
+    ) -> None:
+        """Take the folders, their paths absolute and without links, and how many files of each
+        are listed at most.
+        """
+        self._max_files = max_files
         self._roots = tuple(roots)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
         self._writing = threading.Lock()
@@ -170,11 +175,12 @@ class DiskWorkspace:
             return [DirEntry(root.name, True, 0) for root in there]
         return await self._do(lambda: disk_files.entries(paths.locate(path, self._roots), path))
 
-    async def files(self, path: str = ".") -> list[str]:
-        """Return all files below, ignore rules honoured, sorted."""
+    async def files(self, path: str = ".") -> Listed:
+        """Return all files below, ignore rules honoured, sorted; where it is cut, it says so."""
         if len(self._roots) > 1 and path in (".", "./", ""):
             found = [await self.files(root.name) for root in await self._do(self._there)]
-            return sorted(name for names in found for name in names)
+            names = sorted(name for names in found for name in names)
+            return Listed(names, is_cut=any(one.is_cut for one in found))
         return await self._do(lambda: self._files(paths.locate(path, self._roots), path))
 
     async def dirty(self) -> list[TextFile]:
@@ -193,7 +199,9 @@ class DiskWorkspace:
         """Return a short tree of the folders; kept for a while, so that prompts stay equal."""
         now_s = time.monotonic()
         if self._tree is None or now_s - self._tree[0] > _TREE_S:
-            self._tree = (now_s, tree_of(await self.files()))
+            files = await self.files()
+            gap = f"\n({files.gap})" if files.gap else ""
+            self._tree = (now_s, f"{tree_of(files)}{gap}")
         return self._tree[1]
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
@@ -269,12 +277,14 @@ class DiskWorkspace:
         """Return the folders but those that are gone, which must not take the others along."""
         return [root for root in self._roots if root.path.is_dir()]
 
-    def _files(self, place: Place, path: str) -> list[str]:
+    def _files(self, place: Place, path: str) -> Listed:
         if not place.absolute.is_dir():
             raise WorkspaceError(f"{path} is not a folder.")
         below = place.absolute.relative_to(place.root.path).as_posix()
         front = "" if len(self._roots) == 1 else f"{place.root.name}/"
-        return [front + name for name in walk(place.root.path, "" if below == "." else below)]
+        start = "" if below == "." else below
+        found = at_most(self._max_files, walk(place.root.path, start))
+        return Listed((front + name for name in found), is_cut=found.is_cut) if front else found
 
     async def _do(self, work: Callable[[], T]) -> T:
         """Run blocking work in a thread; it comes to its end even if the caller is cancelled."""

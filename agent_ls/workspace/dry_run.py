@@ -15,7 +15,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.commands import CommandOutcome
-from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Listed, Look, Root, Workspace
 from agent_ls.loop.spelling import canonical
 
 _CHANGED = EditOutcome(status="stale")
@@ -119,7 +119,7 @@ class DryRunWorkspace:
                 found.pop(entry, None)
         return sorted(found.values(), key=lambda one: (not one.is_dir, one.name))
 
-    async def files(self, path: str = ".") -> list[str]:
+    async def files(self, path: str = ".") -> Listed:
         """Return all files below as they would be."""
         name = canonical(path, self._inner)
         try:
@@ -127,9 +127,9 @@ class DryRunWorkspace:
         except WorkspaceError:
             if not any(self._below(name)):
                 raise
-            real = []
+            real = Listed()
         kept = (one for one in real if self._texts.get(one, "") is not None)
-        return sorted({*kept, *self._below(name)})
+        return Listed(sorted({*kept, *self._below(name)}), is_cut=real.is_cut)
 
     async def dirty(self) -> list[TextFile]:
         """Return the open files that are not saved, and every simulated text."""

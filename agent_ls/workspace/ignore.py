@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pathspec
 
 from agent_ls.domain.temporary_files import is_temporary
+from agent_ls.loop.ports.workspace import Listed
 
-MAX_FILES = 50_000
+MAX_FILES = 500_000
+"""More are not walked, for the time that it takes; whoever asked is told."""
 _ALWAYS = frozenset({".git", ".hg", ".svn", ".agent-ls"})
 _RULES = ".gitignore"
 _MAX_RULES_BYTES = 256 * 1024
@@ -24,8 +27,15 @@ Rules = tuple[tuple[str, pathspec.GitIgnoreSpec], ...]
 """Specs with the folder they stand in (``""`` or ending in a slash), outermost first."""
 
 
+def at_most(limit: int, names: Iterable[str]) -> Listed:
+    """Return the first names of a walk, and whether there are more."""
+    rest = iter(names)
+    files = list(islice(rest, limit))
+    return Listed(files, is_cut=next(rest, None) is not None)
+
+
 def walk(root: Path, start: str = "") -> Iterator[str]:
-    """Yield the files below ``root/start``, relative to ``root``, sorted; at most ``MAX_FILES``.
+    """Yield the files below ``root/start``, relative to ``root``, sorted.
 
     Shape: names that are no text are left out, because nobody could name them.
     """
@@ -34,10 +44,7 @@ def walk(root: Path, start: str = "") -> Iterator[str]:
     for part in [part for part in start.split("/") if part]:
         rules = _with_rules(root, above, rules)
         above += part + "/"
-    for number, path in enumerate(_walk(root, above, rules)):
-        if number >= MAX_FILES:
-            return
-        yield path
+    yield from _walk(root, above, rules)
 
 
 def _walk(root: Path, start: str, rules: Rules) -> Iterator[str]:

@@ -26,7 +26,7 @@ from agent_ls.safety.command_calls import decide_call
 from agent_ls.workspace.agent_edits import AgentEdits
 from agent_ls.workspace.arrivals import Arrivals
 from agent_ls.workspace.editors_part import EditorsPart, FileChange
-from agent_ls.workspace.ignore import walk
+from agent_ls.workspace.ignore import MAX_FILES, at_most, walk
 from agent_ls.workspace.seen_files import Seen, SeenFiles, Signature, signature
 
 CLOCK_NS = 20_000_000
@@ -57,14 +57,18 @@ class _Running(CommandMark):
 class TreeWatch:
     """What the files of the open folders held when they were last looked at."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        """Take whose folders are watched; the first look comes with the first command."""
+    def __init__(self, workspace: Workspace, *, max_files: int = MAX_FILES) -> None:
+        """Take whose folders are watched, and how many files of each at most; the first look comes
+        with the first command.
+        """
+        self._max_files = max_files
         self._workspace = workspace
         self._files = SeenFiles()
         self._edits = AgentEdits()
         self._running: list[_Running] = []
         """In the order of their beginnings."""
         self._looking = asyncio.Lock()
+        self._gap = ""
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Look before a command; None for one that plainly only reads, and needs no second look."""
@@ -80,7 +84,7 @@ class TreeWatch:
             except BaseException:
                 steps.end()
                 raise
-            mark = _Running(own_ns, file_clock_ns(), unsaved, steps, *seen)
+            mark = _Running(own_ns, file_clock_ns(), unsaved, steps, *seen, gap=self._gap)
             self._running.append(mark)
         return mark
 
@@ -198,12 +202,18 @@ class TreeWatch:
         return found
 
     def _listed(self) -> list[Path]:
-        return [
-            root.path / name
-            for root in self._workspace.roots
-            for name in walk(root.path)
-            if _COMPILED not in name or _COMPILED not in name.split("/")
-        ]
+        found: list[Path] = []
+        self._gap = ""
+        for root in self._workspace.roots:
+            names = at_most(self._max_files, walk(root.path))
+            if names.is_cut:
+                self._gap = f"only the first {len(names):,} files of {root.name} are watched"
+            found += [
+                root.path / name
+                for name in names
+                if _COMPILED not in name or _COMPILED not in name.split("/")
+            ]
+        return found
 
     def _roots(self) -> list[Path]:
         return [root.path for root in self._workspace.roots]

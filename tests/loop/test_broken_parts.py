@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -143,6 +144,19 @@ class BrokenWatch:
 
     def edits(self, path: str) -> None:
         """Nothing is remembered."""
+
+
+class PartialWatch:
+    """A look at a part of the files."""
+
+    async def begin(self, _: object) -> CommandMark:
+        return CommandMark(1, 1, gap="only the first 2 files of project are watched")
+
+    async def changes(self, _: CommandMark) -> tuple[CommandChange, ...]:
+        return ()
+
+    def editing(self, _: object) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 class HalfWorkspace:
@@ -343,6 +357,21 @@ async def test_the_turn_goes_on_without_a_part_that_fails(
     [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
     assert says in result.text
     assert (result.error is None) is happens
+
+
+async def test_a_command_whose_changes_may_be_unseen_says_so(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    _, events = await check(
+        folder,
+        model_host,
+        model_port,
+        "",
+        ValueError(),
+        change=lambda kit: dataclasses.replace(kit, watch=PartialWatch()),
+    )
+    [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
+    assert "what the command changed elsewhere is in no review" in result.text
 
 
 @pytest.mark.parametrize(

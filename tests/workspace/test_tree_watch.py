@@ -550,3 +550,9 @@ def test_no_new_file_is_dated_before_the_clock_that_a_command_is_timed_by(tmp_pa
         now_ns, place = file_clock_ns(), tmp_path / str(number)
         place.touch()
         assert place.stat().st_ctime_ns >= now_ns
+
+
+async def test_a_watch_that_does_not_see_all_files_says_so(folder: Path) -> None:
+    for limit, says in ((2, "only the first 2 files of proj are watched"), (100, "")):
+        watch = TreeWatch(workspace(folder), max_files=limit)
+        assert (await begun(watch, folder)).gap == says

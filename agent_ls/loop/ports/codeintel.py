@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from agent_ls.domain.symbols import Definition, Fault, Occurrences, Symbol
+from agent_ls.domain.symbols import Definitions, Fault, Occurrences, Symbol
 
 
 class CodeIntel(Protocol):
@@ -26,7 +26,7 @@ class CodeIntel(Protocol):
         """Return the syntax errors that ``after`` has and ``before`` had not."""
         ...
 
-    async def find(self, name: str, limit: int) -> Sequence[Definition]:
+    async def find(self, name: str, limit: int) -> Definitions:
         """Return definitions in the workspace by name, qualified name or part, the best first."""
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -60,6 +60,8 @@ class CommandMark:
     """When one began to look at the files, by the wall clock."""
     files_ns: int
     """When one had looked, by the clock that dates files, which can be behind on a busy machine."""
+    gap: str = field(default="", kw_only=True)
+    """Which files are not watched, for the reader; empty when all are."""
 
 
 @dataclass(frozen=True, slots=True)

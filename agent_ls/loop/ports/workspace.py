@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -57,6 +57,22 @@ class EditorStep:
     """What the disk held as that was told, if it was the text; None: not known."""
     origin: Path | None = None
     """Where it moved the file from; the text is then empty."""
+
+
+class Listed(list[str]):
+    """Names of files, sorted."""
+
+    def __init__(self, names: Iterable[str] = (), *, is_cut: bool = False) -> None:
+        """Take the names; ``is_cut`` says that there are more files than these."""
+        super().__init__(names)
+        self.is_cut = is_cut
+
+    @property
+    def gap(self) -> str:
+        """Say what a reader must know of files that are not listed; empty when all are."""
+        if not self.is_cut:
+            return ""
+        return f"only the first {len(self):,} files were looked at; name a folder to see the others"
 
 
 class EditorSteps(Protocol):
@@ -135,8 +151,8 @@ class Workspace(Protocol):
         """Return a folder's entries, folders first, each group by name."""
         ...
 
-    async def files(self, path: str = ".") -> list[str]:
-        """Return all files below, ignore rules honoured, sorted."""
+    async def files(self, path: str = ".") -> Listed:
+        """Return all files below, ignore rules honoured, sorted; where it is cut, it says so."""
         ...
 
     async def dirty(self) -> list[TextFile]:

@@ -1,0 +1,143 @@
+"""Large trees: who did not see all files says so, and a search hands over what it found."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.codeintel.workspace_code import WorkspaceCode
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.loop.sockets import Tool
+from agent_ls.tools.find_symbol import FindSymbol
+from agent_ls.tools.glob import Glob
+from agent_ls.tools.grep import Grep, GrepOptions
+from agent_ls.tools.references import References
+from agent_ls.tools.repository_map import RepositoryMap
+from agent_ls.tools.searching import Query, search_below
+from agent_ls.workspace.disk import DiskWorkspace
+from agent_ls.workspace.dry_run import DryRunWorkspace
+from tests.tools.conftest import Place
+
+_CUT = "only the first 3 files were looked at"
+_QUERY = Query("needle", None, ignore_case=False, max_hits=10, limit_s=0.5)
+
+
+def small(place: Place, max_files: int = 3) -> DiskWorkspace:
+    """Return the folder with four files, of which so many are listed."""
+    for name in "abcd":
+        place.write(f"src/{name}.py", f"def made_{name}():\n    return needle_{name}\n")
+    return DiskWorkspace([Root("proj", place.root, is_trusted=True)], max_files=max_files)
+
+
+@pytest.fixture
+async def code(place: Place) -> AsyncIterator[Callable[[DiskWorkspace, float], WorkspaceCode]]:
+    """Make the code's side of a workspace; its process ends with the test."""
+    made: list[WorkspaceCode] = []
+
+    def make(workspace: DiskWorkspace, index_limit_s: float) -> WorkspaceCode:
+        made.append(WorkspaceCode(workspace, None, index_limit_s=index_limit_s))
+        return made[-1]
+
+    yield make
+    for one in made:
+        await one.close()
+
+
+_Tools = Callable[[DiskWorkspace, WorkspaceCode], tuple[Tool, dict[str, object]]]
+_LISTING: list[tuple[str, _Tools]] = [
+    ("glob", lambda files, _: (Glob(files), {"pattern": "d.py"})),
+    ("glob-in-dry-run", lambda files, _: (Glob(DryRunWorkspace(files)), {"pattern": "a.py"})),
+    (
+        "grep-without-ripgrep",
+        lambda files, _: (Grep(files, GrepOptions(use_ripgrep=False)), {"pattern": "needle_d"}),
+    ),
+]
+_CODE: list[tuple[str, _Tools]] = [
+    ("find", lambda _, code: (FindSymbol(code), {"name": "made_d"})),
+    ("references", lambda _, code: (References(code), {"name": "needle_d"})),
+    ("map", lambda files, code: (RepositoryMap(files, code), {})),
+]
+
+
+@pytest.mark.parametrize("tools", [pytest.param(one, id=name) for name, one in _LISTING + _CODE])
+@pytest.mark.parametrize("is_cut", [True, False], ids=["cut", "whole"])
+async def test_an_answer_that_did_not_see_all_files_says_so(
+    place: Place,
+    code: Callable[[DiskWorkspace, float], WorkspaceCode],
+    tools: _Tools,
+    is_cut: bool,
+) -> None:
+    files = small(place, 3 if is_cut else 4)
+    tool, arguments = tools(files, code(files, 30.0))
+    assert (_CUT in (await place.call(tool, **arguments)).text) == is_cut
+
+
+@pytest.mark.parametrize("tools", [pytest.param(one, id=name) for name, one in _CODE])
+async def test_an_answer_for_which_not_all_code_was_read_says_how_much_was(
+    place: Place, code: Callable[[DiskWorkspace, float], WorkspaceCode], tools: _Tools
+) -> None:
+    files = small(place, 4)
+    tool, arguments = tools(files, code(files, 0.0))
+    assert (
+        "(looked at 0 of 4 files of code; ask again" in (await place.call(tool, **arguments)).text
+    )
+
+
+async def test_the_project_tree_of_a_part_says_so(place: Place) -> None:
+    assert _CUT in await small(place).describe()
+    assert _CUT not in await small(place, 4).describe()
+
+
+async def test_no_list_ends_at_fifty_thousand_files(place: Place) -> None:
+    for folder in range(51):
+        (place.root / f"{folder}").mkdir()
+        for name in range(1_000):
+            (place.root / f"{folder}/{name}").touch()
+    found = await DiskWorkspace([Root("proj", place.root, is_trusted=True)]).files()
+    assert len(found) == 51_000
+    assert not found.is_cut
+
+
+def _program(folder: Path, *lines: str) -> str:
+    """Return a program that is called as ripgrep is."""
+    path = folder / "search"
+    path.write_text("\n".join((f"#!{sys.executable}", "import json, sys, time", *lines)))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+async def test_a_search_that_is_ended_hands_over_what_it_found(place: Place) -> None:
+    hit = {"path": {"text": "./a"}, "lines": {"text": "needle"}, "line_number": 1}
+    program = _program(
+        place.root,
+        f"print(json.dumps({{'type': 'match', 'data': {hit!r}}}), flush=True)",
+        "time.sleep(600)",
+    )
+    found = await search_below(_QUERY, program, place.root, ".")
+    assert [(one.path, one.line) for one in found.hits] == [("a", 1)]
+    assert "partial: the search was ended" in found.notes[0]
+
+
+async def test_a_search_that_is_ended_before_a_hit_does_not_say_that_nothing_matches(
+    place: Place,
+) -> None:
+    place.write("a.txt", "a" * 40 + "b\n")
+    place.write("0.txt", "aa")
+    tool = Grep(place.workspace, GrepOptions(use_ripgrep=False, limit_s=0.5))
+    text = (await place.call(tool, pattern="^(a+)+$", glob="a.txt")).text
+    assert text.startswith("Nothing found so far.\n(partial")
+    text = (await place.call(tool, pattern="^(a+)+$")).text
+    assert text.startswith("0.txt:1: aa\n(partial")
+
+
+async def test_ripgrep_searches_with_all_its_threads(place: Place) -> None:
+    program = _program(place.root, "open('flags', 'w').write(' '.join(sys.argv))")
+    await search_below(_QUERY, program, place.root, ".")
+    flags = (place.root / "flags").read_text()
+    assert "--regexp=needle" in flags
+    assert "--sort" not in flags
+    assert "--threads" not in flags
