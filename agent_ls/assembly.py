@@ -31,6 +31,7 @@ from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.observers.otel import open_telemetry
 from agent_ls.processes.launching import get_ready
+from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
@@ -91,6 +92,8 @@ async def open_sessions(
     clock = SystemClock()
     ids = Ids(clock.now_ms)
     store = open_store(store_place(settings))
+    if store.location.path is not None:
+        claim_store(store.location.path)
     await get_ready()
     # Off the loop, and before the first turn has to wait for it.
     await asyncio.to_thread(_make_schemas)

@@ -14,12 +14,17 @@ from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.disguises import undisguised
 from agent_ls.safety.name_patterns import EXECUTED_LATER, NOT_SECRET, OURS, SECRET, STEERING
+from agent_ls.safety.own_places import holds_own, is_own
 from agent_ls.safety.paths import Place, locate
 
 PathVerdict = Allow | Ask | Deny
 
 _LINKED_STORES = frozenset({"node_modules", ".venv", "venv", "site-packages", ".pnpm-store"})
 """Package managers link files into these by design."""
+_COPY = re.compile(
+    r"#?([^/#~]+)(?:[#~]|[._-](?:bak|backup|old|orig|save|saved|copy|tmp|sw[op]|rej|\d{1,8}))+$"
+)
+"""What editors, tools and people add to the name of a copy."""
 
 
 def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
@@ -33,6 +38,8 @@ def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
         return Deny(str(error), whatever_tool=True)
     if is_secret(place):
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
+    if is_own(place.absolute):
+        return Ask(f"{path} belongs to agent-ls itself and may hold keys.", broad=False)
     if _has_other_names(place):
         return Ask(f"{path} is a hard link, so its content may belong elsewhere.", broad=False)
     return Allow()
@@ -49,14 +56,13 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
     except WorkspaceError as error:
         return Deny(str(error), whatever_tool=True)
     names = _names(place)
-    if _is_any(names, OURS):
+    if _is_any(names, OURS) or is_own(place.absolute) or holds_own(place.absolute):
         return Deny(
             f"{path} belongs to agent-ls itself; only the person changes it.", whatever_tool=True
         )
-    for why, pattern in STEERING:
-        if _is_any(names, pattern):
-            return Ask(f"{path} {why}.", broad=False)
-    if _is_any(names, EXECUTED_LATER):
+    if why := steers(names):
+        return Ask(f"{path} {why}.", broad=False)
+    if _is_any(names, EXECUTED_LATER) or _is_in_environment(place):
         return Ask(f"{path} is run by builds, tests or tools later.", broad=False)
     if is_secret(place):
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
@@ -79,7 +85,21 @@ def is_secret(place: Place) -> bool:
 
 def has_secret_name(parts: Iterable[str]) -> bool:
     """Say whether these components, as written or undisguised, name a file of secrets."""
-    return any(SECRET.search(one) and not NOT_SECRET.search(one) for one in _spellings(parts))
+    names = _spellings(parts)
+    names |= {_COPY.sub(r"\1", one) for one in names}
+    return any(SECRET.search(one) and not NOT_SECRET.search(one) for one in names)
+
+
+def steers(names: Iterable[str]) -> str:
+    """Return what other program a file under these names steers; empty for none."""
+    return next((why for why, pattern in STEERING if _is_any(names, pattern)), "")
+
+
+def _is_in_environment(place: Place) -> bool:
+    """Say whether a virtual environment is around a place, whatever its folder is called."""
+    top = place.root.path
+    around = (one for one in place.absolute.parents if one != top and one.is_relative_to(top))
+    return any((one / "pyvenv.cfg").exists() for one in around)
 
 
 def _names(place: Place) -> set[str]:
@@ -92,7 +112,7 @@ def _spellings(parts: Iterable[str]) -> set[str]:
     return {"/".join(map(str.lower, written)), "/".join(map(undisguised, written))}
 
 
-def _is_any(names: set[str], pattern: re.Pattern[str]) -> bool:
+def _is_any(names: Iterable[str], pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(name) for name in names)
 
 

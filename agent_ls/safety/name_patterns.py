@@ -10,13 +10,18 @@ import re
 
 
 def compiled(patterns: str) -> re.Pattern[str]:
-    """Return one expression that finds any of the patterns in a path of lower-case components."""
-    return re.compile("|".join(map(_expression, patterns.split())))
+    """Return one expression that finds any of the patterns in a path of lower-case components.
+
+    What each begins and ends with is written once: such an expression is searched for every file.
+    """
+    names = patterns.split()
+    ends = "|".join(_body(one) for one in names if not one.endswith("/")) or "(?!)"
+    folders = "|".join(_body(one) for one in names if one.endswith("/")) or "(?!)"
+    return re.compile(rf"(?:^|/)(?:(?:{ends})$|(?:{folders})(?:/|$))")
 
 
-def _expression(pattern: str) -> str:
-    body = re.escape(pattern.rstrip("/")).replace(r"\*", "[^/]*")
-    return rf"(?:^|/){body}(?:/|$)" if pattern.endswith("/") else rf"(?:^|/){body}$"
+def _body(pattern: str) -> str:
+    return re.escape(pattern.rstrip("/")).replace(r"\*", "[^/]*")
 
 
 OURS = compiled("""
@@ -64,8 +69,14 @@ _CI = """
     wercker.y*ml codemagic.y*ml bitrise.y*ml .sourcehut/ .tekton/ dagger.json earthfile
     netlify.toml vercel.json fly.toml render.y*ml railway.json railway.toml .argo/
 """
-_ENVIRONMENT = """
-    .env .env.* .env-* *.env .envrc .envrc.* .direnv/ .direnvrc .flaskenv .dev.vars* .npmrc
+_STAGES = """
+    local prod production dev develop development stage staging test testing live qa uat ci private
+    secret secrets real
+"""
+_ENV_FILES = " ".join(f"env{mark}{stage}" for mark in "._-" for stage in _STAGES.split())
+_ENVIRONMENT = f"""
+    .env* *.env env.sh {_ENV_FILES} prod_env prod-env .envs/ .env.d/ dotenv dotenv.* .dotenv*
+    .direnv/ .direnvrc .flaskenv .dev.vars* .npmrc
     .yarnrc .yarnrc.y*ml .pnpmfile.* .pypirc pip.conf pip.ini .netrc _netrc .curlrc .wgetrc
     .tool-versions .mise.toml mise.toml .mise.*.toml mise.*.toml .mise/ .rtx.toml .nvmrc
     .node-version .python-version .ruby-version .java-version .go-version .terraform-version
@@ -120,17 +131,40 @@ EXECUTED_LATER = compiled("""
     phpstan*.neon* artisan .php-cs-fixer* rector.php .rspec spec_helper.rb rails_helper.rb
     .simplecov .rubocop.y*ml .credo.exs .formatter.exs .golangci.* .goreleaser.y*ml buf.gen.y*ml
     codegen.y*ml .textlintrc* doit.cfg
+    node_modules/ bower_components/ jspm_packages/ .pnpm-store/ .venv/ venv/ virtualenv/
+    .virtualenv/
+    site-packages/ dist-packages/ __pypackages__/ .tox/ .nox/ .pixi/ .conda/ pyvenv.cfg *.egg-link
+    *.dist-info/ *.egg-info/ .eggs/ __pycache__/ *.pyc vendor/bundle/ vendor/bin/ vendor/composer/
+    vendor/autoload.php ruff.toml .ruff.toml ty.toml uv.toml poetry.toml pixi.toml pipfile
+    pyrefly.toml .pyre_configuration* .pydocstyle* .pycodestyle .pep8 .isort.cfg .bandit*
+    .style.yapf
+    .djlintrc .sqlfluff* pytest.*.ini tox.*.ini setuptools.cfg distutils.cfg pydistutils.cfg
+    .pydistutils.cfg unittest.cfg nose.cfg .noserc nose2.cfg behave.ini .behaverc .testr.conf
+    .stestr.conf environment.y*ml tslint.json .jshintrc .jscsrc .xo-config* .flowconfig
+    .markdownlint* .remarkrc* .htmlhintrc .htmlvalidate* .lesshintrc .sass-lint.y*ml .solhint.json
+    .solcover.js .depcheckrc* .dependency-cruiser* .size-limit* .taprc .avarc* .nodemonrc
+    nodemon.json
+    .storybook/ .umirc* .eleventy.js .ember-cli .testem* testem.* webpack.* rollup.* rspack.*
+    jest-* karma.* nightwatch.* cucumber.js* setuptests.* test-setup.* tests.setup.* quasar.conf.*
+    clippy.toml .clippy.toml rustfmt.toml .rustfmt.toml .clang-tidy .clang-format .cppcheck*
+    .luacheckrc .luarc.json* selene.toml .busted .swiftlint.y*ml .swiftformat .scalafix.conf
+    .scalafmt.conf detekt.y*ml checkstyle.xml .erb-lint.y*ml psalm.xml* ecs.php phpcs.xml*
+    .phpcs.xml* .tflint.hcl .yamllint* .ansible-lint* .hadolint.y*ml .shellcheckrc .vale.ini
+    .perlcriticrc .perltidyrc .proverc .ctags.d/ .ctags
 """)
 
-_WORDS = "secret secrets credential credentials password passwords token tokens"
-_KINDS = "json json5 jsonc y*ml toml ini cfg conf txt xml properties env csv enc plist"
-_DATA_NAMES = " ".join(
-    f"{word} {word}.{kind} *-{word} *_{word} *-{word}.{kind} *_{word}.{kind} *.{word}.{kind}"
-    for word in _WORDS.split(" ")
-    for kind in _KINDS.split(" ")
+_WORDS = (
+    r"(?:secrets?|credentials?|passwords?|passwd|passphrase|tokens?|priv(?:ate)?[_-]?key"
+    r"|(?:api|access|secret|deploy)[_-]keys?|apikeys?)"
 )
-_SECRET = """
-    .env .env.* .env-* *.env .envrc .dev.vars* .flaskenv *.pem *.key *.p12 *.pfx *.p8 *.jks
+_KINDS = r"\.(?:json[5c]?|y[^/]*ml|toml|ini|cfg|conf|txt|xml|properties|env|csv|enc|plist)"
+_DATA_NAME = rf"(?:^|[/_-]){_WORDS}(?:{_KINDS})?$|\.{_WORDS}{_KINDS}$"
+_SECRET = f"""
+    .env* *.env env.sh {_ENV_FILES} prod_env prod-env .envs/ .env.d/ dotenv dotenv.* .dotenv*
+    .dev.vars*
+    .flaskenv *.pem *.key *.p12 *.pfx *.p8 *.pk8 *.pkcs12 *.pkcs8 *.der *.jks *_rsa *-rsa *_dsa
+    *_ecdsa *-ecdsa *_ed25519 *-ed25519 *_deploy_key ssh_host_*_key *.psafe3 *.agilekeychain/
+    *.opvault/ *.kwallet .databrickscfg .snowsql/ .oci/ .terraform.d/ .sentryclirc .passwd
     *.keystore *.kdb *.kdbx *.ppk *.ovpn *.gpg *.pgp *.asc *.age *.agekey id_rsa* id_dsa*
     id_ecdsa* id_ed25519* id_xmss* .netrc _netrc .pgpass pgpass.conf .my.cnf .mylogin.cnf .npmrc
     .yarnrc.y*ml .pypirc .htpasswd htpasswd .git-credentials .gitconfig .credentials* .secrets*
@@ -146,10 +180,11 @@ _SECRET = """
     .gem/credentials .m2/settings.xml .composer/auth.json .codex/auth.json .claude.json .wgetrc
     .curlrc .authinfo* .mailrc .msmtprc
 """
-SECRET = compiled(f"{_SECRET} {_DATA_NAMES}")
+SECRET = re.compile(f"{compiled(_SECRET).pattern}|{_DATA_NAME}")
 
 NOT_SECRET = compiled("""
-    .env.example .env.sample .env.template .env.dist .env.defaults *.example *.sample *.template
+    .env*example .env*sample .env*template .env*dist .env*defaults .environment *.example *.sample
+    *.template
     example.env sample.env template.env *.pub
 """)
 """What stands under a secret's name on purpose, for everybody to read."""

@@ -35,6 +35,8 @@ def check(path: str, roots: tuple[Root, ...], write: type, read: type) -> None:
         ".gitignore", "tests/test_env.py", "secrets.py", "src/token.go", "env.py", "a/.config.py",
         "keyboard.rs", "makefiles.md", "package-lock.json.md", "ci.py", "notes.agent-ls.txt",
         "src/vscode/index.html", "credentials_view.tsx", "passwords.html", "x.envelope",
+        "src/config.env.ts", "vite-env.d.ts", "environment.ts", "tests/private_key.py", "a.py~",
+        "env/index.ts", "src/venv.py", "node_modules.md",
     ],
 )  # fmt: skip
 def test_ordinary_files_are_free(path: str, roots: tuple[Root, ...]) -> None:
@@ -81,6 +83,11 @@ def test_files_that_steer_programs_ask(path: str, roots: tuple[Root, ...]) -> No
         "Dockerfile",
         "docker-compose.yml", "Rakefile", "a.gemspec", "mix.exs", "flake.nix", "BUILD.bazel",
         "sitecustomize.py", "evil.pth", "PACKAGE.JSON", "package.json ", "Makefile.",
+        "node_modules/left-pad/index.js", "web/node_modules/.bin/tsc", ".venv/bin/ruff",
+        "venv/lib/python3.12/site-packages/x.py", "env/pyvenv.cfg", "a/__pycache__/b.pyc",
+        "src/x.egg-info/entry_points.txt", "ruff.toml", ".ruff.toml", "eslint.config.mjs",
+        ".luacheckrc", ".markdownlint-cli2.cjs", "src/setupTests.ts", "Pipfile", "pixi.toml",
+        ".storybook/main.ts", "mypy.ini", "vendor/bundle/ruby/x.rb",
     ],
 )  # fmt: skip
 def test_files_that_a_later_command_runs_ask(path: str, roots: tuple[Root, ...]) -> None:
@@ -97,14 +104,25 @@ def test_files_that_a_later_command_runs_ask(path: str, roots: tuple[Root, ...])
         "config/secrets.yaml", "my-token.json", "terraform.tfstate", "prod.tfvars",
         ".git-credentials", "app.secret", "db_password.txt", ".docker/config.json", ".kube/config",
         ".envrc",
-        ".bash_history",
+        ".bash_history", ".env_prod", "env.local", "env-production", "api/env_secret", ".env~",
+        "#.env#", "prod.env.bak", "server.key.old", "deploy_ed25519", "github_rsa", "id_rsa.save",
+        ".envs/.production/.django", "private_key.json", "privkey", "api_keys.yaml",
+        "credentials.json.20240101", "ssh_host_ecdsa_key",
     ],
 )  # fmt: skip
 def test_secrets_ask_before_reading(path: str, roots: tuple[Root, ...]) -> None:
     check(path, roots, Ask, Ask)
 
 
-@pytest.mark.parametrize("path", [".env.example", "id_rsa.pub", "cert.pem.sample"])
+def test_a_virtual_environment_of_any_name_is_run_later(roots: tuple[Root, ...]) -> None:
+    place = roots[0].path / "tools" / "py"
+    place.mkdir(parents=True)
+    check("tools/py/lib/x.py", roots, Allow, Allow)
+    (place / "pyvenv.cfg").touch()
+    check("tools/py/lib/x.py", roots, Ask, Allow)
+
+
+@pytest.mark.parametrize("path", [".env.example", ".env_sample", "id_rsa.pub", "cert.pem.sample"])
 def test_public_examples_may_be_read(path: str, roots: tuple[Root, ...]) -> None:
     assert judge_read(path, roots) == Allow()
 
@@ -131,7 +149,7 @@ def test_a_hard_link_asks_before_reading(roots: tuple[Root, ...], tmp_path: Path
     check("b.txt", roots, Allow, Ask)
     (root / "node_modules" / "p").mkdir(parents=True)
     os.link(root / "a.txt", root / "node_modules/p/i.js")
-    check("node_modules/p/i.js", roots, Allow, Allow)
+    check("node_modules/p/i.js", roots, Ask, Allow)
 
 
 def test_an_ordinary_file_is_not_executed_later(roots: tuple[Root, ...]) -> None:

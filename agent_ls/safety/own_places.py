@@ -1,0 +1,110 @@
+"""Where agent-ls keeps what is its own: settings, keys, rules, trust, history, logs, caches.
+
+Told by where a path leads and by inode, never by its name alone: the folders can be set to lie
+anywhere, a workspace can be one of them, hold one or link to one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import platformdirs
+
+_APP = "agent-ls"
+_MAX_ENTRIES = 500
+
+_Inode = tuple[int, int]
+
+_stores: set[Path] = set()
+"""Files of stores that this process opened elsewhere than in its data folder."""
+
+
+def claim_store(file: Path) -> None:
+    """Count the file of an SQLite store among our own, wherever it was put."""
+    _stores.update(file.with_name(file.name + end) for end in ("", "-wal", "-shm"))
+
+
+def is_own(place: Path) -> bool:
+    """Say whether a place is one of our folders, lies in one, or is another name of such a file.
+
+    Looks at the disk; what cannot be looked at is told by its path alone.
+    """
+    real = _resolved(place)
+    folders = own_folders()
+    if any(real.is_relative_to(one) for one in folders):
+        return True
+    inodes = {found for one in folders if (found := _inode(one))}
+    if any(_inode(one) in inodes for one in (real, *real.parents)):
+        # The same folder by another path: a mount, or a file system that ignores case.
+        return True
+    return _has_own_inode(real, folders)
+
+
+def holds_own(place: Path) -> bool:
+    """Say whether one of our folders lies below a place, so that a move would take it along."""
+    real = _resolved(place)
+    return any(one.is_relative_to(real) for one in own_folders())
+
+
+def own_folders() -> Iterable[Path]:
+    """Return our folders, and the store's files where they lie elsewhere; links resolved.
+
+    Asked anew each time: where they lie is said by the environment.
+    """
+    names = (
+        *(platformdirs.user_config_dir(_APP), platformdirs.user_data_dir(_APP)),
+        *(platformdirs.user_state_dir(_APP), platformdirs.user_cache_dir(_APP)),
+    )
+    return dict.fromkeys(_resolved(one) for one in (*map(Path, names), *_stores))
+
+
+def _resolved(place: Path) -> Path:
+    try:
+        return place.resolve()
+    except (OSError, RuntimeError):
+        return Path(os.path.abspath(place))  # noqa: PTH100 - resolving is what failed
+
+
+def _inode(place: Path) -> _Inode | None:
+    try:
+        facts = place.stat()
+    except (OSError, ValueError):
+        return None
+    return facts.st_dev, facts.st_ino
+
+
+def _has_own_inode(real: Path, folders: Iterable[Path]) -> bool:
+    """Say whether a file with several names has one of them in our folders."""
+    try:
+        facts = real.lstat()
+    except (OSError, ValueError):
+        return False
+    if not stat.S_ISREG(facts.st_mode) or facts.st_nlink < 2:
+        return False
+    wanted = (facts.st_dev, facts.st_ino)
+    return any(wanted == inode for folder in folders for inode in _inodes_in(folder))
+
+
+def _inodes_in(folder: Path) -> Iterator[_Inode]:
+    """Yield the inodes of a folder's own entries and of those one folder deeper."""
+    stack, seen = [(folder, 0)], 0
+    while stack:
+        here, depth = stack.pop()
+        try:
+            entries = list(os.scandir(here))
+        except OSError:
+            continue
+        for entry in entries:
+            seen += 1
+            if seen > _MAX_ENTRIES:
+                return
+            try:
+                facts = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISDIR(facts.st_mode) and depth == 0:
+                stack.append((Path(entry.path), 1))
+            yield facts.st_dev, facts.st_ino
