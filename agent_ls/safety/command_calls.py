@@ -6,11 +6,14 @@ Owns the way from a planned call to ``commands.decide``; the rules themselves st
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.verdicts import Deny
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.domain.verdicts import Ask, Deny
+from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
+from agent_ls.safety.command_places import judge_places
 from agent_ls.safety.commands import CommandVerdict, decide
 
 COMMAND_TOOL = "run_command"
@@ -26,4 +29,22 @@ async def decide_call(planned: PlannedCall, workspace: Workspace) -> CommandVerd
         _, cwd = workspace.locate(folder)
     except WorkspaceError as error:
         return Deny(str(error), whatever_tool=True)
-    return await asyncio.to_thread(decide, command, cwd, workspace.roots)
+    return await asyncio.to_thread(decide_command, command, cwd, workspace.roots)
+
+
+def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
+    """Return what the command's shape says, or what the places it names say where that is more.
+
+    Looks at the disk, so call it off the event loop.
+    """
+    verdict = decide(command, cwd, roots)
+    if not isinstance(verdict, Ask):
+        # What is plainly read-only was looked at place by place already.
+        return verdict
+    match judge_places(command, cwd, roots):
+        case Deny() as refused:
+            return refused
+        case Ask(reason=reason):
+            return Ask(f"{verdict.reason} {reason}", broad=False)
+        case None:
+            return verdict

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow, Ask, Deny
@@ -56,13 +57,13 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
     except WorkspaceError as error:
         return Deny(str(error), whatever_tool=True)
     names = _names(place)
-    if _is_any(names, OURS) or is_own(place.absolute) or holds_own(place.absolute):
+    if names_own(names) or is_own(place.absolute) or holds_own(place.absolute):
         return Deny(
             f"{path} belongs to agent-ls itself; only the person changes it.", whatever_tool=True
         )
     if why := steers(names):
         return Ask(f"{path} {why}.", broad=False)
-    if _is_any(names, EXECUTED_LATER) or _is_in_environment(place):
+    if is_loaded_later(names, place.absolute, place.root.path):
         return Ask(f"{path} is run by builds, tests or tools later.", broad=False)
     if is_secret(place):
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
@@ -85,9 +86,29 @@ def is_secret(place: Place) -> bool:
 
 def has_secret_name(parts: Iterable[str]) -> bool:
     """Say whether these components, as written or undisguised, name a file of secrets."""
-    names = _spellings(parts)
-    names |= {_COPY.sub(r"\1", one) for one in names}
+    return names_secret(names_of(parts))
+
+
+def names_secret(names: set[str]) -> bool:
+    """Say whether secrets are kept under one of these names."""
+    names = names | {_COPY.sub(r"\1", one) for one in names}
     return any(SECRET.search(one) and not NOT_SECRET.search(one) for one in names)
+
+
+def names_own(names: Iterable[str]) -> bool:
+    """Say whether one of these names is always that of a file of ours."""
+    return _is_any(names, OURS)
+
+
+def is_loaded_later(names: Iterable[str], place: Path, top: Path) -> bool:
+    """Say whether builds, tests or tools load what lies there, by name or in an environment.
+
+    A virtual environment may have any name; it is looked for below ``top``.
+    """
+    if _is_any(names, EXECUTED_LATER):
+        return True
+    around = (one for one in place.parents if one != top and one.is_relative_to(top))
+    return any((one / "pyvenv.cfg").exists() for one in around)
 
 
 def steers(names: Iterable[str]) -> str:
@@ -95,19 +116,13 @@ def steers(names: Iterable[str]) -> str:
     return next((why for why, pattern in STEERING if _is_any(names, pattern)), "")
 
 
-def _is_in_environment(place: Place) -> bool:
-    """Say whether a virtual environment is around a place, whatever its folder is called."""
-    top = place.root.path
-    around = (one for one in place.absolute.parents if one != top and one.is_relative_to(top))
-    return any((one / "pyvenv.cfg").exists() for one in around)
-
-
 def _names(place: Place) -> set[str]:
     """Return what the place is called, as it was written and as it resolves."""
-    return _spellings(place.spelled) | _spellings(place.below.parts)
+    return names_of(place.spelled) | names_of(place.below.parts)
 
 
-def _spellings(parts: Iterable[str]) -> set[str]:
+def names_of(parts: Iterable[str]) -> set[str]:
+    """Return what a place is called: as its components are written, and undisguised."""
     written = tuple(parts)
     return {"/".join(map(str.lower, written)), "/".join(map(undisguised, written))}
 

@@ -1,0 +1,109 @@
+"""Does a shell command touch what the file tools would refuse or ask for?
+
+Text cannot show everything that a command does. What it names as an operand or a redirection is
+judged here as the file tools judge it, in every mode.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import assert_never
+
+from agent_ls.domain.verdicts import Ask, Deny
+from agent_ls.loop.ports.workspace import Root
+from agent_ls.safety.control_files import is_loaded_later, names_of, names_own, names_secret, steers
+from agent_ls.safety.named_places import UNKNOWN, Named, Use, at_home, named_places
+from agent_ls.safety.own_places import holds_own, is_own
+from agent_ls.safety.text import visible_line
+
+_MAX_PLACES = 2_000
+_DEVICES = ("/dev/", "/proc/self/fd/")
+
+
+def judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny | None:
+    """Return what speaks against a command by the places it names; None: nothing.
+
+    Shape: Deny where it may change what is agent-ls's own; an Ask that no grant answers where it
+    changes what steers other programs, or touches a place for secrets.
+    """
+    reasons: dict[str, None] = {}
+    seen: set[tuple[Use, str, tuple[Path, ...]]] = set()
+    for named in named_places(command, cwd):
+        key = (named.use, named.path, named.folders)
+        if key in seen:
+            continue
+        seen.add(key)
+        if len(seen) > _MAX_PLACES:
+            return Ask("The command names more places than can be checked.", broad=False)
+        verdict = _judge(named, roots)
+        if isinstance(verdict, Deny):
+            return verdict
+        if verdict is not None:
+            reasons[verdict] = None
+    return Ask(" ".join(reasons), broad=False) if reasons else None
+
+
+def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:
+    """Return a Deny, the reason to ask, or None."""
+    shown = visible_line(named.path.replace(UNKNOWN, "…")[:200])
+    if UNKNOWN in named.path and named.use == "write":
+        return f"It writes to {shown}, which only the running shell knows."
+    if named.path.startswith(_DEVICES) or not named.path.strip(UNKNOWN):
+        return None
+    found = ""
+    for place in _places(named):
+        if _is_own(place, named.use, roots):
+            if named.use == "read":
+                return f"{shown} belongs to agent-ls itself and may hold keys."
+            return Deny(f"{shown} belongs to agent-ls itself; only the person changes it.")
+        found = found or _reason(place, named.use, roots)
+    return f"{shown} {found}." if found else None
+
+
+def _places(named: Named) -> Iterator[Path]:
+    """Yield where a name may lie: as it is written, and where links lead."""
+    path = at_home(named.path.replace(UNKNOWN, "_"))
+    for folder in named.folders:
+        written = Path(os.path.normpath(folder / path))
+        yield written
+        try:
+            real = (folder / path).resolve()
+        except (OSError, RuntimeError, ValueError):
+            continue
+        if real != written:
+            yield real
+
+
+def _is_own(place: Path, use: Use, roots: Sequence[Root]) -> bool:
+    if is_own(place) or (use == "take" and holds_own(place)):
+        return True
+    # Reading the workspace's own settings tells nothing that the person keeps to themselves.
+    return use != "read" and names_own(_names(place, roots))
+
+
+def _reason(place: Path, use: Use, roots: Sequence[Root]) -> str:
+    """Return why the file tools would ask for this place; empty if they would not."""
+    names = _names(place, roots)
+    if names_secret(names):
+        return "looks like a file that holds secrets"
+    root = next((one.path for one in roots if place.is_relative_to(one.path)), None)
+    match use:
+        case "read":
+            return ""
+        case "write":
+            is_loaded = root is not None and is_loaded_later(names, place, root)
+            return steers(names) or ("is run by builds, tests or tools later" if is_loaded else "")
+        case "take" | "any":
+            return steers(names) if root else ""
+        case _:
+            assert_never(use)
+
+
+def _names(place: Path, roots: Sequence[Root]) -> set[str]:
+    """Return what a place is called, below its root where it lies in one."""
+    for root in roots:
+        if place.is_relative_to(root.path):
+            return names_of(place.relative_to(root.path).parts)
+    return names_of(place.parts[1:])

@@ -1,0 +1,350 @@
+"""Which files a shell text names, and what it does with them, as far as the text says.
+
+A search, not a proof: it looks at every command and redirection that the grammar finds, also in a
+text that does not parse. Owns reading; ``command_places`` decides.
+"""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from agent_ls.safety.closer_looks import LOOKS
+from agent_ls.safety.flags import words
+from agent_ls.safety.read_only import PROGRAMS
+from agent_ls.syntax.parsing import Node, parse_shell, walk
+
+UNKNOWN = "\0"
+"""Stands in a name for what only the running shell knows."""
+
+Use = Literal["read", "write", "take", "any"]
+"""``take`` removes or renames; ``any`` is what nobody knows."""
+
+_MAX_VALUES = 32
+_MAX_FOLDERS = 16
+_MAX_FITTING = 500
+_MAX_LISTS = 4
+_KNOWN_VARIABLES = ("HOME", "USER", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+                    "XDG_CACHE_HOME")  # fmt: skip
+
+_WRAPPERS = words(
+    "sudo doas env nohup time timeout nice ionice chrt taskset setsid stdbuf command builtin exec "
+    "xargs parallel busybox toybox unbuffer watch strace flock chronic"
+)
+_TEXT = words("echo printf true false : test [ export local declare typeset set unset exit wait")
+_READERS = (PROGRAMS.keys() | LOOKS.keys() | words("source . bat less more pygmentize")) - _TEXT
+_WRITERS = words("tee touch truncate patch sponge ed ex vi vim nano mkdir mkfifo mknod split")
+_COPIERS = words("cp mv install ln rsync scp dd")
+_TAKERS = words("rm rmdir unlink shred")
+_INTERPRETERS = re.compile(
+    r"(?:ba|z|da|k|fi|a|tc|c)?sh|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|node|nodejs|deno|bun"
+    r"|php[\d.]*|lua[\d.]*|[gmn]?awk|eval|tclsh|Rscript|osascript|ssh|trap|script"
+)
+_GIT_READS = words(
+    "add commit status diff log show blame grep ls-files check-ignore push fetch rev-parse "
+    "cat-file describe shortlog archive rev-list difftool reflog ls-tree hash-object"
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_TOKEN = re.compile(r"[\w./~+@%{}*?-]+")
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A place that a text names."""
+
+    use: Use
+    path: str
+    """As the shell would get it; ``UNKNOWN`` stands for what it cannot be said to be."""
+    folders: tuple[Path, ...]
+    """The folders it may be relative to."""
+
+
+def named_places(command: str, cwd: Path) -> Iterator[Named]:
+    """Yield what a shell text names, in no particular order and perhaps more than once."""
+    tree = parse_shell(command.encode("utf-8", "replace"))
+    if tree is None or tree.root_node.has_error:
+        for token in _TOKEN.findall(command):
+            yield Named("any", token, (cwd,))
+    if tree is not None:
+        yield from _Reading(cwd).read(tree.root_node)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is known while a text is read from left to right."""
+
+    cwd: Path
+    folders: dict[Path, None] = field(init=False)
+    variables: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    runs_code: bool = False
+    """An interpreter stands in the text, so what is fed to it counts too."""
+
+    def __post_init__(self) -> None:
+        self.folders = {self.cwd: None}
+        for name in _KNOWN_VARIABLES:
+            if value := os.environ.get(name):
+                self.variables[name] = [value]
+        self.variables["PWD"] = [str(self.cwd)]
+
+    def read(self, root: Node) -> Iterator[Named]:
+        for node in walk(root):
+            match node.type:
+                case "variable_assignment":
+                    self._assign(
+                        node.child_by_field_name("name"), node.children_by_field_name("value")
+                    )
+                case "for_statement":
+                    self._assign(
+                        node.child_by_field_name("variable"), node.children_by_field_name("value")
+                    )
+                case "command":
+                    yield from self._command(node)
+                case "file_redirect":
+                    yield from self._redirect(node)
+                case "heredoc_body" if self.runs_code:
+                    yield from self._tokens(_text(node))
+                case _:
+                    pass
+
+    def _assign(self, name: Node | None, values: Iterable[Node]) -> None:
+        if name is None:
+            return
+        found = [one for value in values for one in self._values(value)]
+        known = self.variables.setdefault(_text(name), [])
+        known += found[: _MAX_VALUES - len(known)]
+
+    def _redirect(self, node: Node) -> Iterator[Named]:
+        operator = next((one.type for one in node.children if not one.is_named), ">")
+        for goal in node.children_by_field_name("destination"):
+            if operator in (">&", "<&") and _text(goal).rstrip("-").isdigit():
+                continue
+            yield from self._named("read" if operator == "<" else "write", self._values(goal))
+
+    def _command(self, node: Node) -> Iterator[Named]:
+        nodes = [
+            one for one in node.children if one.type not in ("variable_assignment", "file_redirect")
+        ]
+        given = [
+            self._values(one.children[0] if one.type == "command_name" else one) for one in nodes
+        ]
+        name, given = _program(given)
+        if name in ("cd", "pushd"):
+            self._move(given)
+        elif name not in _TEXT:
+            is_reading = name in _READERS and _only_reads(name, given)
+            if not is_reading:
+                yield from self._named("any", ["."])
+            yield from self._operands(name, given, is_reading=is_reading)
+
+    def _move(self, given: Sequence[list[str]]) -> None:
+        goals = [one for values in given for one in values if not one.startswith("-")]
+        for folder, goal in itertools.product(tuple(self.folders), goals):
+            if len(self.folders) < _MAX_FOLDERS and UNKNOWN not in goal:
+                self.folders[folder / at_home(goal)] = None
+
+    def _operands(
+        self, name: str, given: Sequence[list[str]], *, is_reading: bool
+    ) -> Iterator[Named]:
+        if _INTERPRETERS.fullmatch(name) or name in ("sed", "find"):
+            self.runs_code = True
+            for value in itertools.chain(*given):
+                if not value.isprintable() or re.search(r"[\s'\"(;>]", value):
+                    yield from self._tokens(value)
+        if name == "git" and _configures(given):
+            yield from self._named("write", [".git/config"])
+        if name in _COPIERS:
+            yield from self._copied(name, given)
+            return
+        uses = _uses(name, given, is_reading=is_reading)
+        for values, use in zip(given, uses, strict=True):
+            if use is not None:
+                for value in values:
+                    yield from self._named(use, _pieces(value))
+
+    def _copied(self, name: str, given: Sequence[list[str]]) -> Iterator[Named]:
+        """Read what is copied and write where it goes, under its own name in a folder too."""
+        into = [value for values in given for value in values]
+        goals = [_pieces(one)[-1] for one in into if one.startswith(("of=", "--target-directory="))]
+        goals += [b for a, b in itertools.pairwise(into) if a == "-t"]
+        operands = [one for one in into if not one.startswith(("-", "of=", "if="))]
+        if not goals:
+            goals, operands = operands[-1:], operands[:-1]
+        sources = [*operands, *(one[3:] for one in into if one.startswith("if="))]
+        yield from self._named("take" if name == "mv" else "read", sources)
+        fitting = [one.path for one in self._named("read", sources)]
+        yield from self._named("write", goals)
+        for goal, source in itertools.product(goals, fitting):
+            yield from self._named("write", [f"{goal}/{Path(source).name}"])
+
+    def _tokens(self, text: str) -> Iterator[Named]:
+        return self._named("any", _TOKEN.findall(text))
+
+    def _named(self, use: Use, paths: Iterable[str]) -> Iterator[Named]:
+        folders = tuple(self.folders)
+        for path in paths:
+            for spelled in _unbraced(path):
+                yield Named(use, spelled, folders)
+                for folder in folders if glob.has_magic(spelled) else ():
+                    for name in islice(glob.iglob(spelled, root_dir=folder), _MAX_FITTING):  # noqa: PTH207
+                        yield Named(use, name, (folder,))
+
+    def _values(self, node: Node) -> list[str]:
+        """Return what a word may become, its quotes removed."""
+        match node.type:
+            case "raw_string":
+                return [_text(node)[1:-1]]
+            case "ansi_c_string":
+                return [_decoded(_text(node)[2:-1])]
+            case "simple_expansion" | "expansion":
+                names = [one for one in node.children if one.type == "variable_name"]
+                is_plain = len(node.named_children) == 1
+                known = self.variables.get(_text(names[0])) if names and is_plain else None
+                return list(known) if known else [UNKNOWN]
+            case "string" | "translated_string" | "concatenation":
+                return self._joined(node)
+            case "word" | "number" | "string_content" | "extglob_pattern" | "variable_name":
+                return [re.sub(r"\\(\n|.)", lambda one: one[1].strip("\n"), _text(node))]
+            case _:
+                return [UNKNOWN] if node.named_children else [_text(node)]
+
+    def _joined(self, node: Node) -> list[str]:
+        found, at = [""], node.start_byte
+        data, start = node.text or b"", node.start_byte
+        for child in node.children:
+            gap = data[at - start : child.start_byte - start].decode("utf-8", "replace")
+            inner = [""] if child.type in ('"', '$"') else self._values(child)
+            found = [
+                front + gap + one
+                for front, one in islice(itertools.product(found, inner), _MAX_VALUES)
+            ]
+            at = child.end_byte
+        return found
+
+
+def _program(given: list[list[str]]) -> tuple[str, list[list[str]]]:
+    """Return the program that runs in the end, and its arguments; what wraps it is passed over."""
+    while given:
+        name = Path(given[0][0]).name
+        given = given[1:]
+        if name not in _WRAPPERS:
+            return name, given
+        while given and (given[0][0][:1] in ("-", "") or _is_no_program(given[0][0])):
+            given = given[1:]
+    return "", []
+
+
+def _is_no_program(word: str) -> bool:
+    return bool(_ASSIGNMENT.match(word)) or word[:1].isdigit()
+
+
+def _only_reads(name: str, given: Sequence[list[str]]) -> bool:
+    values = [one for values in given for one in values]
+    match name:
+        case "sed":
+            return not any(re.match(r"-\w*i|--in-place", one) for one in values)
+        case "find":
+            return not any(re.match(r"-(?:exec|ok|delete|fprint|fls)", one) for one in values)
+        case "awk" | "gawk":
+            return "inplace" not in values
+        case "git":
+            return False
+        case _:
+            return True
+
+
+def _uses(name: str, given: Sequence[list[str]], *, is_reading: bool) -> list[Use | None]:
+    """Return what a program does with each of its arguments; None where one is no path."""
+    use: Use = "any"
+    if is_reading:
+        use = "read"
+    elif name in _WRITERS or (name in ("sed", "perl", "awk", "gawk") and _edits(given)):
+        use = "write"
+    elif name in _TAKERS:
+        use = "take"
+    elif name == "git" and any(one[0] in _GIT_READS for one in given[:4]):
+        use = "read"
+    uses: list[Use | None] = [use] * len(given)
+    first = next((at for at, one in enumerate(given) if not one[0].startswith("-")), None)
+    if first is not None and _INTERPRETERS.fullmatch(name):
+        uses[first] = "read"
+    if first is not None and _begins_with_pattern(name, given):
+        uses[first] = None
+    if is_reading and name in ("sort", "tree", "xxd", "uniq"):
+        written = (at + 1 for at, one in enumerate(given[:-1]) if one[0] in ("-o", "--output"))
+        uses = ["write" if at in set(written) else one for at, one in enumerate(uses)]
+    return uses
+
+
+def _configures(given: Sequence[list[str]]) -> bool:
+    """Say whether git would change a configuration: it is no question, and has a value."""
+    values = [one[0] for one in given]
+    if "config" not in values[:4]:
+        return False
+    rest = values[values.index("config") + 1 :]
+    asks = any(re.match(r"(?:--)?(?:get|list)|-l$", one) for one in rest)
+    return not asks and (len(rest) > 1 or "-e" in rest or "edit" in rest)
+
+
+def _begins_with_pattern(name: str, given: Sequence[list[str]]) -> bool:
+    """Say whether the first operand is what is looked for, and no file."""
+    program = PROGRAMS.get(name)
+    if program is None or program.operands != "pattern then paths":
+        return False
+    return not any(re.match(r"-\w*[ef]|--regexp|--file", one[0]) for one in given)
+
+
+def _edits(given: Sequence[list[str]]) -> bool:
+    return any(re.match(r"-\w*i|--in-place|inplace", one) for values in given for one in values)
+
+
+def _pieces(word: str) -> list[str]:
+    """Return the paths that a word may hold: itself, an option's value, the members of a list."""
+    found = [word]
+    if word.startswith("-") and not word.startswith("--"):
+        found.append(word[2:])
+    for part in re.split(r"[=:,]", word)[1:]:
+        found.append(part)
+    if "=" in word:
+        found.append(word.partition("=")[2])
+    if re.search(r"[:,]", word):
+        found.append(re.split(r"[:,]", word)[0])
+    return [one.removeprefix("@").removeprefix("<") for one in found if one]
+
+
+def _unbraced(word: str) -> list[str]:
+    """Return what a word with lists in braces stands for."""
+    found = [word]
+    for _ in range(_MAX_LISTS):
+        wider: list[str] = []
+        for one in found[:_MAX_VALUES]:
+            listed = _BRACES.search(one)
+            inner = listed[1].split(",") if listed else [""]
+            front, end = (one[: listed.start()], one[listed.end() :]) if listed else (one, "")
+            wider += [front + each + end for each in inner]
+        found = wider
+    return found
+
+
+def _decoded(text: str) -> str:
+    try:
+        return codecs.decode(text.encode("latin-1", "backslashreplace"), "unicode_escape")
+    except UnicodeDecodeError:
+        return UNKNOWN
+
+
+def at_home(path: str) -> str:
+    """Return the path with a home folder for ``~``, as the shell would."""
+    return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
