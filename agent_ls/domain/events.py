@@ -16,6 +16,7 @@ from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question,
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import Goal, Proof
 from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.domain.images import Images, PutImage
@@ -109,6 +110,7 @@ class PromptQueued(_Event):
     """Of a prompt that waits for the end, as are the others."""
     goal: Goal | None = None
     output_schema: dict[str, JsonValue] | None = None
+    focus: Focus | None = None
 
 
 class TurnStarted(_Event):
@@ -122,6 +124,8 @@ class TurnStarted(_Event):
     """Makes it a goal turn: what must be true in the end, and how that is proven."""
     output_schema: dict[str, JsonValue] | None = None
     """A JSON schema: the turn ends with an object that fits it."""
+    focus: Focus | None = None
+    """Where the person was in the editor."""
 
 
 class PrefixSet(_Event):

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.focus import with_focus
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent_ls.domain.stops import StopReason
 from agent_ls.loop.compaction import compacted
@@ -147,7 +148,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
     match event:
         case e.TurnStarted():
             return replace(
-                _said(state, UserMessage(text=event.prompt)),
+                _said(state, UserMessage(text=with_focus(event.prompt, event.focus))),
                 turn=TurnState(
                     turn_id=event.turn_id,
                     prompt=event.prompt,
@@ -163,7 +164,8 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
         case e.RequestPrepared():
             steers = [one for one in state.queue if one.kind == "steer"]
             state = replace(state, queue=tuple(one for one in state.queue if one.kind != "steer"))
-            return _said(state, *(UserMessage(text=one.text, origin="steer") for one in steers))
+            said = (with_focus(one.text, one.focus) for one in steers)
+            return _said(state, *(UserMessage(text=one, origin="steer") for one in said))
         case e.Answered():
             return _said(state, event.message)
         case e.RecoveryChosen(action="continue"):

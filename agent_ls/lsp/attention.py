@@ -11,6 +11,8 @@ from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentSto
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.positions import content_length, split_lines
 from agent_ls.lsp.uris import uri_to_path
+from agent_ls.safety.control_files import is_secret
+from agent_ls.safety.paths import locate
 
 
 class Attention:
@@ -33,6 +35,22 @@ class Attention:
     def active(self) -> str | None:
         """Return the open document the person used last."""
         return self._order[-1] if self._order else None
+
+    def recent(self) -> list[str]:
+        """Return the open documents, the one used last first."""
+        return self._order[::-1]
+
+    def path(self, uri: str) -> str | None:
+        """Return a document as the agent names it; None outside the folders."""
+        found = self.anchor(uri, 0)
+        return None if found is None else found.path
+
+    def is_secret(self, path: str) -> bool:
+        """Say whether a file's name says that it holds secrets, or the path leads nowhere."""
+        try:
+            return is_secret(locate(path, self._workspace.roots))
+        except WorkspaceError:
+            return True
 
     def open_uri(self, path: str) -> str | None:
         """Return the open document of a path as the agent names it."""

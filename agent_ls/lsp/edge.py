@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
+from agent_ls.domain.focus import Focus
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
@@ -17,6 +18,7 @@ from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.editor_sessions import EditorSessions
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.faces import Faces
+from agent_ls.lsp.focus import focus_of
 from agent_ls.lsp.folders import roots_of
 from agent_ls.lsp.instructions import Instructions
 from agent_ls.lsp.language_server import AgentLanguageServer
@@ -142,6 +144,20 @@ class Edge:
         """Wait until no other settings are being taken over, and look which folders there are."""
         async with self._reloading:
             self.refresh_roots()
+
+    def focus(
+        self,
+        uri: str | None = None,
+        lines: tuple[int, int | None] | None = None,
+        *,
+        around: int = 0,
+        problems: Sequence[wire.EditorDiagnostic] = (),
+    ) -> Focus:
+        """Return where the person is, as ``focus_of``; ``problems`` were told with the place."""
+        reported: dict[str, Sequence[wire.EditorDiagnostic]] = {**self.foreign_diagnostics}
+        if uri is not None and problems:
+            reported[uri] = problems
+        return focus_of(self.attention, reported, uri, lines, around=around)
 
     def spawn(self, work: Coroutine[Any, Any, object]) -> None:
         """Let something go on that nobody waits for; what breaks it is logged."""

@@ -12,9 +12,11 @@ from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.focus import MAX_PROBLEMS
 from agent_ls.lsp.mark import ChangeHint, Mark, Nudge, PendingEdit
 from agent_ls.lsp.prompts import PromptArgument, finding_prompt, problem_prompt
 from agent_ls.lsp.titles import CHOICE_NAMES
+from agent_ls.lsp.wire import EditorDiagnostic
 from agent_ls.safety.text import visible_line
 from agent_ls.syntax.comments import InstructionComment
 
@@ -101,21 +103,29 @@ def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.Code
             return
 
 
-def comment_offer(uri: str, comment: InstructionComment) -> types.CodeAction:
+def comment_offer(
+    uri: str, comment: InstructionComment, problems: Sequence[types.Diagnostic] = ()
+) -> types.CodeAction:
     """Return the action that carries an instruction comment out."""
-    asked = PromptArgument(uri=uri, line=comment.line, about="comment")
+    told = _told(problems)
+    asked = PromptArgument(uri=uri, line=comment.line, about="comment", problems=told)
     return _asking(f"Run agent: {_short(comment.prompt)}", asked)
 
 
-def problem_offer(uri: str, path: str, diagnostic: types.Diagnostic) -> types.CodeAction:
-    """Return the action that has the agent mend what another server found."""
-    line = diagnostic.range.start.line
-    wish = problem_prompt(path, line, diagnostic.message, diagnostic.source or "")
-    title = f"Ask the agent to fix: {_short(diagnostic.message)}"
-    return _asking(title, PromptArgument(uri=uri, line=line, text=wish), diagnostic=diagnostic)
+def problem_offers(
+    uri: str, path: str | None, problems: Sequence[types.Diagnostic]
+) -> Iterator[types.CodeAction]:
+    """Yield the actions that have the agent mend what other servers found."""
+    for one in problems if path is not None else ():
+        line = one.range.start.line
+        wish = problem_prompt(path or uri, line, one.message, one.source or "")
+        title = f"Ask the agent to fix: {_short(one.message)}"
+        yield _asking(title, PromptArgument(uri=uri, line=line, text=wish), diagnostic=one)
 
 
-def selection_offers(uri: str, where: types.Range) -> Iterator[types.CodeAction]:
+def selection_offers(
+    uri: str, where: types.Range, problems: Sequence[types.Diagnostic] = ()
+) -> Iterator[types.CodeAction]:
     """Yield what can be asked about a selection without typing; nothing for a mere cursor."""
     first, last = where.start.line, where.end.line
     if where.start == where.end:
@@ -127,7 +137,14 @@ def selection_offers(uri: str, where: types.Range) -> Iterator[types.CodeAction]
         ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
         ("Ask the agent to improve this", "Improve this code without changing what it does."),
     ):
-        asked = PromptArgument(uri=uri, line=first, last_line=last, about="selection", text=wish)
+        asked = PromptArgument(
+            uri=uri,
+            line=first,
+            last_line=last,
+            about="selection",
+            text=wish,
+            problems=_told(problems),
+        )
         yield _asking(title, asked, kind=types.CodeActionKind.RefactorRewrite)
 
 
@@ -147,6 +164,19 @@ def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | st
     kind = str(getattr(action.kind, "value", action.kind))
     wanted = (str(getattr(one, "value", one)) for one in only)
     return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
+
+
+def _told(problems: Sequence[types.Diagnostic]) -> tuple[EditorDiagnostic, ...]:
+    """Return what an action takes along of what the editor reports."""
+    return tuple(
+        EditorDiagnostic(
+            line=one.range.start.line,
+            end_line=one.range.end.line,
+            message=one.message,
+            source=one.source or "",
+        )
+        for one in problems[:MAX_PROBLEMS]
+    )
 
 
 def _asking(

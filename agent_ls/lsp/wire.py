@@ -536,7 +536,9 @@ class AnchorParams(Deciding):
 
     uri: Name
     line: Line = 0
-    """0-based."""
+    """0-based: the cursor's, or the first that is selected."""
+    last_line: Line | None = None
+    """The last selected line; null: nothing is selected."""
 
 
 class PromptParams(Deciding):

@@ -23,6 +23,7 @@ from agent_ls.domain.events import (
     TurnEnded,
     WrapUpRequested,
 )
+from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.kit import Kit
@@ -117,13 +118,15 @@ class Session:
         anchor: Anchor | None = None,
         goal: Goal | None = None,
         output_schema: Schema | None = None,
+        focus: Focus | None = None,
         when_busy: Literal["steer", "follow_up"] = "steer",
     ) -> str:
         """Start a turn and return its id at once; while one runs, queue for it or after it.
 
         A turn that was cut off goes on with words that steer it; a prompt for afterwards ends it.
         With a ``goal`` the prompt is further words to it and may be empty; what steers is words.
-        With an ``output_schema`` the turn's output is JSON that fits it.
+        With an ``output_schema`` the turn's output is JSON that fits it; ``focus`` is where the
+        person is in the editor.
 
         Errors: ``StoreError`` when the prompt cannot be stored, ``AgentLsError`` when it is empty.
         """
@@ -136,7 +139,12 @@ class Session:
                 f"Session {self.id} was closed here; open it again (agent-ls.session.resume)."
             )
         said = PromptQueued(
-            text=prompt, kind=when_busy, anchor=anchor, goal=goal, output_schema=output_schema
+            text=prompt,
+            kind=when_busy,
+            anchor=anchor,
+            goal=goal,
+            output_schema=output_schema,
+            focus=focus,
         )
         if self.state.turn is None or not (self.state.is_running or self.state.queue):
             try:
@@ -148,7 +156,7 @@ class Session:
             # Nobody said that it should go on: it only ends, and what waited behind it goes.
             await self._recorder.emit(CancelRequested(by="prompt"))
         if when_busy == "steer":
-            said = PromptQueued(text=prompt, kind=when_busy)
+            said = PromptQueued(text=prompt, kind=when_busy, focus=focus)
         turn_id = self.state.turn.turn_id
         try:
             await self._recorder.emit(said)

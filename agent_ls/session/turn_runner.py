@@ -56,6 +56,7 @@ class TurnRunner:
                     anchor=prompt.anchor,
                     goal=prompt.goal,
                     output_schema=prompt.output_schema,
+                    focus=prompt.focus,
                 )
             )
         except StoreError as error:

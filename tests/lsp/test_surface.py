@@ -26,7 +26,7 @@ from agent_ls.lsp.handlers.hover import approval_words
 from agent_ls.lsp.mark import Mark, Nudge, PendingEdit, Span
 from agent_ls.lsp.notices import Level, Notices
 from agent_ls.lsp.options import settings_in, settings_of, without_defaults
-from agent_ls.lsp.prompts import comment_prompt, selection_prompt, with_problems
+from agent_ls.lsp.prompts import comment_prompt
 from agent_ls.lsp.review_choice import Chooser, read_argument
 from agent_ls.lsp.reviews import Reviews
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
@@ -170,29 +170,13 @@ def test_what_the_model_wrote_is_text_in_a_hover() -> None:
 # Prompts.
 
 
-def test_a_comments_prompt_holds_wish_place_and_surroundings() -> None:
+def test_a_comments_prompt_holds_wish_and_place() -> None:
     text = "a = 1\r\n# agent: do it\r\nb = 2\r\n"
     [comment] = find_instructions(text, language_id="python")
-    prompt = comment_prompt("x.py", text, comment)
+    prompt = comment_prompt("x.py", comment, comment.line)
     assert prompt.startswith("do it\n")
     assert "x.py, line 2" in prompt
-    assert "    1  a = 1\n    2  # agent: do it\n    3  b = 2" in prompt
     assert "remove that comment" in prompt
-
-
-def test_a_long_selection_is_shown_by_its_ends() -> None:
-    text = "\n".join(f"line {number}" for number in range(1, 201))
-    prompt = selection_prompt("Explain.", "x.py", text, 0, 199)
-    assert "line 30\n       … 140 lines …\n  171  line 171" in prompt
-
-
-def test_problems_of_other_servers_are_told_where_they_are() -> None:
-    found = [
-        wire.EditorDiagnostic(line=line, end_line=line, message=f"m{line}", source="other")
-        for line in (1, 5)
-    ]
-    assert with_problems("p", found, 0, 2).endswith("- line 2: m1 (other)")
-    assert with_problems("p", found, 8, 9) == "p"
 
 
 # Settings and folders.

@@ -199,6 +199,12 @@ class Storyteller:
     async def step_prompt(self, text: str) -> None:
         await self.editor.execute("agent-ls.prompt", text)
 
+    async def step_ask(self, text: str, place: Place) -> None:
+        """Ask from the panel, at a line (``a.py:3``) or with lines selected (``a.py:3-4``)."""
+        last = place.last_line if place.last_line > place.line else None
+        anchor = {"uri": self._uri(place.path), "line": place.line, "lastLine": last}
+        await self.editor.request("agent/prompt", {"text": text, "anchor": anchor})
+
     async def step_command(self, name: str, *arguments: Any) -> None:
         await self.editor.execute(f"agent-ls.{name}", *arguments)
 

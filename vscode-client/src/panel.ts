@@ -9,6 +9,7 @@ import { type FromPanel, momentId, PANEL_COMMANDS, type Restore, type ToPanel } 
 import { page } from "./page";
 import type { Review } from "./review";
 import type { Agent } from "./server";
+import type { AnchorParams } from "./wire";
 import { message } from "./words";
 
 type Said<T extends FromPanel["type"]> = Extract<FromPanel, { type: T }>;
@@ -151,7 +152,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   async #prompt(text: string, whenBusy: "steer" | "follow_up"): Promise<void> {
     const sessionId = this.#conversation.sessionId;
     try {
-      await this.#agent.request("agent/prompt", { text, sessionId, whenBusy });
+      await this.#agent.request("agent/prompt", { text, sessionId, whenBusy, anchor: here() });
     } catch (error) {
       this.#post({ type: "unsent", text, problem: message(error) });
     }
@@ -176,4 +177,17 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
       this.#post({ type: "unsettled", id, problem: message(error) });
     }
   }
+}
+
+/** Where the person is: the cursor or the selected lines of the editor used last. */
+function here(): AnchorParams | null {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document.uri.scheme !== "file") return null;
+  const { start, end, isEmpty } = editor.selection;
+  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+  return {
+    uri: editor.document.uri.toString(),
+    line: start.line,
+    lastLine: isEmpty ? null : last,
+  };
 }

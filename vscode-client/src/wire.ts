@@ -28,8 +28,10 @@ export interface AgentThoughtChunk {
 /** Where the prompt is asked. */
 export interface AnchorParams {
   uri: string;
-  /** 0-based. */
+  /** 0-based: the cursor's, or the first that is selected. */
   line?: number;
+  /** The last selected line; null: nothing is selected. */
+  lastLine?: number | null;
 }
 
 /** The answers a person can give; ACP's words and ours. */

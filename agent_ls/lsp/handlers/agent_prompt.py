@@ -22,6 +22,7 @@ async def handle(edge: Edge, params: wire.PromptParams) -> wire.PromptResult:
         text,
         anchor=edge.attention.anchor(place.uri, place.line) if place else None,
         goal=goal,
+        focus=edge.focus(place.uri, (place.line, place.last_line)) if place else edge.focus(),
         output_schema=output_schema,
         when_busy=params.when_busy,
     )

@@ -11,5 +11,5 @@ async def handle(edge: Edge, params: wire.SteerParams) -> wire.PromptResult:
     """Steer the turn; start one when none runs."""
     text, goal = typed(params.text)
     session = await edge.sessions.session(params.session_id)
-    turn_id = await session.submit(text, goal=goal, when_busy="steer")
+    turn_id = await session.submit(text, goal=goal, focus=edge.focus(), when_busy="steer")
     return wire.PromptResult(session_id=session.id, turn_id=turn_id)

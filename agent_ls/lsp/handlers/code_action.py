@@ -23,14 +23,15 @@ async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeA
     uri, where = params.text_document.uri, params.range
     edge.attention.touch(uri)
     lines = where.start.line, where.end.line
+    problems = _problems(edge, uri, params.context.diagnostics)
     found = [
         *_marked(edge, uri, where),
         *_waiting_elsewhere(edge, uri, where),
         *review_offers(uri, await edge.reviews.at(uri, *lines), _hints(edge, uri, where)),
         *redo_offers(await edge.reviews.at(uri, *lines, state="undone")),
-        *await _comments(edge, uri, where),
-        *_problems(edge, uri, params.context.diagnostics),
-        *offers.selection_offers(uri, where),
+        *await _comments(edge, uri, where, problems),
+        *offers.problem_offers(uri, edge.attention.path(uri), problems),
+        *offers.selection_offers(uri, where, problems),
         *_about_turns(edge),
     ]
     only = params.context.only
@@ -77,23 +78,21 @@ def _waiting_elsewhere(edge: Edge, uri: str, where: types.Range) -> Iterator[typ
             yield from offers.mark_offers(mark, diagnostic_of(mark, encoding))
 
 
-async def _comments(edge: Edge, uri: str, where: types.Range) -> list[types.CodeAction]:
+async def _comments(
+    edge: Edge, uri: str, where: types.Range, problems: Sequence[types.Diagnostic]
+) -> list[types.CodeAction]:
     text = edge.attention.text(uri) or ""
     return [
-        offers.comment_offer(uri, comment)
+        offers.comment_offer(uri, comment, problems)
         for comment in await edge.instructions.of(uri)
         if comment.line <= where.end.line
         and where.start.line <= comment.line + text.count("\n", comment.start, comment.end)
     ]
 
 
-def _problems(
-    edge: Edge, uri: str, diagnostics: Sequence[types.Diagnostic]
-) -> Iterator[types.CodeAction]:
-    anchor = edge.attention.anchor(uri, 0)
+def _problems(edge: Edge, uri: str, found: Sequence[types.Diagnostic]) -> list[types.Diagnostic]:
+    """Return what other servers found; some clients tell it."""
     ours = {one.message for one in edge.faces.marks.in_document(uri)}
-    for one in diagnostics:
-        # Some clients drop the source, and a message may be of before the last change.
-        is_ours = one.source == SOURCE or one.code == CHANGE_CODE or one.message in ours
-        if anchor is not None and not is_ours:
-            yield offers.problem_offer(uri, anchor.path, one)
+    # Some clients drop the source, and a message may be of before the last change.
+    foreign = (one for one in found if one.source != SOURCE and one.code != CHANGE_CODE)
+    return [one for one in foreign if one.message not in ours]

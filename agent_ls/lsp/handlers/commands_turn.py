@@ -6,12 +6,16 @@ from typing import Annotated
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import Anchor
+from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import typed
 from agent_ls.lsp.arguments import Takes
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.prompts import PromptArgument, comment_prompt, selection_prompt, with_problems
+from agent_ls.lsp.prompts import PromptArgument, comment_prompt
 from agent_ls.lsp.wire import Name, Words
 from agent_ls.session.session import Session
+
+_AROUND_LINES = 3
+"""So many lines around an instruction comment are told."""
 
 Asked = Annotated[PromptArgument, Takes("the prompt's text, or an object with it and a place")]
 Said = Annotated[Words, Takes("the text")]
@@ -21,11 +25,13 @@ Running = Annotated[Name | None, Takes("the id of an open session, or nothing fo
 async def prompt(edge: Edge, asked: Asked) -> dict[str, str]:
     """Say something to the agent: words, or a ``PromptArgument``."""
     text, goal = typed(asked.text)
-    words, anchor = await _words(edge, asked.model_copy(update={"text": text}))
+    words, anchor, focus = await _asked(edge, asked.model_copy(update={"text": text}))
     if goal is None and not words.strip():
         raise AgentLsError("agent-ls.prompt needs the prompt's text as its argument.")
     session = await edge.sessions.session()
-    turn_id = await session.submit(words, anchor=anchor, goal=goal, when_busy=asked.when_busy)
+    turn_id = await session.submit(
+        words, anchor=anchor, goal=goal, focus=focus, when_busy=asked.when_busy
+    )
     return {"sessionId": session.id, "turnId": turn_id}
 
 
@@ -33,7 +39,7 @@ async def steer(edge: Edge, text: Said) -> dict[str, str]:
     """Say something to the running turn."""
     words, goal = typed(text)
     session = await edge.sessions.session()
-    turn_id = await session.submit(words, goal=goal, when_busy="steer")
+    turn_id = await session.submit(words, goal=goal, focus=edge.focus(), when_busy="steer")
     return {"sessionId": session.id, "turnId": turn_id}
 
 
@@ -63,25 +69,25 @@ async def _meant(edge: Edge, session_id: str | None) -> list[Session]:
     return [one for one in edge.faces.sessions.values() if not one.is_cut_off]
 
 
-async def _words(edge: Edge, asked: PromptArgument) -> tuple[str, Anchor | None]:
-    """Return the prompt as it is sent, and where it was asked."""
+async def _asked(edge: Edge, asked: PromptArgument) -> tuple[str, Anchor | None, Focus]:
+    """Return the prompt as it is sent, where it was asked, and where the person is."""
     if asked.uri is None:
-        return asked.text, None
+        return asked.text, None, edge.focus()
     edge.attention.touch(asked.uri)
-    anchor = edge.attention.anchor(asked.uri, asked.line)
-    path = anchor.path if anchor else asked.uri
-    text = edge.attention.text(asked.uri)
-    problems = edge.foreign_diagnostics.get(asked.uri, ())
+    line, last, words = asked.line, asked.last_line, asked.text
+    around = 0
     if asked.about == "comment":
+        path = edge.attention.path(asked.uri) or asked.uri
+        text = edge.attention.text(asked.uri)
         comments = await edge.instructions.of(asked.uri)
         found = min(comments, key=lambda one: abs(one.line - asked.line), default=None)
         if found is None or text is None:
             raise AgentLsError(f"There is no instruction comment in {path} any more.")
-        last = found.line + text.count("\n", found.start, found.end) + 1
-        words = with_problems(comment_prompt(path, text, found), problems, found.line, last)
-        return words, edge.attention.anchor(asked.uri, found.line)
-    if asked.about == "selection" and text is not None:
-        last = asked.line if asked.last_line is None else asked.last_line
-        words = selection_prompt(asked.text, path, text, asked.line, last)
-        return with_problems(words, problems, asked.line, last), anchor
-    return asked.text, anchor
+        line, last = found.line, found.line + text.count("\n", found.start, found.end)
+        words = comment_prompt(path, found, last)
+        around = _AROUND_LINES
+    elif asked.about == "selection":
+        last = line if last is None else last
+    anchor = edge.attention.anchor(asked.uri, line)
+    focus = edge.focus(asked.uri, (line, last), around=around, problems=asked.problems)
+    return words, anchor, focus
