@@ -265,3 +265,6 @@ async def _told(work: Awaitable[Any]) -> Any:
         raise
     except AgentLsError as error:
         raise JsonRpcException(str(error), REQUEST_FAILED) from error
+    except OSError as error:
+        # Of a name that is too long, a folder that may not be read: the disk's word.
+        raise JsonRpcException(f"The disk refused it: {error.strerror}.", REQUEST_FAILED) from error

@@ -38,3 +38,8 @@ def _position(
         return types.Position(line, column or 0)
     index = len(text) if column is None else min(column, len(text))
     return types.Position(line, index_to_column(text, index, encoding))
+
+
+def in_order(where: types.Range) -> types.Range:
+    """Return a range whose start is not behind its end: some clients send where a drag began."""
+    return types.Range(*sorted((where.start, where.end), key=lambda at: (at.line, at.character)))

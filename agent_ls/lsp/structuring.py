@@ -203,8 +203,9 @@ def _tolerated_code_action(converter: Converter, params: dict[str, Any]) -> dict
     if _fits(converter, params, types.CodeActionParams) or not isinstance(context, dict):
         return params
     known = cast(dict[str, Any], context)
-    diagnostics: Any = known.get("diagnostics") or []
-    fitting = [d for d in diagnostics if _fits(converter, d, types.Diagnostic)]
+    diagnostics = known.get("diagnostics")
+    told = cast("list[Any]", diagnostics) if isinstance(diagnostics, list) else []
+    fitting = [one for one in told if _fits(converter, one, types.Diagnostic)]
     return {**params, "context": {**known, "diagnostics": fitting}}
 
 

@@ -15,12 +15,12 @@ from agent_ls.lsp import offers
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
 from agent_ls.lsp.review_offers import redo_offers, review_offers
-from agent_ls.lsp.shapes import diagnostic_of
+from agent_ls.lsp.shapes import diagnostic_of, in_order
 
 
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:
     """Return the actions: what waits for the person first, what can be asked for last."""
-    uri, where = params.text_document.uri, params.range
+    uri, where = params.text_document.uri, in_order(params.range)
     edge.attention.touch(uri)
     lines = where.start.line, where.end.line
     problems = _problems(edge, uri, params.context.diagnostics)
