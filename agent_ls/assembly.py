@@ -28,6 +28,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.loop.prompts import ATTENDED, SUB_AGENT, UNATTENDED
 from agent_ls.loop.recorder import Recorder
 from agent_ls.observers.otel import open_telemetry
 from agent_ls.processes.launching import get_ready
@@ -35,7 +36,7 @@ from agent_ls.safety.own_places import claim_store
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.session.adviser import SideModel
-from agent_ls.session.agent_kinds import agent_kinds, own_kinds
+from agent_ls.session.agent_kinds import agent_kinds
 from agent_ls.session.children import ChildOrder, ChildPorts, Children
 from agent_ls.session.goal_commands import RecordedGoalCommands
 from agent_ls.session.seen_texts import SessionTexts
@@ -48,6 +49,7 @@ from agent_ls.workspace.file_claims import FileClaims
 from agent_ls.workspace.hook_commands import HookCommands
 from agent_ls.workspace.meter import ProcessMeter
 from agent_ls.workspace.runner import ShellRunner
+from agent_ls.workspace.surroundings import MachineSurroundings
 from agent_ls.workspace.tree_watch import TreeWatch
 
 
@@ -127,6 +129,8 @@ async def open_sessions(
         "telemetry": telemetry,
         "meter": ProcessMeter(clock),
         "order": EditOrder(),
+        "surroundings": MachineSurroundings(workspace, checks, user_file().parent),
+        "is_attended": is_attended,
     }
 
     async def close() -> None:
@@ -187,13 +191,13 @@ def _session_kit(
             ports["workspace"],
             ports["rules"],
         ),
-        kinds_of=kinds,
+        kinds=kinds,
         limits=_agent_limits(settings),
         turn_limit=Allowance(budget.max_tokens, budget.max_cost_usd),
         build_kit=lambda order: _child_kit(settings, ports, order),
     )
     own = _ports_of(settings, ports, approver, recorder)
-    role = f"{catalogue.ROLE}{own_kinds(kinds)}"
+    role = ATTENDED if ports["is_attended"] else UNATTENDED
     return _kit(settings, {**own, "children": children}, _allowed_tools(settings), role)
 
 
@@ -208,7 +212,7 @@ def _child_kit(settings: Settings, ports: Mapping[str, Any], order: ChildOrder) 
         and part is not catalogue.DELEGATE
     ]
     own = _ports_of(settings, ports, order.approver, order.recorder)
-    role = f"{kind.role.strip()}\n\n{REPORT_FORMAT}"
+    role = f"{kind.role.strip()}\n\n{SUB_AGENT}\n\n{REPORT_FORMAT}"
     kit = _kit(_narrowed(settings, order), own, tools, role)
     return dataclasses.replace(kit, closing=f"Do not call tools. {REPORT_FORMAT}")
 
@@ -273,6 +277,8 @@ def _kit(
         ids=ports["ids"],
         provider=ports["provider"],
         workspace=ports["workspace"],
+        surroundings=ports["surroundings"],
+        is_attended=ports["is_attended"],
         blobs=ports["blobs"],
         compile_checks=ports["checks"],
         approver=ports["approver"],
@@ -282,7 +288,12 @@ def _kit(
         role=role,
         turn_limit_s=_policies(settings)["wall_clock"].limit_s,
         tools={tool.name: tool for tool in tools},
-        specs=tuple(map(catalogue.spec_of, tools)),
+        specs=tuple(
+            catalogue.spec_of(tool)
+            for tool in tools
+            # Where nobody is, nobody answers.
+            if ports["is_attended"] or not isinstance(tool, catalogue.ASK_USER)
+        ),
         checks=built(catalogue.CHECKS, settings.policies),
         compactors=built(catalogue.COMPACTORS, settings.policies),
         budget_compactors=built(catalogue.BUDGET_COMPACTORS, settings.policies),

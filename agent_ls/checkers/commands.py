@@ -53,6 +53,10 @@ class CommandChecker:
         names = (path, path.rpartition("/")[2])
         return any(fnmatchcase(one, pattern) for one in names for pattern in self.options.files)
 
+    def is_here(self) -> bool:
+        """Say whether its program may run in a folder and is there."""
+        return not all(self.obstacle(root) for root in self.workspace.roots)
+
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
 

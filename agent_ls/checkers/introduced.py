@@ -87,6 +87,14 @@ class IntroducedChecks:
         )
         return _joined(reports)
 
+    async def here(self) -> tuple[str, ...]:
+        """Return the names of the checkers that can run here."""
+
+        def names() -> tuple[str, ...]:
+            return tuple(one.name for one in self.checkers if one.is_here())
+
+        return await asyncio.to_thread(names)
+
     async def let_go(self, asker: str) -> None:
         """End what goes on for an asker who wants no more answers, its programs with it."""
         ending = [*self._newest.let_go(asker), *self._baselines.let_go(asker)]

@@ -60,6 +60,10 @@ class Ruff:
         """Say whether this file is Python."""
         return self.options.enabled and path.endswith(_SUFFIXES)
 
+    def is_here(self) -> bool:
+        """Say whether there is a ruff that may run."""
+        return self.options.enabled and self._program() is not None
+
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
 
@@ -68,12 +72,10 @@ class Ruff:
         present = {path: text for path, text in texts.items() if text is not None}
         if not present:
             return CheckReport(checkers=(self.name,))
-        avoid = untrusted(self.workspace.roots)
-        program = await asyncio.to_thread(
-            find_program, "ruff", configured=self.options.command, avoid=avoid
-        )
+        program = await asyncio.to_thread(self._program)
         if program is None:
             return CheckReport(problems=(self._missing(),))
+        avoid = untrusted(self.workspace.roots)
         few = asyncio.Semaphore(_AT_ONCE)
         env_path = await asyncio.to_thread(safe_path, avoid)
 
@@ -115,6 +117,10 @@ class Ruff:
                 return CheckReport(problems=(f"ruff's answer on {path} could not be read.",))
             return CheckReport(findings=found, checkers=(self.name,))
         return CheckReport(problems=(self._why(outcome, path),))
+
+    def _program(self) -> Path | None:
+        avoid = untrusted(self.workspace.roots)
+        return find_program("ruff", configured=self.options.command, avoid=avoid)
 
     def _missing(self) -> str:
         if self.options.command:

@@ -86,6 +86,12 @@ class Tsc:
         is_code = path.endswith((*_TYPESCRIPT, *_JAVASCRIPT))
         return self.options.enabled and (is_code or CONFIGURATION.search(path) is not None)
 
+    def is_here(self) -> bool:
+        """Say whether there is a TypeScript that may run, in the folders themselves or outside."""
+        roots = self.workspace.roots
+        jobs = (self._job(root, [root.path / "any.ts"], {}) for root in roots)
+        return self.options.enabled and not all(isinstance(job, str) for job in jobs)
+
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
 

@@ -16,6 +16,7 @@ from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver, Rules
 from agent_ls.loop.ports.store import Blobs
+from agent_ls.loop.ports.surroundings import Surroundings
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import (
     Check,
@@ -39,6 +40,7 @@ class Kit:
     ids: Ids
     provider: Provider
     workspace: Workspace
+    surroundings: Surroundings
     blobs: Blobs
     compile_checks: CompileChecks
     approver: Approver
@@ -60,6 +62,8 @@ class Kit:
     guards: tuple[Guard, ...]
     follow_ups: tuple[FollowUp, ...]
     gates: tuple[Gate, ...]
+    is_attended: bool = True
+    """Whether a person can be asked."""
     turn_limit_s: float = 0.0
     """How long a turn may run; 0: no limit. A check ends it in order, this ends what still runs."""
     closing: str = ""

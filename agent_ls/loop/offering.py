@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import cast, get_args
 
+from pydantic import JsonValue
+
+from agent_ls.domain.events import OutputMethod
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.view import TurnView
+
+EDIT_FORMATS = frozenset({"edit_file", "apply_patch"})
+"""Two ways to write the same edit; a model is offered the one that it was trained on."""
+_OPENAI = re.compile(r"(?:^|[/.:])(?:gpt-|chatgpt-|codex|o[1-9](?:-|$))", re.IGNORECASE)
+"""The name of a model of OpenAI's, whoever serves it; ``openai/`` is also every compatible one."""
+
+
+_REFERENCE_ARGUMENTS: dict[str, JsonValue] = {
+    "output_path": {"type": "string", "description": "Where to keep the result: †state.NAME."},
+    "output_method": {
+        "type": "string",
+        "enum": list(get_args(OutputMethod)),
+        "description": "How it joins what is kept there; else set.",
+    },
+}
+"""What every tool takes where calls may use each other's results."""
 
 
 def offered(kit: Kit, view: TurnView) -> tuple[ToolSpec, ...]:
@@ -14,11 +35,31 @@ def offered(kit: Kit, view: TurnView) -> tuple[ToolSpec, ...]:
     return tuple(_offered(kit, view))
 
 
+def edit_format(model: str) -> str:
+    """Return the edit tool that suits a model by its name."""
+    return "apply_patch" if _OPENAI.search(model) else "edit_file"
+
+
 def _offered(kit: Kit, view: TurnView) -> Iterator[ToolSpec]:
+    hidden = _hidden(kit, view)
     for spec in kit.specs:
+        if spec.name in hidden:
+            continue
         # A tool with parameters of its own for each turn says so with this method.
         parameters_in = getattr(kit.tools.get(spec.name), "parameters", None)
-        if parameters_in is None:
-            yield spec
-        elif (parameters := parameters_in(view)) is not None:
-            yield spec.model_copy(update={"parameters": parameters})
+        parameters = spec.parameters if parameters_in is None else parameters_in(view)
+        if parameters is None:
+            continue
+        if kit.options.references:
+            own = cast("dict[str, JsonValue]", parameters["properties"])
+            parameters = {**parameters, "properties": {**own, **_REFERENCE_ARGUMENTS}}
+        is_same = parameters is spec.parameters
+        yield spec if is_same else spec.model_copy(update={"parameters": parameters})
+
+
+def _hidden(kit: Kit, view: TurnView) -> frozenset[str]:
+    """Return the tools that this model need not see; a call of the other edit tool still runs."""
+    chosen = kit.options.edit_format
+    if chosen == "both" or not kit.tools.keys() >= EDIT_FORMATS:
+        return frozenset()
+    return EDIT_FORMATS - {edit_format(view.model) if chosen == "auto" else chosen}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from agent_ls.domain.record import Record
@@ -29,6 +31,10 @@ class LoopOptions(Record):
     """Start reads that need no asking while the model still streams."""
     max_calls_per_answer: int = 25
     """Calls beyond this get a structural error result."""
+    references: bool = False
+    """Tell the model that calls of one answer can use each other's results."""
+    edit_format: Literal["auto", "edit_file", "apply_patch", "both"] = "auto"
+    """The edit tool that the model is offered; auto: apply_patch for OpenAI's models."""
     injection_budget_tokens: int = 1_500
     """What all slots of one request may take together."""
     max_output_tokens: int | None = None

@@ -89,7 +89,7 @@ class Children:
     approver: Approver
     """The parent's."""
     ports: ChildPorts
-    kinds_of: Mapping[str, AgentKind]
+    kinds: Mapping[str, AgentKind]
     limits: AgentLimits
     turn_limit: Allowance
     """What a turn of the parent may spend."""
@@ -133,10 +133,10 @@ class Children:
         """Nothing of what streams matters here."""
 
     def _planned(self, call_id: str, name: str, task: str) -> _Child:
-        kind = self.kinds_of.get(name)
+        kind = self.kinds.get(name)
         if kind is None:
             raise ToolError(
-                f"There is no sub-agent {name!r}. The kinds are: {', '.join(self.kinds_of)}."
+                f"There is no sub-agent {name!r}. The kinds are: {', '.join(self.kinds)}."
             )
         state = self.recorder.state
         turn = _turn_of(state)

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar, cast
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agent_ls.domain.agents import AgentLimits
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.loop.ports.agents import ChildTurns
 from agent_ls.loop.sockets import ToolContext, ToolOutput
+from agent_ls.loop.view import TurnView
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.showing import preview
+from agent_ls.tools.spec import parameters_of
 
 
 class DelegateArguments(Arguments):
     """Which kind of sub-agent, what it is to do, and whether it may run beside other calls."""
 
-    kind: Annotated[str, Field(min_length=1, max_length=40)]
-    task: Annotated[str, Field(min_length=1, max_length=20_000)]
-    independent: bool = False
+    kind: str = Field(min_length=1, max_length=40, description="Which sub-agent.")
+    task: str = Field(
+        min_length=1, max_length=20_000, description="The task and all it has to know."
+    )
+    independent: bool = Field(False, description="It may run beside other calls.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,8 @@ class Delegate:
 
     name: ClassVar[str] = "delegate"
     description: ClassVar[str] = (
-        "Give a sub-agent (explore, implement, test, review) a task; it knows only what you write. "
-        "Several independent ones run at once."
+        "Give a task to a sub-agent and wait for its report: for wide searches, or parts that can "
+        "be done apart. It sees nothing of this conversation."
     )
     effect: ClassVar[Effect] = Effect.DELEGATE
     kind: ClassVar[ToolKind] = ToolKind.OTHER
@@ -40,6 +44,19 @@ class Delegate:
 
     children: ChildTurns
     options: AgentLimits = AgentLimits()
+
+    def parameters(self, view: TurnView) -> dict[str, JsonValue]:
+        """Return the parameters with the kinds that there are."""
+        parameters = parameters_of(self.Arguments)
+        kinds = self.children.kinds.values()
+        said = "; ".join(f"{kind.name}: {kind.description}" for kind in kinds)
+        kind: JsonValue = {
+            "type": "string",
+            "enum": [kind.name for kind in kinds],
+            "description": f"{said}.",
+        }
+        own = cast("dict[str, JsonValue]", parameters["properties"])
+        return {**parameters, "properties": {**own, "kind": kind}}
 
     def paths(self, arguments: DelegateArguments) -> tuple[str, ...]:
         """Return none: what it touches is judged call by call."""

@@ -25,8 +25,8 @@ from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.commands import child_path
 
-_SHELL = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
-_SHELL_OPTIONS = ("--noprofile", "--norc") if _SHELL.endswith("bash") else ()
+SHELL = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+_SHELL_OPTIONS = ("--noprofile", "--norc") if SHELL.endswith("bash") else ()
 _MARK = "AGENT_LS_COMMAND"
 _KEPT_VARIABLES = (
     "HOME",
@@ -176,7 +176,7 @@ async def _start(command: str, cwd: Path, env: dict[str, str]) -> _Running:
             # -I and -S: nothing of the folder or the environment is imported by the supervisor.
             [
                 *(sys.executable, "-I", "-S", _SUPERVISOR, str(_STATUS)),
-                *(_SHELL, *_SHELL_OPTIONS, "-c", command),
+                *(SHELL, *_SHELL_OPTIONS, "-c", command),
             ],
             cwd=cwd,
             env=command_environment() | env | {_MARK: mark},

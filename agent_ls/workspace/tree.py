@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from agent_ls.safety.text import visible_line
 
@@ -14,14 +14,14 @@ _MAX_NAME_CHARS = 60
 
 
 def tree_of(files: Sequence[str]) -> str:
-    """Return the folders with how much is in them, then the files of the top.
+    """Return the folders with how many files are below each, then the files of the top.
 
     Shape: the shallowest and fullest folders where not all have room; at most ``_MAX_CHARS``.
     """
     top = [_named(name) for name in files if "/" not in name]
     rest = f" and {len(top) - _MAX_NAMES} more" if len(top) > _MAX_NAMES else ""
     last = ", ".join(top[:_MAX_NAMES]) + rest
-    counts = Counter(name.rsplit("/", 1)[0] for name in files if "/" in name)
+    counts = Counter(folder for name in files for folder in _folders(name))
     by_weight = sorted(counts, key=lambda folder: (folder.count("/"), -counts[folder], folder))
     room = _MAX_CHARS - len(last) - len("and 00000 more folders\n")
     shown: list[tuple[str, str]] = []
@@ -35,6 +35,14 @@ def tree_of(files: Sequence[str]) -> str:
     if len(counts) > len(shown):
         lines.append(f"and {len(counts) - len(shown)} more folders")
     return "\n".join([*lines, last] if last else lines)
+
+
+def _folders(name: str) -> Iterator[str]:
+    """Yield the folders above a file, the outermost first."""
+    at = name.find("/")
+    while at > 0:
+        yield name[:at]
+        at = name.find("/", at + 1)
 
 
 def _named(name: str) -> str:

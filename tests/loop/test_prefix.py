@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from agent_ls import catalogue
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.events import PrefixSet, StoredEvent
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.offering import EDIT_FORMATS, offered
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.session.session import Session
@@ -47,17 +55,20 @@ async def check(
     *changes: dict[str, str | None],
     is_trusted: bool = True,
     more: tuple[Path, ...] = (),
+    is_attended: bool = False,
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[PrefixSet]:
     """Run a turn after each change of the files; return the prefixes that were announced."""
     place = str(folder.parent / "store.db")
-    loaded = load_settings(
-        command_line={"model": "openai/scripted", "store_url": place}, environment={}
-    )
+    base = {"model": "openai/scripted", "store_url": place}
+    loaded = load_settings(command_line={**base, **settings}, environment={})
     roots = [Root("project", folder, is_trusted), *(Root(one.name, one, True) for one in more)]
     workspace = DiskWorkspace(roots)
     prefixes = Prefixes()
     async with scripted(_DONE, port=port, is_strict=False):
-        sessions = await open_sessions(loaded.settings, workspace, is_attended=False, provider=host)
+        sessions = await open_sessions(
+            loaded.settings, workspace, is_attended=is_attended, provider=host
+        )
         session = await sessions.create()
         session.follow(prefixes)
         for files in changes:
@@ -78,6 +89,11 @@ def folder(tmp_path: Path) -> Path:
     place = tmp_path / "project"
     place.mkdir()
     return place.resolve()
+
+
+def _git(folder: Path, *words: str) -> None:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
 _RULES = {"AGENTS.md": "Use tabs.", "web/AGENTS.md": "Use React.", "web/ui/AGENTS.md": "No blue."}
@@ -152,9 +168,197 @@ async def test_of_several_folders_each_has_rules_and_one_that_is_gone_has_none(
     (folder / "empty").mkdir()
     files: dict[str, str | None] = {"AGENTS.md": " \n", "empty/AGENTS.md": "\n"}
     [prefix] = await check(folder, model_host, model_port, files, more=(other, gone))
-    named = "paths begin with the folder's name: project/, other/, gone/"
-    assert named in prefix.system
+    assert f"paths begin with the folder's name: project/ is {folder}, " in prefix.system
+    assert f"other/ is {other}" in prefix.system
     assert "# Rules from other/AGENTS.md\nUse spaces." in prefix.system
     assert "# Rules from other/sub/AGENTS.md, for files below other/sub/" in prefix.system
     assert "# Rules from project" not in prefix.system
     assert "# Rules from gone" not in prefix.system
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_claude_md_speaks_only_where_there_is_no_agents_md(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    files: dict[str, str | None] = {
+        "CLAUDE.md": "Use tabs.",
+        "web/CLAUDE.md": "Use React.",
+        "api/AGENTS.md": "Be RESTful.",
+        "api/CLAUDE.md": "Be quick.",
+        "lib/AGENTS.md": "  ",
+    }
+    [prefix] = await check(folder, model_host, model_port, files)
+    assert "# Rules from CLAUDE.md\nUse tabs." in prefix.system
+    assert "# Rules from web/CLAUDE.md, for files below web/\nUse React." in prefix.system
+    assert "Be RESTful." in prefix.system
+    assert "Be quick." not in prefix.system
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("is_trusted", [True, False])
+async def test_rules_of_the_folders_above_count_up_to_the_repository_and_no_further(
+    folder: Path, model_host: Provider, model_port: int, is_trusted: bool
+) -> None:
+    inner = folder / "packages" / "app"
+    inner.mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder.parent / "AGENTS.md").write_text("Not of this repository.")
+    (folder / "AGENTS.md").write_text("Use tabs.")
+    (folder / "packages" / "CLAUDE.md").write_text("Use pnpm.")
+    rules: dict[str, str | None] = {"AGENTS.md": "Use Vue."}
+    [prefix] = await check(inner, model_host, model_port, rules, is_trusted=is_trusted)
+    doubt = "" if is_trusted else " (this folder is not trusted"
+    places = [
+        prefix.system.index(f"# Rules from {one}{doubt}")
+        for one in (folder / "AGENTS.md", folder / "packages" / "CLAUDE.md", "AGENTS.md")
+    ]
+    assert places == sorted(places)
+    assert "Not of this repository." not in prefix.system
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_rules_above_that_are_links_or_no_files_are_not_read(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    inner = folder / "app"
+    inner.mkdir()
+    (folder / ".git").mkdir()
+    (folder.parent / "secret").write_text("TOKEN")
+    (folder / "AGENTS.md").symlink_to(folder.parent / "secret")
+    os.mkfifo(folder / "CLAUDE.md")
+    [prefix] = await check(inner, model_host, model_port, {"a.txt": ""})
+    assert "TOKEN" not in prefix.system
+    assert "# Rules" not in prefix.system
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_users_own_rules_come_first(
+    folder: Path, model_host: Provider, model_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = folder.parent / "config" / "agent-ls"
+    own.mkdir(parents=True)
+    (own / "AGENTS.md").write_text("Answer in Portuguese.")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent))
+    [prefix] = await check(folder, model_host, model_port, _RULES, is_trusted=False)
+    assert f"# Rules from {own / 'AGENTS.md'}, the user's own\nAnswer in Portug" in prefix.system
+    assert prefix.system.index("Portuguese") < prefix.system.index("Use tabs.")
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_model_is_told_where_it_is(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    _git(folder, "init", "-b", "topic")
+    (folder / "a.txt").write_text("a")
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-m", "a")
+    files: dict[str, str | None] = {"a.txt": "b", "new.txt": "n", "sub/c.txt": "c"}
+    [prefix] = await check(folder, model_host, model_port, files, is_attended=True)
+    assert f"Workspace: {folder}; paths are relative to it." in prefix.system
+    assert "Date: " in prefix.system
+    assert "Commands run in " in prefix.system
+    state = "branch topic, 1 changed and 2 new files uncommitted"
+    assert f"Git: project/: {state}." in prefix.system
+    assert "Checkers: ruff" in prefix.system
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_git_is_not_run_in_a_folder_that_nobody_trusts(
+    folder: Path, model_host: Provider, model_port: int
+) -> None:
+    _git(folder, "init", "-b", "topic")
+    mark = folder / "ran"
+    (folder / ".git" / "config").write_text(
+        f"[core]\n\trepositoryformatversion = 0\n\tfsmonitor = touch {mark}\n"
+    )
+    [prefix] = await check(folder, model_host, model_port, {"a.txt": "b"}, is_trusted=False)
+    assert "Git: project/: branch topic." in prefix.system
+    assert not mark.exists()
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    "is_attended, mode, present, absent",
+    [
+        (True, "ask", ["inside the user's editor", "each other command asks"],
+         ["Nobody can", "Plan mode", "is refused, as"]),
+        (False, "ask", ["Nobody can answer", "What asks is refused"], ["editor"]),
+        (True, "plan", ["Only these tools run: read_file, ", "becomes a step"],
+         ["Permission mode"]),
+        (True, "auto", ["Permission mode auto: nearly everything runs"], ["Plan mode"]),
+    ],
+)  # fmt: skip
+async def test_each_mode_and_a_run_without_a_person_have_a_paragraph(
+    folder: Path,
+    model_host: Provider,
+    model_port: int,
+    is_attended: bool,
+    mode: str,
+    present: list[str],
+    absent: list[str],
+) -> None:
+    [prefix] = await check(
+        folder,
+        model_host,
+        model_port,
+        {"a.txt": ""},
+        is_attended=is_attended,
+        settings={"mode": mode},
+    )
+    assert [one for one in present if one not in prefix.system] == []
+    assert [one for one in absent if one in prefix.system] == []
+    assert ("ask_user" in prefix.tools) is is_attended
+    free = prefix.system.partition("Only these tools run: ")[2].partition(".")[0]
+    assert not {"edit_file", "write_file", "run_command"} & set(free.split(", "))
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    "model, chosen, tool",
+    [
+        ("openai/scripted", "auto", "edit_file"),
+        ("anthropic/claude-sonnet-4-5", "auto", "edit_file"),
+        ("openai/gpt-5", "auto", "apply_patch"),
+        ("o3-mini", "auto", "apply_patch"),
+        ("azure/my-gpt-4o", "auto", "edit_file"),
+        ("openrouter/openai/gpt-oss-120b", "auto", "apply_patch"),
+        ("ollama_chat/olmo2", "auto", "edit_file"),
+        ("openai/gpt-5", "edit_file", "edit_file"),
+        ("openai/scripted", "apply_patch", "apply_patch"),
+        ("openai/scripted", "both", ""),
+    ],
+)
+async def test_a_model_is_offered_the_edit_format_of_its_family(
+    model: str, chosen: str, tool: str
+) -> None:
+    settings = load_settings(command_line={"loop": {"edit_format": chosen}}, environment={})
+    assert settings.problems == ()
+    kit = SimpleNamespace(
+        options=settings.settings.loop,
+        specs=tuple(map(catalogue.spec_of, catalogue.TOOLS)),
+        tools={one.name: None for one in catalogue.TOOLS},
+    )
+    view: Any = SimpleNamespace(model=model)
+    names = {spec.name for spec in offered(cast("Kit", kit), view)} & EDIT_FORMATS
+    assert names == ({tool} if tool else EDIT_FORMATS)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_references_are_told_of_in_schemas_and_prompt_or_nowhere(
+    folder: Path, model_host: Provider, model_port: int, is_on: bool
+) -> None:
+    [prefix] = await check(
+        folder, model_host, model_port, {"a": ""}, settings={"loop": {"references": is_on}}
+    )
+    assert ("output_path" in prefix.system) is is_on
+    settings = load_settings(command_line={"loop": {"references": is_on}}, environment={})
+    kit = SimpleNamespace(
+        options=settings.settings.loop,
+        specs=tuple(map(catalogue.spec_of, catalogue.TOOLS)),
+        tools={one.name: None for one in catalogue.TOOLS},
+    )
+    view: Any = SimpleNamespace(model="claude")
+    said = [spec.model_dump_json() for spec in offered(cast("Kit", kit), view)]
+    assert {"output_path" in text and "output_method" in text for text in said} == {is_on}
+    assert {"†" in text for text in said} == {is_on}

@@ -26,7 +26,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.recorder import Recorder
-from agent_ls.session.agent_kinds import agent_kinds, own_kinds
+from agent_ls.session.agent_kinds import agent_kinds
 from agent_ls.session.child_faces import ChildApprover
 from agent_ls.store.sql_store import open_store
 from agent_ls.tools.delegate import Delegate
@@ -148,7 +148,6 @@ def test_the_built_in_kinds_have_tools_that_exist_and_no_way_to_delegate() -> No
     kinds = agent_kinds(Path("/nowhere"))
     assert list(kinds) == ["explore", "implement", "test", "review"]
     assert all(set(kind.tools) <= known - {"delegate"} for kind in kinds.values())
-    assert own_kinds(kinds) == ""
 
 
 _TRANSLATOR = """\
@@ -173,7 +172,6 @@ def test_a_file_describes_a_kind_of_the_users_own(tmp_path: Path) -> None:
         mode=Mode.ASK,
         max_steps=5,
     )
-    assert own_kinds(kinds) == "More kinds of sub-agents: translator (translates texts)."
 
 
 @pytest.mark.parametrize(

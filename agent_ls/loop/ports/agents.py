@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from agent_ls.domain.agents import ChildResult
+from agent_ls.domain.agents import AgentKind, ChildResult
 
 
 class ChildTurns(Protocol):
     """Sub-agents: turns of their own, in sessions of their own."""
+
+    @property
+    def kinds(self) -> Mapping[str, AgentKind]:
+        """Return the kinds of sub-agents by name."""
+        ...
 
     async def run(
         self, call_id: str, kind: str, task: str, show: Callable[[str], None]

@@ -28,6 +28,10 @@ class Checker(Protocol):
         """Say whether this file is of its kind."""
         ...
 
+    def is_here(self) -> bool:
+        """Say whether what it needs is installed and may run here. Blocking."""
+        ...
+
     async def check(self, texts: Mapping[str, str | None]) -> CheckReport:
         """Check these files as if the disk held these texts (None: deleted).
 
@@ -59,6 +63,10 @@ class CompileChecks(Protocol):
         and the same question finds their answer, until the ``asker`` asks about newer texts or is
         let go.
         """
+        ...
+
+    async def here(self) -> tuple[str, ...]:
+        """Return the names of the checkers that can run here."""
         ...
 
     async def let_go(self, asker: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
+from agent_ls.loop.offering import EDIT_FORMATS
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
 
@@ -22,7 +23,11 @@ class OfferedTools:
     async def judge(self, planned: PlannedCall, view: TurnView) -> GuardVerdict:
         """Answer from the front that was announced last."""
         prefix = view.session.prefix
-        if prefix is None or planned.tool.name in prefix.tools:
+        names = {planned.tool.name}
+        if names <= EDIT_FORMATS:
+            # The model knows the other one from elsewhere, and it does the same.
+            names |= EDIT_FORMATS
+        if prefix is None or names & set(prefix.tools):
             return Allow()
         return Deny(
             f"{planned.tool.name} is not available now. The tools are: {', '.join(prefix.tools)}."
