@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -46,7 +46,7 @@ class ApplyPatchArguments(Arguments):
         "patch": ("input", "diff", "patch_text")
     }
 
-    patch: Annotated[str, Field(min_length=1)]
+    patch: str = Field(min_length=1, description="The patch.")
 
     @property
     def files(self) -> tuple[FilePatch, ...] | Refused:
@@ -72,8 +72,11 @@ class ApplyPatch:
 
     name: ClassVar[str] = "apply_patch"
     description: ClassVar[str] = (
-        "Change several files at once, all or nothing: a unified diff, or "
-        "`*** Begin Patch` with Add, Update, Delete File and Move to. Context must match."
+        "Change one or more files, all or nothing. Copy context and removed lines exactly from "
+        "what you read. There are also `*** Delete File: PATH` and, below Update File, `*** Move "
+        "to: PATH`; a unified diff works, too. Example:\n"
+        "*** Begin Patch\n*** Update File: src/a.py\n@@ def area(r):\n-    return 3 * r * r\n"
+        "+    return math.pi * r * r\n*** Add File: src/b.py\n+NAME = 1\n*** End Patch"
     )
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT

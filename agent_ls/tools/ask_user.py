@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -18,8 +18,8 @@ from agent_ls.tools.showing import preview
 class AskUserArguments(Arguments):
     """The question, and answers to choose from."""
 
-    question: Annotated[str, Field(min_length=1, max_length=2_000)]
-    options: Annotated[tuple[str, ...], Field(max_length=6)] = ()
+    question: str = Field(min_length=1, max_length=2_000, description="One question.")
+    options: tuple[str, ...] = Field((), max_length=6, description="Answers to choose from.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pydantic import Field
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import DeleteFile as DeleteEdit
@@ -22,7 +24,7 @@ from agent_ls.tools.changing import preview_of
 class DeleteFileArguments(Arguments):
     """Which file."""
 
-    path: FilePath
+    path: FilePath = Field(description="File to delete.")
 
 
 @dataclass(frozen=True, slots=True)

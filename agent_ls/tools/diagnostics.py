@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -22,7 +22,9 @@ _MAX_SHOWN = 100
 class DiagnosticsArguments(Arguments):
     """Which files; none: those changed in this turn."""
 
-    paths: Annotated[tuple[FilePath, ...], Field(max_length=50)] = ()
+    paths: tuple[FilePath, ...] = Field(
+        (), max_length=50, description="Files to check; else those you changed."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,7 @@ class Diagnostics:
     """Runs the checkers."""
 
     name: ClassVar[str] = "diagnostics"
-    description: ClassVar[str] = (
-        "Check files with the project's compilers and linters; without paths those you changed."
-    )
+    description: ClassVar[str] = "Check files with the project's compilers and linters."
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.READ
     Arguments: ClassVar[type[Arguments]] = DiagnosticsArguments

@@ -30,17 +30,19 @@ class Edit(Arguments):
         "new_string": ("new_str", "new_text", "new"),
     }
 
-    old_string: str
-    new_string: str
-    line: Annotated[int | None, Field(ge=1)] = None
-    replace_all: bool = False
+    old_string: str = Field(description="Text to replace, exactly as in the file.")
+    new_string: str = Field(description="Text that takes its place.")
+    line: Annotated[int | None, Field(ge=1)] = Field(
+        None, description="Line where old_string begins, if it stands there several times."
+    )
+    replace_all: bool = Field(False, description="Replace it everywhere.")
 
 
 class EditFileArguments(Arguments):
     """Which file, and what to replace in it."""
 
-    path: FilePath
-    edits: Annotated[tuple[Edit, ...], Field(min_length=1)]
+    path: FilePath = Field(description="File to change.")
+    edits: tuple[Edit, ...] = Field(min_length=1, description="All are made, or none.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class EditFile:
 
     name: ClassVar[str] = "edit_file"
     description: ClassVar[str] = (
-        "Replace texts in a file. Each old_string must match exactly and stand once; "
-        "`line` (of its first line) picks one of several, replace_all takes all."
+        "Change parts of a file. Copy old_string from what you read, without line numbers, with "
+        "enough lines around the change that it stands there once."
     )
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT

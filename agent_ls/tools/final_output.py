@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
@@ -24,7 +24,7 @@ class FinalOutputArguments(Arguments):
 
     other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
-    output: JsonValue
+    output: JsonValue = Field(description="The result; null: not yet.")
 
 
 @dataclass(frozen=True, slots=True)

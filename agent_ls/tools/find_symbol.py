@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
@@ -28,7 +28,7 @@ class FindSymbolArguments(Arguments):
         "name": ("symbol", "query", "name_path", "symbol_name")
     }
 
-    name: Annotated[str, Field(min_length=1)]
+    name: str = Field(min_length=1, description="Name, part of it, or Class.method.")
 
 
 class FindSymbolOptions(Record):
@@ -43,7 +43,7 @@ class FindSymbol:
     """Finds definitions."""
 
     name: ClassVar[str] = "find_symbol"
-    description: ClassVar[str] = "Find definitions by (part of) their name."
+    description: ClassVar[str] = "Find where something is defined in the workspace."
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = FindSymbolArguments

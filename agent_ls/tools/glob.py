@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pathspec
+from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
@@ -23,8 +24,8 @@ _MAX_FILES = 300
 class GlobArguments(Arguments):
     """Which pattern, below which folder."""
 
-    pattern: FilePath
-    path: FilePath = "."
+    pattern: FilePath = Field(description="Such as src/**/*.ts or *.toml.")
+    path: FilePath = Field(".", description="Folder to look in.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,7 @@ class Glob:
     """Finds files by name."""
 
     name: ClassVar[str] = "glob"
-    description: ClassVar[str] = (
-        "Find files by pattern such as src/**/*.ts; ignored files are left out."
-    )
+    description: ClassVar[str] = "Find files by their names. Ignored files are left out."
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = GlobArguments

@@ -41,10 +41,14 @@ class GrepArguments(Arguments):
         "glob": ("include",),
     }
 
-    pattern: Annotated[str, Field(min_length=1, max_length=2_000)]
-    path: FilePath = "."
-    glob: Annotated[str | None, Field(min_length=1, max_length=500)] = None
-    ignore_case: bool = False
+    pattern: str = Field(
+        min_length=1, max_length=2_000, description="Regular expression, as for ripgrep."
+    )
+    path: FilePath = Field(".", description="File or folder to search.")
+    glob: Annotated[str | None, Field(min_length=1, max_length=500)] = Field(
+        None, description="Only files like this, such as *.py."
+    )
+    ignore_case: bool = Field(False, description="Treat A and a alike.")
 
 
 class GrepOptions(Record):
@@ -66,7 +70,7 @@ class Grep:
 
     name: ClassVar[str] = "grep"
     description: ClassVar[str] = (
-        "Search files for a regular expression; gives path:line: text. Ignored files are left out."
+        "Search the contents of files; answers with path:line: text. Ignored files are left out."
     )
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.SEARCH

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pydantic import Field
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
@@ -37,10 +39,10 @@ class InsertSymbolArguments(Arguments):
         "position": ("where",),
     }
 
-    path: FilePath
-    anchor: str
-    position: Position
-    text: str
+    path: FilePath = Field(description="File to change.")
+    anchor: str = Field(description="A definition there, such as Class or Class.method.")
+    position: Position = Field(description="Where, seen from the anchor.")
+    text: str = Field(description="What to insert.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class InsertSymbol:
     """Adds a definition."""
 
     name: ClassVar[str] = "insert_symbol"
-    description: ClassVar[str] = "Insert text beside a definition, or last in its body."
+    description: ClassVar[str] = "Insert code beside a definition, or at the end of its body."
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT
     Arguments: ClassVar[type[Arguments]] = InsertSymbolArguments

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pydantic import Field
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.loop.ports.workspace import Workspace
@@ -22,7 +24,7 @@ class ListDirArguments(Arguments):
 
     other_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"path": ("directory", "dir", "folder")}
 
-    path: FilePath = "."
+    path: FilePath = Field(".", description="Folder; else the workspace.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class ListDir:
     """Lists a folder."""
 
     name: ClassVar[str] = "list_dir"
-    description: ClassVar[str] = "List a folder's entries; folders end in /."
+    description: ClassVar[str] = "List a folder: files with their sizes, folders with a final /."
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.READ
     Arguments: ClassVar[type[Arguments]] = ListDirArguments

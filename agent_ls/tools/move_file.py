@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pydantic import Field
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import MoveFile as MoveEdit
@@ -19,8 +21,8 @@ from agent_ls.tools.changing import preview_of
 class MoveFileArguments(Arguments):
     """From where to where."""
 
-    path: FilePath
-    new_path: FilePath
+    path: FilePath = Field(description="File to move.")
+    new_path: FilePath = Field(description="Its new path; nothing may be there.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class MoveFile:
     """Moves a file."""
 
     name: ClassVar[str] = "move_file"
-    description: ClassVar[str] = "Move or rename one file; nothing may be at new_path."
+    description: ClassVar[str] = "Move or rename one file."
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.MOVE
     Arguments: ClassVar[type[Arguments]] = MoveFileArguments

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
@@ -24,7 +24,7 @@ from agent_ls.tools.symbol_places import symbols_in
 class OutlineArguments(Arguments):
     """Which file."""
 
-    path: FilePath
+    path: FilePath = Field(description="File with code.")
 
 
 class OutlineOptions(Record):
@@ -39,7 +39,9 @@ class Outline:
     """Shows a file's symbols."""
 
     name: ClassVar[str] = "outline"
-    description: ClassVar[str] = "List a file's definitions."
+    description: ClassVar[str] = (
+        "List a file's definitions with their lines; cheaper than reading it."
+    )
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.READ
     Arguments: ClassVar[type[Arguments]] = OutlineArguments

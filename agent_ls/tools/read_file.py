@@ -28,9 +28,9 @@ class ReadFileArguments(Arguments):
         "lines": ("limit",),
     }
 
-    path: FilePath
-    start_line: Annotated[int, Field(ge=1)] = 1
-    lines: Annotated[int | None, Field(ge=1)] = None
+    path: FilePath = Field(description="File to read.")
+    start_line: Annotated[int, Field(ge=1, description="First line, from 1.")] = 1
+    lines: Annotated[int | None, Field(ge=1, description="How many lines.")] = None
 
 
 class ReadFileOptions(Record):
@@ -50,7 +50,8 @@ class ReadFile:
 
     name: ClassVar[str] = "read_file"
     description: ClassVar[str] = (
-        "Read a text file, with line numbers (not part of the text). Large files: give a range."
+        "Read a text file as the user sees it, unsaved changes included. The number and the tab "
+        "before each line are not part of it. Read large files in ranges."
     )
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.READ

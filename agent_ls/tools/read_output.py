@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -22,9 +22,14 @@ _MAX_CHARS = 7_000
 class ReadOutputArguments(Arguments):
     """Which output, and which lines of it."""
 
-    handle: Annotated[str, Field(min_length=8, max_length=64, pattern="^[0-9a-f]+$")]
-    start_line: Annotated[int, Field(ge=1)] = 1
-    lines: Annotated[int, Field(ge=1, le=1_000)] = 200
+    handle: str = Field(
+        min_length=8,
+        max_length=64,
+        pattern="^[0-9a-f]+$",
+        description="The handle that the cut result names.",
+    )
+    start_line: int = Field(1, ge=1, description="First line, from 1.")
+    lines: int = Field(200, ge=1, le=1_000, description="How many lines.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class ReadOutput:
     """Shows more of a cut result of this turn."""
 
     name: ClassVar[str] = "read_output"
-    description: ClassVar[str] = "Read more of a result that was cut, by the handle it names."
+    description: ClassVar[str] = "Read the rest of a result that was cut."
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.READ
     Arguments: ClassVar[type[Arguments]] = ReadOutputArguments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -26,8 +26,8 @@ class ReferencesArguments(Arguments):
         "name": ("symbol", "query", "name_path", "symbol_name"),
     }
 
-    name: Annotated[str, Field(min_length=1)]
-    path: FilePath = "."
+    name: str = Field(min_length=1, description="One name.")
+    path: FilePath = Field(".", description="File or folder to search.")
 
 
 class ReferencesOptions(Record):
@@ -42,7 +42,7 @@ class References:
     """Finds uses of a name."""
 
     name: ClassVar[str] = "references"
-    description: ClassVar[str] = "Lines that use an identifier in code; * marks definitions."
+    description: ClassVar[str] = "Find the lines of code that use a name; * marks its definitions."
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = ReferencesArguments

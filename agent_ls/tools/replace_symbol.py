@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pydantic import Field
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
@@ -38,9 +40,9 @@ class ReplaceSymbolArguments(Arguments):
         "new_text": ("body", "content", "text", "code"),
     }
 
-    path: FilePath
-    symbol: str
-    new_text: str
+    path: FilePath = Field(description="File that has it.")
+    symbol: str = Field(description="Its name as outline shows it, such as Class.method.")
+    new_text: str = Field(description="The whole new definition, decorators included.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class ReplaceSymbol:
     """Replaces a definition."""
 
     name: ClassVar[str] = "replace_symbol"
-    description: ClassVar[str] = "Replace a definition such as Class.method, with decorators."
+    description: ClassVar[str] = "Rewrite one whole function, class or other definition."
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT
     Arguments: ClassVar[type[Arguments]] = ReplaceSymbolArguments

@@ -21,7 +21,9 @@ from agent_ls.tools.showing import preview
 class RepositoryMapArguments(Arguments):
     """Seen from which files."""
 
-    paths: tuple[FilePath, ...] = ()
+    paths: tuple[FilePath, ...] = Field(
+        (), description="Files of interest; else those you changed."
+    )
 
 
 class RepositoryMapOptions(Record):
@@ -36,7 +38,7 @@ class RepositoryMap:
     """Shows what matters in the workspace."""
 
     name: ClassVar[str] = "repository_map"
-    description: ClassVar[str] = "The most used definitions, or those that matter to paths."
+    description: ClassVar[str] = "Show the definitions that matter most; a start in unknown code."
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = RepositoryMapArguments

@@ -48,9 +48,13 @@ class RunCommandArguments(Arguments):
         "cwd": ("workdir", "directory"),
     }
 
-    command: Annotated[str, Field(min_length=1), AfterValidator(_runnable)]
-    cwd: FilePath = "."
-    timeout_s: Annotated[float | None, Field(gt=0)] = None
+    command: Annotated[str, Field(min_length=1), AfterValidator(_runnable)] = Field(
+        description="Command line for the shell."
+    )
+    cwd: FilePath = Field(".", description="Folder to run it in.")
+    timeout_s: Annotated[float | None, Field(gt=0)] = Field(
+        None, description="Seconds it may take, if not the usual 120."
+    )
 
 
 class RunCommandOptions(Record):
@@ -68,7 +72,8 @@ class RunCommand:
 
     name: ClassVar[str] = "run_command"
     description: ClassVar[str] = (
-        "Run a shell command without input in the workspace, for tests, builds and the like."
+        "Run a shell command to its end and return its output: tests, builds, git and the like. "
+        "It gets no input."
     )
     effect: ClassVar[Effect] = Effect.EXECUTE
     kind: ClassVar[ToolKind] = ToolKind.EXECUTE

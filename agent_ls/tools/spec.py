@@ -10,7 +10,13 @@ from pydantic import BaseModel, JsonValue
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.sockets import Tool
 
-_NOISE = frozenset({"title", "default", "additionalProperties", "minLength", "maxLength"})
+_NOISE = frozenset(
+    {
+        *("title", "default", "additionalProperties", "pattern"),
+        *("minLength", "maxLength", "minItems", "maxItems"),
+        *("minimum", "maximum", "exclusiveMinimum"),
+    }
+)
 """What every request would pay for and no model heeds; validation knows it all the same."""
 
 

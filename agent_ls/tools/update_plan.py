@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -22,23 +22,25 @@ from agent_ls.tools.showing import preview
 class Item(Arguments):
     """One line of the plan."""
 
-    text: Annotated[str, Field(min_length=1, max_length=500)]
-    status: PlanStatus = PlanStatus.PENDING
+    text: str = Field(min_length=1, max_length=500, description="One step.")
+    status: PlanStatus = Field(PlanStatus.PENDING, description="How far it is.")
 
 
 class Step(Arguments):
     """One call of the plan's graph; references and output paths are its edges."""
 
-    tool: str
-    arguments: dict[str, Any]
+    tool: str = Field(description="Name of a tool.")
+    arguments: dict[str, Any] = Field(description="Its arguments.")
 
 
 class UpdatePlanArguments(Arguments):
     """The whole plan."""
 
-    items: Annotated[tuple[Item, ...], Field(max_length=50)]
-    calls: Annotated[tuple[Step, ...], Field(max_length=25)] = ()
-    lazy: bool = False
+    items: tuple[Item, ...] = Field(max_length=50, description="All of the plan, in order.")
+    calls: tuple[Step, ...] = Field(
+        (), max_length=25, description="Calls that carry it out, run now."
+    )
+    lazy: bool = Field(False, description="Ask the user before the calls run.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,7 @@ class UpdatePlan:
 
     name: ClassVar[str] = "update_plan"
     description: ClassVar[str] = (
-        "Replace the plan shown to the user; send all items every time. `calls` run after it, "
-        "joined by output_path and † references; lazy: only once the user approved them."
+        "Show the user your plan and how far it is. Send all items every time."
     )
     effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.THINK

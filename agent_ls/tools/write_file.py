@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pydantic import Field
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
@@ -35,8 +37,8 @@ class WriteFileArguments(Arguments):
         "content": ("contents", "file_text", "text"),
     }
 
-    path: FilePath
-    content: str
+    path: FilePath = Field(description="File to write.")
+    content: str = Field(description="Its whole text.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class WriteFile:
 
     name: ClassVar[str] = "write_file"
     description: ClassVar[str] = (
-        "Create a file, or replace its whole text. To change parts use edit_file."
+        "Create a file, or replace its whole text. Do not use it to change parts of a file."
     )
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT

@@ -16,6 +16,9 @@ from agent_ls.domain.events import EditApplied, EditIntended, PlanUpdated
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.plans import PlanItem, PlanStatus
+from agent_ls.edits.plan import parse_patch
+from agent_ls.edits.requests import Refused
+from agent_ls.loop.offering import EDIT_FORMATS
 from agent_ls.loop.sockets import Tool
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.ask_user import AskUser
@@ -24,7 +27,8 @@ from agent_ls.tools.spec import spec_of
 from agent_ls.tools.update_plan import UpdatePlan
 from tests.tools.conftest import Place
 
-MAX_TOKENS = 1_700
+MAX_TOKENS = 2_150
+"""Of all tools as sent, four characters each."""
 
 
 def check(tool: type[Any], given: dict[str, Any], expected: dict[str, Any] | None) -> None:
@@ -97,16 +101,53 @@ def _spec(tool: type[Any]) -> dict[str, Any]:
 
 
 def test_all_tools_together_cost_few_tokens() -> None:
-    text = json.dumps([_spec(tool) for tool in catalogue.TOOLS])
-    assert len(text) / 4 <= MAX_TOKENS
-    assert (len(text) + len(catalogue.ROLE)) / 4 <= 2_200
+    sent = [_spec(tool) for tool in catalogue.TOOLS if tool.name != "final_output"]
+    for other in EDIT_FORMATS:
+        text = json.dumps([spec for spec in sent if spec["name"] != other])
+        assert len(text) / 4 <= MAX_TOKENS
+
+
+def _undescribed(schema: dict[str, Any], name: str) -> list[str]:
+    """Return the parameters, inner ones too, that the model is told nothing of."""
+    found: list[str] = []
+    for key, inner in schema.get("properties", {}).items():
+        where = f"{name}.{key}"
+        found += [] if inner.get("description", "").endswith(".") else [where]
+        found += _undescribed(inner, where) + _undescribed(inner.get("items", {}), where)
+    return found
+
+
+def test_every_parameter_is_described_by_a_sentence() -> None:
+    missing = [
+        one
+        for tool in catalogue.TOOLS
+        for one in _undescribed(_spec(tool)["parameters"], tool.name)
+    ]
+    assert missing == []
+
+
+def test_what_has_few_values_is_a_closed_list() -> None:
+    schemas = {tool.name: _spec(tool)["parameters"]["properties"] for tool in catalogue.TOOLS}
+    item = schemas["update_plan"]["items"]["items"]["properties"]
+    assert item["status"]["enum"] == ["pending", "in_progress", "completed", "blocked"]
+    assert schemas["insert_symbol"]["position"]["enum"] == ["before", "after", "inside_end"]
+
+
+def test_the_example_of_a_patch_is_one_that_can_be_read() -> None:
+    text = next(tool for tool in catalogue.TOOLS if tool.name == "apply_patch").description
+    parsed = parse_patch(text[text.index("*** Begin Patch") :])
+    assert not isinstance(parsed, Refused)
+    assert [(one.kind, one.path) for one in parsed] == [
+        ("change", "src/a.py"),
+        ("create", "src/b.py"),
+    ]
 
 
 @pytest.mark.parametrize("tool", catalogue.TOOLS, ids=lambda tool: tool.name)
 def test_a_tool_is_described_by_a_plain_schema(tool: type[Any]) -> None:
     spec = _spec(tool)
     text = json.dumps(spec["parameters"])
-    assert spec["description"].endswith(".")
+    assert spec["description"].endswith((".", "*** End Patch"))
     assert spec["parameters"]["type"] == "object"
     assert not any(word in text for word in ("$ref", "$defs", '"title"', "anyOf", "other_names"))
     required = {n for n, facts in tool.Arguments.model_fields.items() if facts.is_required()}
