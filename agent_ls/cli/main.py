@@ -188,7 +188,9 @@ def _add_turn(parser: argparse.ArgumentParser) -> None:
     _add_set(parser)
     parser.add_argument("--mode", choices=MODES, help="how much may happen without asking")
     parser.add_argument("--model", help="a litellm model name")
-    parser.add_argument("--max-steps", type=int, metavar="N", help="end after so many steps; 0: unlimited")
+    parser.add_argument(
+        "--max-steps", type=int, metavar="N", help="end after so many steps; 0: unlimited"
+    )
     parser.add_argument("--budget-usd", type=float, metavar="USD", help="end at this cost")
     parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
     parser.add_argument("--step-timeout", type=float, metavar="S", help="limit of one model step")
