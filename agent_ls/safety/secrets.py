@@ -6,10 +6,11 @@ it is no boundary: what is not allowed to be read must not be read.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _MASK = "[masked {}]"
 
@@ -48,7 +49,12 @@ _TOKENS: tuple[tuple[str, str], ...] = (
         r"\beyJ[A-Za-z0-9_-]{10,4096}\.eyJ[A-Za-z0-9_-]{10,8192}(?:\.[\w-]{0,1024})?",
     ),
 )
-_TOKEN = re.compile("|".join(f"({pattern})" for _, pattern in _TOKENS))
+# Every token begins a word that is as long at least: most places are left with one look.
+_TOKEN = re.compile(
+    r"(?:\b(?=[A-Za-z0-9_.+/=:-]{15})|(?=hooks\.slack\.com))(?:"
+    + "|".join(f"({pattern})" for _, pattern in _TOKENS)
+    + ")"
+)
 
 _IN_URL = re.compile(
     r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,128}:)([^\s/@\"'<>]{1,256})(?=@)"
@@ -68,9 +74,30 @@ _ASSIGNED = re.compile(
     r"|private[_-]?key|credential)[\w.-]{0,40}[\"']?[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8}[\"']?)"
     r"([A-Za-z0-9+/=_.~!@#%^&*-]{12,512})"
 )
+_WORDS = ("passw", "passphrase", "secret", "token", "api", "access", "private", "credential")
+_PLACES = (
+    (("://",), _IN_URL),
+    (("authorization", "x-api-key"), _HEADER),
+    (("key=",), _AZURE),
+    (_WORDS, _ENV_LINE),
+)
+"""Patterns with what a text holds, in small letters, where they can match."""
 _MIN_ENTROPY_BITS = 3.3
 _KEY_EDGE = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{16,80}")
+_LAST_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{1,15}")
+_MAX_KEY_LINES = 200
 _MIN_KNOWN_CHARS = 6
+_PART_CHARS = 8 * 2**10
+"""Masked in about a millisecond."""
+_MAX_OPEN_CHARS = 64 * 2**10
+_OPEN_LINE = re.compile(
+    # A header whose value may stand in the next line, and lines that may be a key's.
+    r"(?i)(?:\b(?:authorization|x-api-key)\b[^\r\n]{0,40}"
+    r"|^[ \t]*[A-Z0-9+/=]{16,80}[ \t]*(?:\r?\n[ \t]*[A-Z0-9+/=]{1,15}[ \t]*)?)\r?\n\Z",
+    re.MULTILINE,
+)
+_LINE_CHARS = 200
 
 
 def mask(text: str, known: Iterable[str] = ()) -> str:
@@ -81,10 +108,62 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
     for secret in sorted(set(known), key=len, reverse=True):
         if len(secret) >= _MIN_KNOWN_CHARS:
             text = text.replace(secret, _MASK.format("secret"))
-    text = _mask_private_keys(text)
+    return mask_part(text, is_in_key=False)[0]
+
+
+def mask_part(text: str, *, is_in_key: bool) -> tuple[str, bool]:
+    """Mask a part that ends where ``can_part`` allows it; say whether it ends inside a private key.
+
+    ``is_in_key``: whether the part before did.
+    """
+    text, is_in_key = _mask_private_keys(text, is_in_key)
+    return _mask_places(text), is_in_key
+
+
+async def mask_slowly(text: str) -> str:
+    """Return ``mask(text)``, in parts between which everything else has its turn."""
+    masked: list[str] = []
+    is_in_key = False
+    for part in _parts(text):
+        part, is_in_key = mask_part(part, is_in_key=is_in_key)
+        masked.append(part)
+        await asyncio.sleep(0)
+    return "".join(masked)
+
+
+def can_part(text: str, end: int) -> bool:
+    """Say whether a text can be parted behind the line that ends there without parting a secret."""
+    return not _OPEN_LINE.search(text[max(end - _LINE_CHARS, 0) : end])
+
+
+def ends_in_key(text: str, *, is_in_key: bool) -> bool:
+    """Say whether a part that nobody sees ends inside a private key."""
+    for edge in _KEY_EDGE.finditer(text):
+        is_in_key = edge[1] == "BEGIN"
+    return is_in_key
+
+
+def _parts(text: str) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at + _PART_CHARS) + 1 or len(text)
+        while end < len(text) and end - at < _MAX_OPEN_CHARS and not can_part(text, end):
+            end = text.find("\n", end) + 1 or len(text)
+        yield text[at:end]
+        at = end
+
+
+def _mask_places(text: str) -> str:
     text = _TOKEN.sub(lambda match: _MASK.format(_TOKENS[(match.lastindex or 1) - 1][0]), text)
-    for pattern in (_IN_URL, _HEADER, _AZURE, _ENV_LINE):
-        text = pattern.sub(lambda match: _hide(match, "secret"), text)
+    low = text.casefold()
+    if not text.isascii():
+        # What a pattern takes for an i, whatever its case.
+        low = low.replace("\u0307", "").replace("\u0131", "i")
+    for needles, pattern in _PLACES:
+        if any(needle in low for needle in needles):
+            text = pattern.sub(lambda match: _hide(match, "secret"), text)
+    if not any(word in low for word in _WORDS):
+        return text
     return _ASSIGNED.sub(
         lambda match: _hide(match, "secret") if _looks_random(match[2]) else match[0], text
     )
@@ -94,21 +173,44 @@ def _hide(match: re.Match[str], what: str) -> str:
     return match[0] if match[2].startswith("[masked") else match[1] + _MASK.format(what)
 
 
-def _mask_private_keys(text: str) -> str:
-    """Replace what stands between the BEGIN and END lines of private keys, or up to the end."""
+def _mask_private_keys(text: str, is_in_key: bool) -> tuple[str, bool]:
+    """Replace what stands between the BEGIN and END lines of private keys, or up to the end.
+
+    Of a key whose beginning was cut off, the lines right above its END are replaced.
+    """
+    if "PRIVATE KEY" not in text:
+        return "" if is_in_key else text, is_in_key
     parts: list[str] = []
-    at, inside = 0, False
+    at = 0
     for edge in _KEY_EDGE.finditer(text):
-        if edge[1] == "BEGIN" and not inside:
+        if edge[1] == "BEGIN" and not is_in_key:
             parts += (text[at : edge.end()], _MASK.format("private key"))
-            inside = True
-        elif edge[1] == "END" and inside:
-            at, inside = edge.start(), False
-    if not inside:
+            is_in_key = True
+        elif edge[1] == "END":
+            if not is_in_key and (body := _key_body(text, at, edge.start())) < edge.start():
+                parts += (text[at:body], _MASK.format("private key"), "\n", edge[0])
+                at = edge.end()
+            elif is_in_key:
+                at = edge.start()
+            is_in_key = False
+    if not is_in_key:
         parts.append(text[at:])
-    masked = "".join(parts)
-    # A header without a body, as in documentation, hides nothing.
-    return masked if parts[1:] else text
+    return "".join(parts), is_in_key
+
+
+def _key_body(text: str, low: int, end: int) -> int:
+    """Return where the lines begin that stand right above ``end`` and may be a key's."""
+    begin = at = end
+    for number in range(_MAX_KEY_LINES):
+        start = max(text.rfind("\n", low, max(at - 1, low)) + 1, low)
+        line = text[start:at].strip()
+        if _KEY_LINE.fullmatch(line):
+            begin = at = start
+        elif number == 0 and _LAST_KEY_LINE.fullmatch(line):
+            at = start
+        else:
+            break
+    return begin
 
 
 def _looks_random(value: str) -> bool:

@@ -6,6 +6,7 @@ letters, flags made of tags. Owns the rules; whoever shows or sends text calls t
 
 from __future__ import annotations
 
+import asyncio
 import re
 import unicodedata
 from collections.abc import Callable
@@ -63,6 +64,8 @@ _FLAG_TAGS = re.compile(
 )
 _LONG_BLANKS = re.compile(r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]{80,}")
 _MANY_LINES = re.compile(r"\n(?:[ \t]*\n){8,}")
+_PART_CHARS = 16 * 2**10
+"""Made plain in about a millisecond."""
 
 
 def cleaned(text: str) -> str:
@@ -104,6 +107,18 @@ def plain_output(text: str) -> str:
     """Return what a terminal would have left of a command's output: overwritten parts are gone."""
     lines = cleaned(_overstruck(text).replace("\r\n", "\n")).split("\n")
     return "\n".join(_last_part(line) for line in lines)
+
+
+async def plain_output_slowly(text: str) -> str:
+    """Return ``plain_output(text)``, in parts between which everything else has its turn."""
+    parts: list[str] = []
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at + _PART_CHARS) + 1 or len(text)
+        parts.append(plain_output(text[at:end]))
+        at = end
+        await asyncio.sleep(0)
+    return "".join(parts)
 
 
 def _last_part(line: str) -> str:

@@ -19,7 +19,7 @@ from agent_ls.loop.ports.commands import CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.commands import READ_ONLY_ENV, decide
-from agent_ls.safety.text import cleaned, plain_output
+from agent_ls.safety.text import plain_output_slowly
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.showing import preview
 
@@ -110,13 +110,14 @@ class RunCommand:
                 arguments.command,
                 cwd=folder,
                 timeout_s=limit_s,
-                on_output=lambda text: context.report(cleaned(text)),
+                on_output=context.report,
                 # Part of what makes a command plainly read-only is set there.
                 env=READ_ONLY_ENV if isinstance(verdict, Allow) else None,
             )
         except OSError as error:
             raise ToolError(f"The command could not be started: {error.strerror}.") from None
-        text = f"{_ending(outcome, limit_s)}\n{plain_output(outcome.output)}".rstrip()
+        printed = await plain_output_slowly(outcome.output)
+        text = f"{_ending(outcome, limit_s)}\n{printed}".rstrip()
         if unsaved:
             text += (
                 f"\n(It saw the saved text of {', '.join(unsaved)}, not the editor's: these "
@@ -126,7 +127,7 @@ class RunCommand:
             text,
             error=ErrorKind.TIMEOUT if outcome.end == "timed_out" else None,
             data={"exit_code": outcome.exit_code, "duration_ms": outcome.duration_ms},
-            value=plain_output(outcome.output),
+            value=printed,
             value_is_cut=outcome.is_cut,
         )
 

@@ -24,6 +24,7 @@ from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start
 from agent_ls.safety.commands import child_path
+from agent_ls.workspace.live_output import LiveOutput
 
 SHELL = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 _SHELL_OPTIONS = ("--noprofile", "--norc") if SHELL.endswith("bash") else ()
@@ -52,7 +53,9 @@ _KEPT_VARIABLES = (
     "PYENV_ROOT",
 )
 _KEPT_PREFIXES = ("LC_", "XDG_")
-_MAX_OUTPUT_BYTES = 4 * 2**20
+_MAX_OUTPUT_BYTES = 2 * 2**20
+_EDGE_BYTES = 16 * 2**10
+"""Of a line that was cut so much goes: a part of a secret is not known for one."""
 _READ_BYTES = 65_536
 _SUPERVISED_S = 1.6
 """The supervisor needs 1.5 s at most; after that it is no longer trusted to do it."""
@@ -97,6 +100,7 @@ class ShellRunner:
             finally:
                 reading.cancel()
                 status = running.status()
+        output.end()
         if end == "exited" and status.left:
             output.note(f"[ended with the command: {', '.join(status.left)}]")
         return CommandOutcome(
@@ -208,15 +212,15 @@ class _Output:
 
     def __init__(self, on_output: Callable[[str], None] | None) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._on_output = on_output
+        self._live = on_output and LiveOutput(on_output, time.monotonic())
         self._head = bytearray()
         self._tail = bytearray()
         self._dropped = 0
         self._notes: list[str] = []
 
     def take(self, data: bytes) -> None:
-        if self._on_output is not None and (text := self._decoder.decode(data)):
-            self._on_output(text)
+        if self._live is not None and (text := self._decoder.decode(data)):
+            self._live.take(text, time.monotonic())
         half = _MAX_OUTPUT_BYTES // 2
         room = max(half - len(self._head), 0)
         self._head += data[:room]
@@ -234,14 +238,29 @@ class _Output:
         """Add a line of ours at the end."""
         self._notes.append(text)
 
+    def end(self) -> None:
+        """Show the reader the last line."""
+        if self._live is not None:
+            self._live.end()
+
     def text(self) -> str:
-        head = self._head.decode(errors="replace")
-        tail = self._tail.decode(errors="replace")
-        gap = f"\n… ({self._dropped} bytes left out) …\n" if self._dropped else ""
+        head, tail, gap = self._head, self._tail, ""
+        if self._dropped:
+            head, tail = _whole_lines(head, tail)
+            dropped = self._dropped + len(self._head) + len(self._tail) - len(head) - len(tail)
+            gap = f"\n… ({dropped} bytes left out) …\n"
+        head, tail = head.decode(errors="replace"), tail.decode(errors="replace")
         text = (head + gap + tail).replace("\r\n", "\n")
         if self._notes and text and not text.endswith("\n"):
             text += "\n"
         return text + "".join(f"{note}\n" for note in self._notes)
+
+
+def _whole_lines(head: bytearray, tail: bytearray) -> tuple[bytearray, bytearray]:
+    """Return both without the parts of lines at the cut between them."""
+    end = head.rfind(b"\n", -_EDGE_BYTES) + 1 or len(head) - _EDGE_BYTES
+    begin = tail.find(b"\n", 0, _EDGE_BYTES) + 1 or _EDGE_BYTES
+    return head[:end], tail[begin:]
 
 
 async def _read(read_end: int, output: _Output) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.safety.secrets import mask
+from agent_ls.safety.secrets import mask, mask_slowly
 
 _ALNUM = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6kM9n"
 _HEX = "0123456789abcdef0123456789abcdef"
@@ -139,4 +141,42 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
 
 @given(st.text(alphabet="abAB12=:'\"/@- \nTOKENsecretkey[masd]", max_size=120))
 def test_masking_twice_is_masking_once(text: str) -> None:
+    assert mask(mask(text)) == mask(text)
+
+
+@pytest.mark.parametrize("name", _CASES)
+def test_a_long_text_is_masked_in_parts_as_it_is_as_a_whole(name: str) -> None:
+    lines = f"a line of some words\nthe key {_CASES[name]} is here\n" * 600
+    assert asyncio.run(mask_slowly(lines)) == mask(lines)
+
+
+def test_a_secret_of_several_lines_is_parted_by_no_part() -> None:
+    body = "".join(f"{number:064x}\n" for number in range(40))
+    key = f"-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\n"
+    header = "Authorization: Bearer\n  abcdefgh12345678\n"
+    for blanks in range(0, 12_000, 61):
+        text = "x\n" * (blanks // 2) + key + "y\n" * 4_000 + header + "x\n" * 20_000
+        assert asyncio.run(mask_slowly(text)) == mask(text)
+
+
+async def test_masking_lets_everything_else_have_its_turn() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await mask_slowly("some words of a log that nobody reads\n" * 50_000)
+    counting.cancel()
+    assert turns > 200
+
+
+@pytest.mark.parametrize("above", ["", "the log\n", "a = 1\n\n"])
+def test_the_end_of_a_private_key_is_masked_without_its_beginning(above: str) -> None:
+    body = "MIIEabcd+/xMIIEabcd=\n" * 3 + "ab=\n"
+    text = f"{above}{body}-----END EC PRIVATE KEY-----\nb"
+    assert mask(text) == f"{above}[masked private key]\n-----END EC PRIVATE KEY-----\nb"
     assert mask(mask(text)) == mask(text)

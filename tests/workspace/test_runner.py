@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from agent_ls.loop.ports.commands import CommandOutcome
+from agent_ls.safety.secrets import mask
 from agent_ls.workspace.runner import ShellRunner, command_environment
 
 
@@ -173,3 +174,34 @@ async def test_a_cancelled_command_is_gone_when_the_cancellation_arrives(tmp_pat
     with pytest.raises(asyncio.CancelledError):
         await task
     assert _alive(mark) == []
+
+
+_KEY = (
+    "-----BEGIN PRIVATE KEY-----\n"
+    + "aB3d" * 16
+    + "\n"
+    + "Zy9x" * 16
+    + "\n-----END PRIVATE KEY-----\n"
+)
+
+
+@pytest.mark.parametrize("is_in_one_line", [True, False])
+async def test_no_part_of_a_secret_is_left_where_output_is_cut(
+    tmp_path: Path, is_in_one_line: bool
+) -> None:
+    secret = "ghp_" + "aB3dE6gH9j" * 4
+    keys = [secret + " ", _KEY.replace("\n", " ") if is_in_one_line else _KEY]
+    half = 2**20
+    for number, key in enumerate(keys):
+        for at in (5, len(key) // 2, len(key) - 5):
+            # The key stands across the end of what is kept of the beginning, then of the end.
+            blank = " " if is_in_one_line else "\n"
+            front = "x y\n" * 100 + blank * (half - 400 - at) + key
+            back = key + blank * (half - len(key) + at)
+            (tmp_path / "out").write_text(front + blank * half + back)
+            outcome = await check("cat out", tmp_path)
+            assert outcome.is_cut
+            masked = mask(outcome.output)
+            assert "aB3d" not in masked
+            assert "Zy9x" not in masked
+            assert "E6gH" not in masked, number

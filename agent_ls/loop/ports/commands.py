@@ -37,7 +37,10 @@ class Runner(Protocol):
         on_output: Callable[[str], None] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> CommandOutcome:
-        """Run a shell command to its end; kills it with all its children on time-out or cancel."""
+        """Run a shell command to its end; kills it with all its children on time-out or cancel.
+
+        ``on_output`` is told whole lines, masked, and not more than a reader can follow.
+        """
         ...
 
 

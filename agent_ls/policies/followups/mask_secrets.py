@@ -11,7 +11,7 @@ from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.record import Record
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
-from agent_ls.safety.secrets import mask
+from agent_ls.safety.secrets import mask_slowly
 
 
 class MaskSecretsOptions(Record):
@@ -38,16 +38,16 @@ class MaskSecrets:
         """Answer with the result as everybody may see it."""
         if not self.options.enabled:
             return FollowUpOutcome(result)
-        masked = {"text": mask(result.text), "data": _masked(result.data)}
+        masked = {"text": await mask_slowly(result.text), "data": await _masked(result.data)}
         return FollowUpOutcome(result.model_copy(update=masked))
 
 
-def _masked(value: JsonValue) -> JsonValue:
+async def _masked(value: JsonValue) -> JsonValue:
     """Return structured facts with every string in them masked."""
     if isinstance(value, str):
-        return mask(value)
+        return await mask_slowly(value)
     if isinstance(value, list):
-        return [_masked(one) for one in value]
+        return [await _masked(one) for one in value]
     if isinstance(value, dict):
-        return {key: _masked(one) for key, one in value.items()}
+        return {key: await _masked(one) for key, one in value.items()}
     return value
