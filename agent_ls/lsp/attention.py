@@ -28,9 +28,9 @@ class Attention:
 
     def touch(self, uri: str) -> None:
         """Note that the person did something in a document."""
-        found = self._documents.get(uri)
-        if found is not None:
-            self._order = [one for one in self._order if one != found.uri] + [found.uri]
+        found = self._documents.spelled(uri)
+        if found is not None and self._order[-1:] != [found]:
+            self._order = [one for one in self._order if one != found] + [found]
 
     def active(self) -> str | None:
         """Return the open document the person used last."""

@@ -106,7 +106,7 @@ class SavedTexts:
         At once, not in a thread: a later look would take what another program has written by then
         for what the editor has read.
         """
-        path, document = uri_to_path(event.uri), self._documents.get(event.uri)
+        path = uri_to_path(event.uri)
         is_typed = event.kind is DocumentEventKind.CHANGED
         if not is_typed:
             self._common.pop(event.uri, None)
@@ -114,14 +114,17 @@ class SavedTexts:
             self._files.pop(event.uri, None)
             self._replaced.pop(event.uri, None)
             self._is_ended.pop(event.uri, None)
-        if path is None or document is None:
+        if path is None or self._documents.spelled(event.uri) is None:
             return
         try:
             entry = _entry(path)
             if is_typed and entry == self._files.get(event.uri):
                 # Nobody wrote it, so there was nothing to load again: this is the person's.
                 return
-            self._compare(document, content(path))
+            # A file that is too large is not compared, and a keystroke makes no text of it.
+            on_disk = content(path)
+            if (document := self._documents.get(event.uri)) is not None:
+                self._compare(document, on_disk)
             self._files[event.uri] = entry
         except FileNotFoundError:
             if not is_typed:

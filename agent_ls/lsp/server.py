@@ -31,6 +31,10 @@ _log = logging.getLogger(__name__)
 AGENT_VERSION: Final = 1
 """Of the ``agent/*`` protocol; ``wire.VERSION`` says the same, and a test that they agree."""
 
+_MADE_BEFORE_COLLECTION: Final = (10_000, 10, 1_000)
+"""Objects made before Python looks for garbage among the young ones; then how many such looks come
+before one among older ones, and how many of those before one among all, which takes 20 ms."""
+
 _ALL_FILES: Final = types.FileOperationRegistrationOptions(
     [types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
 )
@@ -191,6 +195,9 @@ class _Life:
             self._server.release_messages()
         # What is loaded stays: looking through all of it for garbage takes 80 ms each time.
         gc.freeze()
+        # Nor is all that came since looked through while somebody may wait: `faces` lets that be
+        # done between turns.
+        gc.set_threshold(*_MADE_BEFORE_COLLECTION)
         if self._edge is not None:
             try:
                 await self._edge.sessions.review_open_changes()
