@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from agent_ls.domain import events as e
@@ -150,21 +150,38 @@ _NUMBER = re.compile(r"\d+")
 _MAX_ERROR_CHARS = 200
 
 
-def error_signature(tool: str, error: ErrorKind, text: str) -> str:
-    """Return what is equal for the same error, whatever tool, path or number it names.
+def error_signature(tool: str, error: ErrorKind, text: str, paths: Sequence[str] = ()) -> str:
+    """Return what is equal for the same error about the same paths, whatever number it names.
 
-    Unknown tool, path, permission, connection and timeout are classes of their own.
+    Unknown tool, path, permission, connection and timeout are classes of their own. ``paths`` are
+    those of the call; an error in other words is about them only where it names them.
     """
-    if error is ErrorKind.TIMEOUT:
-        return "timeout"
     if error is ErrorKind.DENIED:
         return f"permission: {tool}"
     line = text.strip().partition("\n")[0]
-    for name, words in _CLASSES:
-        if words.search(line):
-            return name
-    plain = _NUMBER.sub("0", _QUOTED.sub("'…'", line)).lower()
-    return f"{tool} {error}: {' '.join(plain.split())[:_MAX_ERROR_CHARS]}"
+    found = (name for name, words in _CLASSES if words.search(line))
+    kind = "timeout" if error is ErrorKind.TIMEOUT else next(found, "")
+    if kind == "unknown tool":
+        return kind
+    if kind:
+        return " ".join((kind, *paths))
+    plain = " ".join(_NUMBER.sub("0", _QUOTED.sub("'…'", line)).lower().split())
+    named = [path for path in paths if posixpath.basename(path) in line]
+    return " ".join((f"{tool} {error}: {plain[:_MAX_ERROR_CHARS]}", *named))
+
+
+def paths_in(arguments_json: str) -> tuple[str, ...]:
+    """Return the paths that a call names, each in one spelling."""
+    try:
+        data: object = json.loads(arguments_json or "{}")
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(data, dict):
+        return ()
+    given = in_one_spelling(cast("Mapping[str, Any]", data))
+    return tuple(
+        value for name, value in given.items() if name.endswith("path") and isinstance(value, str)
+    )
 
 
 def calls_of(messages: Iterable[e.Answered]) -> Mapping[str, ToolCall]:

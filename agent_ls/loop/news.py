@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from agent_ls.domain import events as e
-from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.calls import Effect, ToolResult
+
+_COUNTS = ("hits", "files", "found", "entries", "symbols", "lines", "chars")
+"""The facts in which reading tools say how much they found."""
 
 
 def is_news(event: e.Event) -> bool:
@@ -39,3 +44,37 @@ class ReadVersions:
                 return before not in (None, version)
             case _:
                 return False
+
+
+class Known:
+    """What results have brought so far: lines of files and of hits, and commands that passed."""
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+
+    def is_new(self, event: e.ToolCallFinished, mark: str) -> bool:
+        """Take a result in; say whether it brought what no result before it had.
+
+        ``mark`` is equal for equal calls.
+        """
+        before = len(self._known)
+        self._known.update(map(hash, _brought(event, mark)))
+        return len(self._known) > before
+
+
+def _brought(event: e.ToolCallFinished, mark: str) -> Iterator[str]:
+    if event.result.error is not None:
+        return
+    match event.result.data:
+        case {"path": str(path), "version": str(version)}:
+            yield f"{path} {version}"
+            # Another part of a long file is new too.
+            yield from (f"{path}: {line}" for line in event.result.text.splitlines())
+        case {"exit_code": 0} if event.effect is Effect.EXECUTE:
+            yield f"passed {mark}"
+        case _ if event.effect is Effect.DELEGATE:
+            yield f"reported {mark}"
+        case {**facts} if event.effect is Effect.READ and any(map(facts.get, _COUNTS)):
+            yield from event.result.text.splitlines()
+        case _:
+            return

@@ -28,9 +28,10 @@ WORDS: dict[StopReason, str] = {
     StopReason.CONTEXT_FULL: "The conversation no longer fits the model.",
     StopReason.TIMEOUT: "The time of this turn is over.",
     StopReason.LOOP_DETECTED: "You have been repeating yourself without progress.",
+    StopReason.LOW_CONFIDENCE: "It is in doubt whether the goal can be reached this way.",
 }
 _ASK = (
-    "{why} Do not call tools. Tell the user in a few sentences: what is done, "
+    "{why} Do not call tools. Tell the user in a few sentences: what is done and what you found, "
     "what remains, and what blocks it."
 )
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 from pydantic import Field
 
 from agent_ls.domain import events as e
-from agent_ls.domain.calls import Effect
 from agent_ls.domain.record import Record
+from agent_ls.loop.news import Known
 from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.retries import fingerprint
 
@@ -33,7 +33,8 @@ class MonitorOptions(Record):
     similarity: float = Field(default=0.85, gt=0, le=1)
     """How much alike two calls are then."""
     steps_without_progress: int = Field(default=8, ge=0)
-    """Steps without a new file, an edit, a passing command or a change of plan; 0: any number."""
+    """Steps without anything new read or found, an edit, a passing command or a change of plan;
+    0: any number."""
 
 
 class ExternalMonitor:
@@ -78,7 +79,7 @@ class Watch:
         """Begin with nothing seen."""
         self.actions: list[str] = []
         self.steps = 0
-        self._known: set[str] = set()
+        self._known = Known()
         self._made: dict[str, str] = {}
 
     def see(self, event: e.Event) -> None:
@@ -93,25 +94,11 @@ class Watch:
                 self._begin_anew()
             case e.PromptQueued() | e.QuestionResolved():
                 self._begin_anew()
-            case e.ToolCallFinished() if (new := self._news(event)) and new not in self._known:
-                self._known.add(new)
-                self._begin_anew()
+            case e.ToolCallFinished(result=result):
+                if self._known.is_new(event, self._made.get(result.call_id, "")):
+                    self._begin_anew()
             case _:
                 pass
-
-    def _news(self, event: e.ToolCallFinished) -> str:
-        """Return what may be new of a result: a version of a file, a command that passed."""
-        if event.result.error is not None:
-            return ""
-        match event.result.data:
-            case {"path": str(path), "version": str(version)}:
-                return f"{path} {version}"
-            case {"exit_code": 0} if event.effect is Effect.EXECUTE:
-                return f"passed {self._made.get(event.result.call_id, '')}"
-            case _ if event.effect is Effect.DELEGATE:
-                return f"reported {self._made.get(event.result.call_id, '')}"
-            case _:
-                return ""
 
     def _begin_anew(self) -> None:
         self.actions, self.steps = [], 0
@@ -162,7 +149,9 @@ def _ends(action: str) -> str:
 def _no_progress(steps: int, options: MonitorOptions) -> e.MonitorAlerted | None:
     if not options.steps_without_progress or steps < options.steps_without_progress:
         return None
-    text = f"{steps} steps brought no new file, no edit, no passing command and no change of plan."
+    text = (
+        f"{steps} steps found nothing new: no file, hit, edit, passing command or change of plan."
+    )
     return e.MonitorAlerted(pattern="no_progress", text=text)
 
 

@@ -73,7 +73,8 @@ class ReadOutput:
         if not shown:
             raise ToolError(f"The output has only {len(lines)} lines.")
         last = first - 1 + len(shown)
-        return ToolOutput("\n".join(shown) + f"\n(lines {first}-{last} of {len(lines)})")
+        note = f"\n(lines {first}-{last} of {len(lines)})"
+        return ToolOutput("\n".join(shown) + note, data={"lines": len(shown)})
 
 
 def _fitting(lines: list[str]) -> list[str]:

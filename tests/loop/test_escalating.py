@@ -25,6 +25,7 @@ from agent_ls.store.sql_store import open_store
 
 VERDICT = Escalate("It fails again and again. Go on?", StopReason.LOOP_DETECTED)
 STOPS = Move(Phase.DONE, StopReason.LOOP_DETECTED, VERDICT.question)
+CLOSES = Move(Phase.CLOSE, StopReason.LOOP_DETECTED, VERDICT.question)
 
 
 @dataclasses.dataclass
@@ -89,7 +90,7 @@ SAID = e.Answered(step_id="stp_1", message=AssistantMessage(text="I think it is 
 ASKED = [
     pytest.param("stop", (), (STOPS, [], 1), id="stop-ends-the-turn"),
     pytest.param(" Stop ", (), (STOPS, [], 1), id="however-it-is-written"),
-    pytest.param(None, (), (STOPS, [], 1), id="nobody-ends-it-too"),
+    pytest.param(None, (), (CLOSES, [], 1), id="nobody-closes-it-with-what-was-found"),
     pytest.param("continue", (), (None, [], 1), id="continue-goes-on"),
     pytest.param("Use b.py.", (), (None, ["Use b.py."], 1), id="words-steer"),
     pytest.param(

@@ -68,6 +68,30 @@ def greps(*patterns: str) -> list[Event]:
     return [event for one in patterns for event in step("grep", pattern=one)]
 
 
+def hits(*patterns: str, text: str = "") -> list[Event]:
+    """Return searches that found a line each, the same one if it is given."""
+    return [
+        event
+        for one in patterns
+        for event in step("grep", data={"hits": 1}, text=text or f"a.py:1: {one}", pattern=one)
+    ]
+
+
+def parts(*starts: int) -> list[Event]:
+    """Return reads of parts of one file that nobody changes."""
+    return [
+        event
+        for one in starts
+        for event in step(
+            "read_file",
+            data={"path": "a.py", "version": "1"},
+            text=f"{one}\tx",
+            path="a.py",
+            start_line=one,
+        )
+    ]
+
+
 SEEN = [*read("a.py"), *read("b.py")]
 BACK_AND_FORTH = [*read("a.py"), *read("b.py")] * 2
 WORDS = ("alpha", "a much longer pattern", "(x|y)+", "import os", "def f", "zz", "class K", "0")
@@ -122,6 +146,13 @@ TABLE = [
         [*greps(*WORDS[:4]), *step("delegate", effect=Effect.DELEGATE), *greps(*WORDS[4:])],
         None, id="a-sub-agents-report",
     ),
+    pytest.param(hits(*(f"word_{one}" for one in range(17))), None, id="searches-that-find"),
+    pytest.param(hits(*WORDS, text="a.py:1: x"), None, id="the-first-of-equal-hits-is-new"),
+    pytest.param(
+        [*hits("x"), *hits(*WORDS, text="a.py:1: x")], "no_progress", id="the-others-are-not"
+    ),
+    pytest.param(parts(*range(1, 2_000, 200)), None, id="other-parts-of-one-file"),
+    pytest.param(parts(*[1] * 9), "no_progress", id="the-same-part-again-and-again"),
     pytest.param([*greps(*WORDS), ALERT, *greps(*WORDS[:7])], None, id="anew-after-alerts"),
     pytest.param([*greps(*WORDS), ALERT, *greps(*WORDS)], "no_progress", id="and-alerts-again"),
 ]  # fmt: skip

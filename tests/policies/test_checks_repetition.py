@@ -312,43 +312,135 @@ def missing(*names: str) -> Told:
     return told
 
 
+def side_by_side(*calls: tuple[str, ErrorKind | None, str, object]) -> list[Event]:
+    """Return one step with several calls: path, error, text, facts of each."""
+    made = [
+        call_of("read_file", json.dumps({"path": path}), id=f"cal_{path}") for path, *_ in calls
+    ]
+    results = [
+        ToolCallFinished(
+            result=ToolResult.model_validate(
+                {"call_id": f"cal_{path}", "text": text, "error": error, "data": data}
+            )
+        )
+        for path, error, text, data in calls
+    ]
+    return [prepared(), said("", *made), *results]
+
+
+def beside_missing(*others: tuple[str, object]) -> Told:
+    """Return a step for each other call, which reads well beside the same missing file."""
+    told = Told()
+    for text, data in others:
+        gone = ("gone.py", ErrorKind.RUNTIME, "gone.py does not exist.", None)
+        told.then(*side_by_side(gone, (text, None, text, data)))
+    return told
+
+
+def refused(told: Told, path: str, times: int) -> Told:
+    """Add steps whose call a guard, or nobody, refused."""
+    return told.steps(times, path=path, error=ErrorKind.DENIED, text="This was not run.")
+
+
 ASKED = Expected(Escalate, StopReason.LOOP_DETECTED)
 SAME_ERROR = [
-    pytest.param(missing("a", "b"), {}, GOES_ON, id="two-steps-are-borne"),
-    pytest.param(missing("a", "b", "c"), {}, ASKED, id="the-third-step-asks-the-person"),
+    pytest.param(missing("a", "a"), {}, GOES_ON, id="two-steps-are-borne"),
+    pytest.param(missing("a", "a", "a"), {}, ASKED, id="the-third-step-asks-the-person"),
+    pytest.param(missing("a", "./a", "b/../a"), {}, ASKED, id="the-same-path-in-other-spellings"),
+    pytest.param(missing("a", "b", "c"), {}, GOES_ON, id="other-paths-are-other-errors"),
     pytest.param(
-        missing(*(f"{'long/' * 30}{name}" for name in "abc")),
+        Told()
+        .step(path="v1.py", error=ErrorKind.RUNTIME, text="v1.py is no text.")
+        .step(path="v2.py", error=ErrorKind.RUNTIME, text="v2.py is no text.")
+        .step(path="v3.py", error=ErrorKind.RUNTIME, text="v3.py is no text."),
+        {},
+        GOES_ON,
+        id="also-where-the-names-differ-by-a-number",
+    ),
+    pytest.param(
+        Told().steps(3, "Read", file_path="a", error=ErrorKind.STRUCTURAL, text="no such tool"),
+        {},
+        ASKED,
+        id="a-tool-that-is-not-there",
+    ),
+    pytest.param(
+        refused(missing("a"), "a", 2), {}, ASKED, id="a-refused-retry-is-the-same-failure"
+    ),
+    pytest.param(
+        refused(Told(), "a", 3), {}, GOES_ON, id="other-refusals-are-the-denial-ladders-matter"
+    ),
+    pytest.param(
+        beside_missing(*((f"{one}.py", {"path": f"{one}.py", "version": "1"}) for one in "abcd")),
+        {},
+        GOES_ON,
+        id="new-files-beside-it-are-progress",
+    ),
+    pytest.param(
+        beside_missing(*[("a.py", {"path": "a.py", "version": "1"})] * 4),
+        {},
+        ASKED,
+        id="the-same-file-beside-it-is-none",
+    ),
+    pytest.param(
+        beside_missing(*((f"{one}.py:1: x", {"hits": 1}) for one in "abcd")),
+        {},
+        GOES_ON,
+        id="new-hits-beside-it-are-progress",
+    ),
+    pytest.param(
+        beside_missing(*((f"nothing for {one}", {"hits": 0}) for one in "abcd")),
+        {},
+        ASKED,
+        id="no-hits-are-none",
+    ),
+    pytest.param(missing("a", "a").then(APPLIED, *missing("a").events), {}, GOES_ON, id="an-edit"),
+    pytest.param(
+        missing("a", "a")
+        .then(*Told().step("run_command", command="make", effect=Effect.EXECUTE).events)
+        .then(*missing("a").events),
+        {},
+        GOES_ON,
+        id="a-command-in-between",
+    ),
+    pytest.param(
+        missing("a", "a", "a").then(PromptQueued(text="Try b.", kind="steer")),
+        {},
+        GOES_ON,
+        id="the-users-words",
+    ),
+    pytest.param(
+        missing(*[f"{'long/' * 30}a"] * 3),
         {},
         Expected(Escalate, StopReason.LOOP_DETECTED, ("long/…”",)),
         id="a-long-error-is-seen-to-be-cut",
     ),
-    pytest.param(missing("a", "b").step(path="z"), {}, GOES_ON, id="a-good-step-breaks-the-row"),
+    pytest.param(missing("a", "a").step(path="z"), {}, GOES_ON, id="a-good-step-breaks-the-row"),
     pytest.param(
-        missing("a", "b").step(path="z").step(path="c", error=ErrorKind.RUNTIME, text="not found"),
+        missing("a", "a").step(path="z").step(path="a", error=ErrorKind.RUNTIME, text="not found"),
         {},
         GOES_ON,
         id="and-the-row-begins-anew",
     ),
     pytest.param(
-        missing("a", "b").step("grep", pattern="(", error=ErrorKind.RUNTIME, text="bad pattern"),
+        missing("a", "a").step("grep", pattern="(", error=ErrorKind.RUNTIME, text="bad pattern"),
         {},
         GOES_ON,
         id="another-error-breaks-the-row",
     ),
     pytest.param(
-        missing("a", "b", "c").then(*answered("same_error")),
+        missing("a", "a", "a").then(*answered("same_error")),
         {},
         GOES_ON,
         id="after-continue-it-counts-anew",
     ),
     pytest.param(
-        missing("a", "b", "c").then(*answered("low_confidence")),
+        missing("a", "a", "a").then(*answered("low_confidence")),
         {},
-        ASKED,
-        id="the-answer-to-another-question-does-not-count",
+        GOES_ON,
+        id="whatever-the-person-was-asked",
     ),
-    pytest.param(missing("a", "b", "c"), {"max_repeats": 0}, GOES_ON, id="it-can-be-switched-off"),
-    pytest.param(missing("a", "b"), {"max_repeats": 2}, ASKED, id="the-number-is-a-setting"),
+    pytest.param(missing("a", "a", "a"), {"max_repeats": 0}, GOES_ON, id="it-can-be-switched-off"),
+    pytest.param(missing("a", "a"), {"max_repeats": 2}, ASKED, id="the-number-is-a-setting"),
     pytest.param(
         Told().steps(3, path="a", error=ErrorKind.CANCELLED, text="x"),
         {},

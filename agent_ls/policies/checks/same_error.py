@@ -8,17 +8,13 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
-from agent_ls.domain.events import (
-    Answered,
-    Event,
-    QuestionAsked,
-    QuestionResolved,
-    ToolCallFinished,
-)
+from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
-from agent_ls.loop.fingerprints import error_signature
+from agent_ls.loop.fingerprints import error_signature, paths_in
+from agent_ls.loop.news import Known, is_news
+from agent_ls.loop.retries import fingerprint
 from agent_ls.loop.view import TurnView
 
 _NOT_THE_MODELS = (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
@@ -29,14 +25,15 @@ class SameErrorOptions(Record):
     """When the same error is once too often."""
 
     max_repeats: int = Field(default=3, ge=0)
-    """Steps in a row with the same error before the person is asked; 0: never."""
+    """Steps in a row with the same error and no news before the person is asked; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)
 class SameError:
     """Asks the person whether to go on when steps in a row bring the same error.
 
-    Errors are compared by their class, or by their words without names and numbers.
+    Errors are compared by their class and the call's paths, or by their words without numbers.
+    Whatever is new meanwhile begins the count anew; refusals are counted by ``loop/denials.py``.
     Source: seed 004, loop detection over normalised error signatures.
     """
 
@@ -44,7 +41,7 @@ class SameError:
     options: SameErrorOptions = SameErrorOptions()
 
     async def check(self, view: TurnView) -> CheckVerdict:
-        """Answer from the errors of the newest steps since the person was last asked."""
+        """Answer from the errors of the newest steps since anything was new."""
         limit = self.options.max_repeats
         steps = view.turn.events.tallied(_Errors).by_step[-limit:] if limit else []
         if not limit or len(steps) < limit or view.is_silenced(self.name):
@@ -60,34 +57,49 @@ class SameError:
 
 
 class _Errors:
-    """For each step since the person was last asked: its errors' signatures, with first lines."""
+    """For each step since anything was new: its errors' signatures, with first lines."""
 
     def __init__(self) -> None:
         self.by_step: list[dict[str, str]] = []
         self._calls: dict[str, ToolCall] = {}
-        self._asked: set[str] = set()
+        self._failures: dict[str, tuple[str, str]] = {}
+        """How a call failed last, by its fingerprint: the signature and the first line."""
+        self._known = Known()
 
     def see(self, event: Event) -> None:
+        if is_news(event):
+            self.by_step.clear()
         match event:
-            case QuestionAsked(question=question) if question.origin == SameError.name:
-                self._asked.add(question.id)
-            case QuestionResolved(question_id=name, answer=answer) if name in self._asked:
-                # A question that nobody answered, or that a restart took back, is still open.
-                if answer.is_answered:
-                    self.by_step.clear()
             case Answered(message=message):
                 self.by_step.append({})
                 self._calls.update((call.id, call) for call in message.calls)
-            case ToolCallFinished(result=result) if result.error and self.by_step:
-                self._failed(result, result.error)
+            case ToolCallFinished(result=result):
+                self._finished(event, self._calls.get(result.call_id))
             case _:
                 pass
 
-    def _failed(self, result: ToolResult, error: ErrorKind) -> None:
-        call = self._calls.get(result.call_id)
-        if call is None or error in _NOT_THE_MODELS:
+    def _finished(self, event: ToolCallFinished, call: ToolCall | None) -> None:
+        mark = fingerprint(call.tool, call.arguments_json) if call else ""
+        if self._known.is_new(event, mark):
+            # What else this step met is beside the point.
+            self.by_step.clear()
+        elif call and event.result.error and self.by_step:
+            self._failed(call, mark, event.result, event.result.error)
+
+    def _failed(self, call: ToolCall, mark: str, result: ToolResult, error: ErrorKind) -> None:
+        if error in _NOT_THE_MODELS:
             return
-        signature = error_signature(call.tool, error, result.text)
-        line = " ".join(result.text.strip().partition("\n")[0].split()).removeprefix("error: ")
-        is_cut = len(line) > _MAX_QUOTED_CHARS
-        self.by_step[-1][signature] = f"{line[:_MAX_QUOTED_CHARS]}{'…' if is_cut else ''}"
+        if error is not ErrorKind.DENIED:
+            paths = paths_in(call.arguments_json)
+            signature = error_signature(call.tool, error, result.text, paths)
+            self._failures[mark] = signature, _first_line(result.text)
+        elif mark not in self._failures:
+            return
+        # A refusal to repeat a call that failed is that failure again.
+        signature, line = self._failures[mark]
+        self.by_step[-1][signature] = line
+
+
+def _first_line(text: str) -> str:
+    line = " ".join(text.strip().partition("\n")[0].split()).removeprefix("error: ")
+    return line if len(line) <= _MAX_QUOTED_CHARS else f"{line[:_MAX_QUOTED_CHARS]}…"
