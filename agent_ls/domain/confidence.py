@@ -1,13 +1,49 @@
-"""How a model says how sure it is: the number in its words. One reading for check and store."""
+"""How a model says how sure it is: the number in its words. One reading for check and store.
+
+Models are asked for 0.0 to 1.0 and answer in other scales too. A per cent sign, "n/m" and "n out
+of m" say their scale. Of a bare number above 1 the size does: 2 to 10 are tenths, more up to 100
+are per cent. Between 1 and 2 it could be anything, so it counts as unreadable, which is 0.0.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
-_NUMBER = re.compile(r"(?<![\d.\-])(?:0?\.\d+|[01](?:\.\d+)?)(?![\d%]|\.\d)")
+_DIGITS = r"(?<![\d.,\-])(?:\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?![\d]|[.,]\d)"
+_OF = rf"{_DIGITS}\s*(?:/|out of)\s*{_DIGITS}"
+_PERCENT = rf"{_DIGITS}\s*(?:%|per ?cent\b|pct\b)"
+_FRACTION = r"(?<![\d.,\-])(?:0?[.,]\d+|1[.,]0+)(?![\d%]|[.,]\d|\s*%)"
+_SCALED = rf"{_OF}|{_PERCENT}"
+_FORMS = tuple(
+    re.compile(words, re.IGNORECASE | re.MULTILINE)
+    for words in (
+        # After its name.
+        r"\b(?:confidence|confident|certainty|probability|score)\b[\w\s\"'*`]{0,20}?"
+        rf"(?:[:=]|\bis\b|\bof\b|\bat\b)[\s\"'*`(]*(?P<n>{_SCALED}|{_DIGITS})",
+        # At the beginning.
+        rf"\A[\s\"'*`(~≈]*(?P<n>{_SCALED}|{_DIGITS})",
+        # Anywhere, where its form says that it is one.
+        rf"(?P<n>{_SCALED}|{_FRACTION})",
+        # Alone on a line, or the end of the scale.
+        rf"^[\s\"'*`(]*(?P<n>{_DIGITS})[\s\"'*`).]*$",
+        r"(?<![\d.,\-])(?P<n>[01])(?![\d%]|[.,]\d)",
+    )
+)
 _ITEM = re.compile(r"^[ \t]*\d+[.)][ \t]+(?=\S)", re.MULTILINE)
 """The number of a list's item says nothing."""
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
+_LEVEL = re.compile(
+    r"\A\W*(?:(?:my )?confidence\W+(?:is )?)?(?P<very>very )?(?P<level>high|medium|moderate|low)\b",
+    re.IGNORECASE,
+)
+_LEVELS = {"high": 0.8, "medium": 0.5, "moderate": 0.5, "low": 0.2}
+_VERY = {"high": 0.9, "low": 0.1}
+_KEYS = ("confidence", "score", "confidence_score", "probability", "value")
+_REASONS = ("reason", "why", "explanation", "reasoning", "rationale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +57,65 @@ class Judgement:
 
 
 def judgement_in(said: str) -> Judgement:
-    """Return the first number between 0 and 1, and what else was said."""
-    words = _ITEM.sub("", said)
-    for match in _NUMBER.finditer(words):
-        if (score := float(match[0])) <= 1.0:
-            rest = words[: match.start()] + words[match.end() :]
-            return Judgement(score, " ".join(rest.split()))
-    return Judgement(0.0, " ".join(words.split()))
+    """Return the confidence that the words name, and what else was said."""
+    words = _ITEM.sub("", _FENCE.sub("", said))
+    if (judgement := _in_json(words)) is not None:
+        return judgement
+    for score, start, end in _numbers(words):
+        return Judgement(score, _line(words[:start] + words[end:]))
+    if level := _LEVEL.match(words):
+        name = level["level"].lower()
+        score = _VERY.get(name, _LEVELS[name]) if level["very"] else _LEVELS[name]
+        return Judgement(score, _line(words))
+    return Judgement(0.0, _line(words))
+
+
+def _numbers(words: str) -> Iterator[tuple[float, int, int]]:
+    """Yield scores with their places, the likeliest first."""
+    for form in _FORMS:
+        for match in form.finditer(words):
+            if (score := _score(match["n"])) is not None:
+                yield score, match.start("n"), match.end("n")
+
+
+def _score(number: str) -> float | None:
+    """Return what a number means on the scale from 0 to 1; None: nothing there."""
+    parts = [float(one.replace(",", ".")) for one in re.findall(_DIGITS, number)]
+    value = parts[0]
+    if len(parts) > 1:
+        scale = parts[1]
+    elif not number[-1].isdigit():
+        scale = 100.0
+    elif value <= 1:
+        scale = 1.0
+    else:
+        scale = 10.0 if value <= 10 else 100.0
+        if value < 2:
+            return None
+    return value / scale if scale > 0 and value <= scale else None
+
+
+def _in_json(words: str) -> Judgement | None:
+    """Return what the first JSON object says under one of the usual names."""
+    start = words.find("{")
+    try:
+        found: object = json.JSONDecoder().raw_decode(words[start:])[0] if start >= 0 else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    facts = {str(key).lower(): value for key, value in cast("dict[str, object]", found).items()}
+    reason = next((str(facts[key]) for key in _REASONS if key in facts), words)
+    for key in _KEYS:
+        value = facts.get(key)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            numbers = list(_numbers(str(value)))
+            if numbers:
+                if reason is words:
+                    break
+                return Judgement(numbers[0][0], _line(reason))
+    return None
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -7,9 +7,10 @@ import pytest
 from agent_ls.domain.confidence import Judgement, judgement_in
 
 
-def check(said: str, score: float, reason: str) -> None:
-    """Read the words."""
-    assert judgement_in(said) == Judgement(score, reason)
+def check(said: str, score: float, reason: str | None) -> None:
+    """Read the words; the reason may be left open."""
+    found = judgement_in(said)
+    assert found == Judgement(score, found.reason if reason is None else reason)
 
 
 TABLE = [
@@ -18,18 +19,50 @@ TABLE = [
     pytest.param("Confidence: .25.", 0.25, "Confidence: .", id="in-a-sentence"),
     pytest.param('{"confidence": 1.0}', 1.0, '{"confidence": }', id="in-json"),
     pytest.param("1", 1.0, "", id="one"),
+    pytest.param("0", 0.0, "", id="nought"),
     pytest.param("1. Sure: 0.9", 0.9, "Sure:", id="not-the-number-of-an-item"),
     pytest.param("1) 0.4\n2) Tests fail.", 0.4, "Tests fail.", id="in-a-list"),
-    pytest.param("7 out of 10", 0.0, "7 out of 10", id="another-scale"),
-    pytest.param("85%", 0.0, "85%", id="percent"),
     pytest.param("-0.5", 0.0, "-0.5", id="negative"),
-    pytest.param("1.5", 0.0, "1.5", id="too-much"),
+    pytest.param("1.5", 0.0, "1.5", id="neither-of-one-nor-of-ten"),
+    pytest.param("120%", 0.0, "120%", id="more-than-all"),
+    pytest.param("11/10", 0.0, "11/10", id="more-than-the-scale"),
+    pytest.param("101", 0.0, "101", id="no-scale-goes-so-far"),
+    pytest.param("Hard to say.", 0.0, "Hard to say.", id="no-number"),
     pytest.param("", 0.0, "", id="nothing"),
-]
+    pytest.param("85%", 0.85, "", id="percent"),
+    pytest.param("85 %\nTests pass.", 0.85, "Tests pass.", id="percent-apart"),
+    pytest.param("I am 70 percent sure.", 0.7, None, id="percent-as-a-word"),
+    pytest.param("62.5%", 0.625, "", id="percent-with-a-fraction"),
+    pytest.param("100%", 1.0, "", id="all-of-it"),
+    pytest.param("9/10", 0.9, "", id="of-ten"),
+    pytest.param("4 / 5, nearly done", 0.8, ", nearly done", id="of-five"),
+    pytest.param("7 out of 10", 0.7, "", id="in-words"),
+    pytest.param("0.6/1.0", 0.6, "", id="of-one"),
+    pytest.param("7", 0.7, "", id="tenths"),
+    pytest.param("7.5", 0.75, "", id="tenths-with-a-fraction"),
+    pytest.param("10", 1.0, "", id="ten-is-all"),
+    pytest.param("85", 0.85, "", id="hundredths"),
+    pytest.param("0,85", 0.85, "", id="a-decimal-comma"),
+    pytest.param("Konfidenz 0,3 da Tests fehlen", 0.3, None, id="a-decimal-comma-in-words"),
+    pytest.param("High (0.8)", 0.8, "High ()", id="in-brackets"),
+    pytest.param("Low", 0.2, "Low", id="a-level"),
+    pytest.param("Very high confidence", 0.9, None, id="a-level-above-it"),
+    pytest.param("0.85 because 60% of the tests pass.", 0.85, None, id="the-first-one-counts"),
+    pytest.param("85% because version 0.3 works", 0.85, None, id="whatever-follows"),
+    pytest.param("After 3 of 12 steps.\nConfidence: 0.4", 0.4, None, id="the-one-with-a-name"),
+    pytest.param("I ran 12 tests, so **0.9**", 0.9, None, id="other-numbers-are-none"),
+    pytest.param("**Confidence:** 8/10", 0.8, None, id="in-bold"),
+    pytest.param("My confidence is 45.", 0.45, None, id="named-and-bare"),
+    pytest.param("```\n0.65\n```", 0.65, "", id="fenced"),
+    pytest.param('```json\n{"confidence": 0.35, "reason": "No tests."}\n```', 0.35, "No tests.",
+                 id="fenced-json"),
+    pytest.param('{"score": "85%", "why": "2 of 3 done"}', 0.85, "2 of 3 done", id="json-text"),
+    pytest.param('{"steps": 3, "confidence": 40, "reason": "0.9"}', 0.4, "0.9", id="json-hundred"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("said", "score", "reason"), TABLE)
-def test_a_confidence_is_a_number_between_0_and_1_or_none_at_all(
-    said: str, score: float, reason: str
+def test_a_confidence_is_read_in_whatever_scale_it_is_said(
+    said: str, score: float, reason: str | None
 ) -> None:
     check(said, score, reason)
