@@ -30,6 +30,7 @@ from agent_ls.policies.checks.same_error import SameError
 from agent_ls.policies.checks.step_limit import StepLimit
 from agent_ls.policies.checks.wall_clock import WallClock
 from agent_ls.policies.checks.wrap_up import WrapUp
+from agent_ls.policies.compactors.newest_results import NewestResults
 from agent_ls.policies.compactors.summarize import Summarize
 from agent_ls.policies.compactors.window import Window
 from agent_ls.policies.compactors.work_log import WorkLog
@@ -119,8 +120,8 @@ CHECKS: tuple[type[Any], ...] = (
 )
 """Before every step; the first that decides wins."""
 
-COMPACTORS: tuple[type[Any], ...] = (Summarize, Window)
-"""What says what was there comes before what only drops."""
+COMPACTORS: tuple[type[Any], ...] = (NewestResults, Summarize, Window)
+"""What can be read again goes first; what says what was there comes before what only drops."""
 
 BUDGET_COMPACTORS: tuple[type[Any], ...] = (WorkLog,)
 """Asked once a turn when its tokens or its money run out."""

@@ -628,6 +628,8 @@ class Compacted(_Event):
     after_tokens: int
     max_result_chars: int = 0
     """What stays of each result that is kept; 0: all of it."""
+    short_from: int = 0
+    """Results of messages with a smaller index in the conversation stay whole."""
     elapsed_s: float = 0.0
     """Since the process began or resumed the turn; for the pause until the next one."""
 

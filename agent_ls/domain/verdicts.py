@@ -102,6 +102,8 @@ class Shortened:
     """Empty: nothing takes their place."""
     max_result_chars: int = 0
     """What stays of each result that is kept; 0: all of it."""
+    short_from: int = 0
+    """Results of messages with a smaller index stay whole."""
 
 
 CompactorVerdict = Unchanged | Shortened

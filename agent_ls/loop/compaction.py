@@ -7,20 +7,46 @@ from collections.abc import Sequence
 from agent_ls.domain.events import Compacted
 from agent_ls.domain.messages import Message, ToolMessage, UserMessage
 
+CHARS_PER_TOKEN = 4
+_HANDLE_CHARS = 12
+_MARKER_CHARS = 150
+"""Room for the marker and the overhead of a message."""
+_MIN_RESULT_CHARS = 200
+
 
 def compacted(messages: Sequence[Message], event: Compacted) -> tuple[Message, ...]:
     """Return the conversation after a compaction."""
     kept = messages[event.drop_before :]
     if event.max_result_chars:
-        kept = [_with_short_result(one, event.max_result_chars) for one in kept]
+        whole = max(event.short_from - event.drop_before, 0)
+        kept = (*kept[:whole], *with_short_results(kept[whole:], event.max_result_chars))
     if not event.summary:
         return tuple(kept)
     return (UserMessage(text=event.summary, origin="summary"), *kept)
 
 
+def with_short_results(messages: Sequence[Message], chars: int) -> tuple[Message, ...]:
+    """Return the messages; a result longer than ``chars`` ends in how to read the rest."""
+    return tuple(_with_short_result(one, chars) for one in messages)
+
+
+def result_chars_for(sizes: Sequence[int], room_chars: int) -> int:
+    """Return the length to which results of these sizes have to be cut to fit together."""
+    left = room_chars
+    for number, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - number) - _MARKER_CHARS
+        if size > share:
+            return max(share, _MIN_RESULT_CHARS)
+        left -= size + _MARKER_CHARS
+    return max(sizes, default=0)
+
+
 def _with_short_result(message: Message, chars: int) -> Message:
-    if not isinstance(message, ToolMessage) or len(message.text) <= chars:
+    if not isinstance(message, ToolMessage) or len(message.text) <= chars + _MARKER_CHARS:
         return message
     left_out = len(message.text) - chars
-    marker = f"[… {left_out:,} characters left out to save room; call it again if you need them]"
+    how = "call it again for a smaller part"
+    if message.output_id is not None:
+        how = f'read_output(handle="{message.output_id[:_HANDLE_CHARS]}") shows the whole in parts'
+    marker = f"[… {left_out:,} characters left out to save room; {how}]"
     return message.model_copy(update={"text": f"{message.text[:chars]}\n{marker}"})

@@ -97,6 +97,9 @@ def _decided(turn: Turn) -> Move | None:
             return Move(Phase.COMPACT, why=why)
         case [RecoveryChosen(action="fail_step", text=why)]:
             return Move(Phase.CHECK, why=why)
+        case [RecoveryChosen(action="fail", text=why, stop=StopReason.CONTEXT_FULL)]:
+            # A shorter request can still bring the last words.
+            return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, why)
         case [RecoveryChosen(action="fail", text=why, stop=StopReason() as stop)]:
             return Move(Phase.DONE, stop, why)
         case _:

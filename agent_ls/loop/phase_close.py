@@ -10,14 +10,16 @@ from contextlib import aclosing
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.events import Answered, AttemptDiscarded, Moved, TextStreamed, WrapUpRequested
-from agent_ls.domain.messages import AssistantMessage, UserMessage
-from agent_ls.domain.model_io import StreamFinished, TextDelta
+from agent_ls.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from agent_ls.domain.model_io import ModelRequest, StreamFinished, TextDelta
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.attempts import record_attempt
+from agent_ls.loop.compaction import CHARS_PER_TOKEN, result_chars_for, with_short_results
 from agent_ls.loop.request import request_of
 from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.summaries import cut, mechanical_summary, tokens_of
 from agent_ls.loop.turn import Move, Turn
 
 WORDS: dict[StopReason, str] = {
@@ -34,6 +36,12 @@ _ASK = (
     "{why} Do not call tools. Tell the user in a few sentences: what is done and what you found, "
     "what remains, and what blocks it."
 )
+
+
+_MAX_SENT_SHARE = 0.75
+"""Of the window: the closing words need room too, and sizes are estimates."""
+_MIN_RESULT_TOKENS = 100
+_MIN_SUMMARY_TOKENS = 200
 
 
 async def close(turn: Turn) -> Move:
@@ -67,7 +75,7 @@ async def _last_words(turn: Turn, asked: str) -> str:
         # It ended before anything was sent.
         return ""
     told = UserMessage(text=asked, origin="close")
-    request = request_of(turn, extra=(told,), text_only=True)
+    request = _fitting(turn, request_of(turn, extra=(told,), text_only=True), told)
     started_s = turn.kit.clock.monotonic_s()
     limit_s = turn.within(turn.kit.options.close_timeout_s)
     parts: list[str] = []
@@ -105,6 +113,28 @@ async def _last_words(turn: Turn, asked: str) -> str:
     )
     await record_attempt(turn, attempt, end.model if end else turn.view.model, started_s)
     return attempt.text.strip()
+
+
+def _fitting(turn: Turn, request: ModelRequest, told: UserMessage) -> ModelRequest:
+    """Return a request that fits the window: results shortened, else a summary in their place."""
+    view = turn.view
+    size, window = tokens_of(request.messages), view.facts.window_tokens
+    room = max(int(window * _MAX_SENT_SHARE) - view.prefix_tokens, 0) if window else size
+    if view.is_overflown:
+        # The provider knows its window better than any table does.
+        room = min(room, size // 2)
+    if size <= room:
+        return request
+    results = [one for one in request.messages if isinstance(one, ToolMessage)]
+    left = room - (size - tokens_of(results))
+    if left > len(results) * _MIN_RESULT_TOKENS:
+        chars = result_chars_for([len(one.text) for one in results], left * CHARS_PER_TOKEN)
+        return request.model_copy(update={"messages": with_short_results(request.messages, chars)})
+    chars = max(room, _MIN_SUMMARY_TOKENS) * CHARS_PER_TOKEN // 2
+    goal = cut(view.turn.prompt, chars // 2)
+    summary = cut(mechanical_summary(view, view.messages, goal), chars)
+    said = UserMessage(text=summary, origin="summary")
+    return request.model_copy(update={"messages": (said, told)})
 
 
 def _mechanical(turn: Turn) -> str:

@@ -7,15 +7,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from agent_ls.domain.errors import ProviderFailure
-from agent_ls.domain.events import (
-    Answered,
-    AttemptFinished,
-    Compacted,
-    Moved,
-    RecoveryChosen,
-    RequestPrepared,
-)
+from agent_ls.domain.events import Answered, Compacted, Moved
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Shortened, Unchanged
@@ -39,7 +31,7 @@ async def compact(turn: Turn) -> Move:
         await _ask(turn, turn.kit.budget_compactors, 0)
         return Move(Phase.CHECK)
     options = turn.kit.options
-    is_forced = _is_forced(turn)
+    is_forced = turn.view.is_compaction_forced
     if is_forced and _in_a_row(turn) > options.max_compactions:
         return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
     before = turn.view.estimated_tokens
@@ -54,16 +46,21 @@ def _target(turn: Turn) -> int:
     view, share = turn.view, turn.kit.options.compact_to_share
     window, size = turn.facts.window_tokens, view.estimated_tokens
     # A provider that refuses what is sent knows its window better than any table does.
-    room = min(window or size, size) if _is_refused(turn) else window or size
+    room = min(window or size, size) if view.is_overflown else window or size
     # What the provider counted is true; an estimate that is too low would promise room.
     return int(room * share * size / max(view.context_tokens, size, 1))
 
 
 async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> None:
-    """Let each compactor that is needed shorten what the one before it left."""
+    """Let each compactor that is needed shorten what the one before it left.
+
+    The last one only drops messages: it is asked where the conversation has to fit.
+    """
+    must_fit = _must_fit(turn)
     for number, one in enumerate(compactors):
         view = turn.view
-        if view.estimated_tokens <= target or (number and not _must_fit(turn)):
+        is_last = number == len(compactors) - 1
+        if view.estimated_tokens <= target or (number and is_last and not must_fit):
             continue
         verdict = await one.compact(view, target)
         match verdict:
@@ -78,7 +75,7 @@ async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> No
 def _must_fit(turn: Turn) -> bool:
     """Say whether even what only drops messages has to be asked."""
     limit = turn.facts.window_tokens * turn.kit.options.compact_hard_share
-    return _is_forced(turn) or (limit > 0 and turn.view.context_tokens >= limit)
+    return turn.view.is_compaction_forced or (limit > 0 and turn.view.context_tokens >= limit)
 
 
 async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
@@ -92,24 +89,13 @@ async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
         before_tokens=view.estimated_tokens,
         after_tokens=0,
         max_result_chars=verdict.max_result_chars,
+        short_from=verdict.short_from,
         elapsed_s=view.elapsed_s,
     )
     saved = tokens_of(view.messages) - tokens_of(compacted(view.messages, event))
     if saved > 0:
         after = view.estimated_tokens - saved
         await turn.emit(event.model_copy(update={"after_tokens": after}))
-
-
-def _is_forced(turn: Turn) -> bool:
-    """Say whether the provider refused, or cut, what was sent: then it must get smaller."""
-    chosen = turn.view.each_since(RecoveryChosen, RequestPrepared)
-    return bool(chosen) and chosen[-1].action == "compact"
-
-
-def _is_refused(turn: Turn) -> bool:
-    """Say whether the provider said that what was sent is too long."""
-    attempts = turn.view.each_since(AttemptFinished, RequestPrepared)
-    return bool(attempts) and attempts[-1].failure == ProviderFailure.CONTEXT_OVERFLOW
 
 
 def _in_a_row(turn: Turn) -> int:

@@ -11,6 +11,7 @@ import logging
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import AdvisoryRaised, PrefixSet, RequestPrepared
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.llm_hooks import ask_before_llm_call
 from agent_ls.loop.prefix import made_from, project_rules, system_prompt
@@ -22,6 +23,10 @@ _log = logging.getLogger(__name__)
 _MIN_TRUNCATED_TOKENS = 100
 """Less than this of a slot says nothing; then it is dropped."""
 _CUT = "\n[cut to fit]"
+_MAX_PREFIX_SHARE = 0.75
+"""Of the window: the conversation, with at least one result and an answer, needs the rest."""
+_MAX_SENT_SHARE = 0.95
+"""Of the window, for everything that is sent: the answer needs room too."""
 
 
 async def prepare(turn: Turn) -> Move:
@@ -29,6 +34,8 @@ async def prepare(turn: Turn) -> Move:
     await _set_prefix(turn)
     await ask_before_llm_call(turn)
     view = turn.view
+    if (too_small := _without_room(view)) is not None:
+        return too_small
     proposed = _advisories(view)
     for one in turn.kit.injections:
         try:
@@ -44,7 +51,7 @@ async def prepare(turn: Turn) -> Move:
     # What the user said meanwhile goes into the conversation with this request.
     session = turn.session
     steers = [one for one in session.queue if one.kind == "steer"]
-    slots = fit(proposed, turn.kit.options.injection_budget_tokens)
+    slots = fit(proposed, _slot_tokens(turn, view))
     await turn.emit(
         RequestPrepared(
             step_id=turn.kit.ids.new("stp"),
@@ -56,6 +63,40 @@ async def prepare(turn: Turn) -> Move:
         )
     )
     return Move(Phase.CALL)
+
+
+def _without_room(view: TurnView) -> Move | None:
+    """Return the end of a turn that cannot begin: its model has no room for what must be sent."""
+    window, prefix = view.facts.window_tokens, view.prefix_tokens
+    if not window:
+        return None
+    of_window = f"the {window:,} tokens that {view.model} takes"
+    if prefix > window * _MAX_PREFIX_SHARE:
+        return Move(
+            Phase.DONE,
+            StopReason.ERROR,
+            f"Instructions and tools take about {prefix:,} of {of_window}, which leaves too little "
+            "for the work. Choose a model with a larger window, or fewer tools with the setting "
+            "allowed_tools.",
+        )
+    if not view.steps and view.context_tokens > window * _MAX_SENT_SHARE:
+        rest = view.context_tokens - prefix
+        return Move(
+            Phase.DONE,
+            StopReason.CONTEXT_FULL,
+            f"What is said takes about {rest:,} tokens, instructions and tools {prefix:,}: "
+            f"together more than {of_window}. Say less: put long texts into a file, which the "
+            "agent can read in parts, or choose a model with a larger window.",
+        )
+    return None
+
+
+def _slot_tokens(turn: Turn, view: TurnView) -> int:
+    """Return what the slots of this request may take together."""
+    budget, window = turn.kit.options.injection_budget_tokens, view.facts.window_tokens
+    if not window:
+        return budget
+    return max(min(budget, int(window * _MAX_SENT_SHARE) - view.context_tokens), 0)
 
 
 def fit(proposed: list[Slot], budget_tokens: int) -> tuple[str, ...]:

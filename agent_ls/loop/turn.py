@@ -18,7 +18,7 @@ from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import Ran
 from agent_ls.loop.spelling import canonical
 from agent_ls.loop.state import SessionState, TurnState
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.view import TurnView, spec_tokens
 
 _OVERTIME_S = 3.0
 """What something may take when the turn's time is as good as over: closing words, above all."""
@@ -47,6 +47,7 @@ class Turn:
         self.facts = ModelFacts(window_tokens=0, max_output_tokens=0)
         """What is known of the model; the machine asks before each phase."""
         self._known: str = ""
+        self._tools_tokens = 0 if not kit.specs else sum(map(spec_tokens, kit.specs))
         self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
         """By the call: reads that were started while the answer streamed; None: did not run."""
         self.is_left = False
@@ -77,6 +78,7 @@ class Turn:
             turn=self.state,
             facts=self.facts,
             elapsed_s=self.kit.clock.monotonic_s() - self._started_s,
+            tools_tokens=self._tools_tokens,
         )
 
     def within(self, limit_s: float | None) -> float | None:

@@ -6,6 +6,7 @@ it was made from (``event_log``), and a restart makes it anew.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -14,6 +15,7 @@ from agent_ls.domain import events as e
 from agent_ls.domain.errors import ProviderFailure
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.messages import Message, UserMessage
+from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
@@ -37,6 +39,8 @@ class TurnView:
     facts: ModelFacts
     elapsed_s: float
     """Since this process began or resumed the turn, monotonic."""
+    tools_tokens: int = 0
+    """The estimated size of the tools that each request carries."""
 
     @property
     def mode(self) -> Mode:
@@ -107,6 +111,18 @@ class TurnView:
         return next((one.text for one in reversed(given) if one.origin == origin), "")
 
     @property
+    def is_compaction_forced(self) -> bool:
+        """Say whether the provider refused, or cut, what was sent: then it must get smaller."""
+        chosen = self.each_since(e.RecoveryChosen, e.RequestPrepared)
+        return bool(chosen) and chosen[-1].action == "compact"
+
+    @property
+    def is_overflown(self) -> bool:
+        """Say whether the provider said that what was sent is too long."""
+        attempts = self.each_since(e.AttemptFinished, e.RequestPrepared)
+        return bool(attempts) and attempts[-1].failure == ProviderFailure.CONTEXT_OVERFLOW
+
+    @property
     def failed_steps(self) -> int:
         """Return how many steps in a row were given up, up to now."""
         return sum(
@@ -169,10 +185,15 @@ class TurnView:
         return counted + tail
 
     @property
-    def estimated_tokens(self) -> int:
-        """Return the estimated size of the conversation with its system prompt."""
+    def prefix_tokens(self) -> int:
+        """Return the estimated size of what each request begins with: system prompt and tools."""
         system = len(self.session.prefix.system) if self.session.prefix else 0
-        return system // _CHARS_PER_TOKEN + sum(map(message_tokens, self.messages))
+        return system // _CHARS_PER_TOKEN + self.tools_tokens
+
+    @property
+    def estimated_tokens(self) -> int:
+        """Return the estimated size of the conversation with its system prompt and tools."""
+        return self.prefix_tokens + sum(map(message_tokens, self.messages))
 
 
 class _Steps:
@@ -206,6 +227,13 @@ def message_tokens(message: Message) -> int:
     size = len(message.text)
     if message.role == "assistant":
         size += sum(len(call.tool) + len(call.arguments_json) for call in message.calls)
+    return (size + _CHARS_PER_MESSAGE) // _CHARS_PER_TOKEN
+
+
+def spec_tokens(spec: ToolSpec) -> int:
+    """Return a tool's estimated tokens."""
+    parameters = json.dumps(spec.parameters, ensure_ascii=False, separators=(",", ":"))
+    size = len(spec.name) + len(spec.description) + len(parameters)
     return (size + _CHARS_PER_MESSAGE) // _CHARS_PER_TOKEN
 
 

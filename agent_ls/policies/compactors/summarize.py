@@ -99,7 +99,9 @@ class Summarize:
         for given in view.each_since(AdviceGiven, Moved):
             if given.origin == self.name and given.text:
                 return given.text
-        limit = self.options.max_input_tokens * _CHARS_PER_TOKEN
+        # The window of the model that summarises is not known here; the main one's is a guess.
+        window = view.facts.window_tokens // 2 or self.options.max_input_tokens
+        limit = min(self.options.max_input_tokens, window) * _CHARS_PER_TOKEN
         text = _middle_cut("\n\n".join(map(_told, dropped)), limit)
         return await self.adviser.ask(
             _INSTRUCTIONS.format(words=self.options.max_tokens // 2),

@@ -24,9 +24,12 @@ class TruncateResultOptions(Record):
     """How much of a result the model reads at once."""
 
     max_tokens: int = Field(default=2_000, ge=0)
-    """Results up to this size stay whole; 0: all do, and less than 100 counts as 100."""
+    """Results up to this size stay whole; 0: any size that `window_share` allows;
+    less than 100 counts as 100."""
     max_read_tokens: int = Field(default=10_000, ge=0)
     """The same for files that are read: whoever asks for a file wants its middle too."""
+    window_share: float = Field(default=0.25, gt=0, le=1)
+    """Part of the model's window that one result may take, whatever the limits above say."""
     head_lines: int = Field(default=40, ge=0)
     """Lines kept from the beginning of a longer one."""
     tail_lines: int = Field(default=20, ge=0)
@@ -51,6 +54,9 @@ class TruncateResult:
         """Answer from the size of the result's text."""
         is_read = planned.tool.kind is ToolKind.READ
         wanted = self.options.max_read_tokens if is_read else self.options.max_tokens
+        window = int(view.facts.window_tokens * self.options.window_share)
+        if window:
+            wanted = min(wanted or window, window)
         limit = max(wanted, _MIN_TOKENS) if wanted else 0
         if not limit or text_tokens(result.text) <= limit:
             return FollowUpOutcome(result)
