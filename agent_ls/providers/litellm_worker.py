@@ -159,15 +159,19 @@ class Library:
             return float(prompt) + float(completion)
         return 0.0
 
-    def facts(self, model: str) -> tuple[int, int]:
-        """Return window and longest answer in tokens; 0 for what is not known.
+    def facts(self, model: str) -> tuple[int, int, float, float]:
+        """Return window and longest answer in tokens, and what a token of input and of output
+        costs in USD; 0 for what is not known.
 
         Blocks: for models of a local server litellm asks that server.
         """
         with suppress(Exception):
             found = as_object(dict(self._litellm.get_model_info(model)))
-            return as_count(found.get("max_input_tokens")), as_count(found.get("max_output_tokens"))
-        return 0, 0
+            prices = [found.get(f"{name}_cost_per_token") for name in ("input", "output")]
+            paid = [float(one) if isinstance(one, int | float) else 0.0 for one in prices]
+            window, answer = found.get("max_input_tokens"), found.get("max_output_tokens")
+            return as_count(window), as_count(answer), paid[0], paid[1]
+        return 0, 0, 0.0, 0.0
 
 
 class Host:

@@ -53,6 +53,7 @@ ALLOWED_ENVIRONMENT: Final = frozenset(
 """What the child sees of the server's environment: enough to run and to connect, and no keys."""
 
 _LOOPBACK = "localhost,127.0.0.1,::1"
+_MILLION = 1_000_000
 _NO_MODEL = (
     "No model is set. Set `model` in the settings, or AGENT_LS_MODEL, to a name such as "
     "anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible server, "
@@ -166,7 +167,9 @@ class ModelHost:
         """Return what is known of ``model``; zeros when nothing is, or nobody can be asked."""
         card = card_of(model, self.options.models)
         if card is not None:
-            return ModelFacts(card.window_tokens, card.max_output_tokens)
+            return ModelFacts(
+                card.window_tokens, card.max_output_tokens, card.input_usd, card.output_usd
+            )
         if model not in self._facts:
             try:
                 self._facts[model] = await self._ask_facts(model)
@@ -182,8 +185,8 @@ class ModelHost:
         async with contextlib.aclosing(child.ask(order)) as reports:
             async for report in reports:
                 match report:
-                    case [_, "facts", int(window), int(output)]:
-                        return ModelFacts(window, output)
+                    case [_, "facts", int(window), int(output), float(put), float(paid)]:
+                        return ModelFacts(window, output, put * _MILLION, paid * _MILLION)
                     case _:
                         raise self._failure(report, model)
         return ModelFacts(0, 0)

@@ -17,6 +17,10 @@ class ModelFacts:
     """0: unknown."""
     max_output_tokens: int
     """0: unknown."""
+    input_usd: float = 0.0
+    """Per million input tokens; 0: unknown."""
+    output_usd: float = 0.0
+    """Per million output tokens; 0: unknown."""
 
 
 class Provider(Protocol):

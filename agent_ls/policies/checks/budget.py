@@ -20,7 +20,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
-from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Nudge, Proceed, Recover
+from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Halt, Nudge, Proceed, Recover
 from agent_ls.loop.view import TurnView
 
 
@@ -41,6 +41,11 @@ class BudgetOptions(Record):
     """By how much the limit that was reached is raised then, once a turn."""
 
 
+_USD = "USD"
+_AGAIN = "Prompt again to go on with a fresh budget, or raise policies.budget in the settings."
+_MILLION = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class _Spent:
     """One limit, and how much of it is used."""
@@ -55,7 +60,7 @@ class _Spent:
         return self.used / self.limit
 
     def __str__(self) -> str:
-        if self.unit == "USD":
+        if self.unit == _USD:
             return f"{self.used:,.2f} of {self.limit:,.2f} USD"
         return f"{self.used:,.0f} of {self.limit:,.0f} {self.unit}"
 
@@ -64,6 +69,8 @@ class _Spent:
 class Budget:
     """Advises once when a limit comes near; at the limit saves what it can, then closes the turn.
 
+    Where the model's price is known, one more step and the closing words are kept in reserve, so
+    that the money is not exceeded but by an answer that comes out longer than those before it.
     Source: seed 000 economics and budget recovery, seed 002 cost tracking, seed 004 resource exit.
     """
 
@@ -73,14 +80,17 @@ class Budget:
     async def check(self, view: TurnView) -> CheckVerdict:
         """Answer from what the turn's requests used, and whether a recovery was tried."""
         recovery = view.turn.events.tallied(_Recovery)
-        before = recovery.begun_at
-        raised = before is not None and recovery.saved >= self.options.min_saved
-        spent = self._spent(view.usage, before if raised else None)
+        before, next_usd = recovery.begun_at, _next_usd(view)
+        spent = self._spent(view.usage)
+        if (ending := self._out_of_money(spent, next_usd, is_first=before is None)) is not None:
+            return ending
+        raised = self._used_up(before, next_usd) if recovery.saved >= self.options.min_saved else ()
+        spent = [self._raise(one) if one.unit in raised else one for one in spent]
         share = max((one.share for one in spent), default=0.0)
         if share >= 1.0:
             return self._exhausted(spent, is_first=before is None)
-        if raised and before is not None:
-            text = self._raised(spent, before)
+        if raised:
+            text = self._raised([one for one in spent if one.is_raised])
             return Proceed() if _is_told(view, text) else Nudge(text, priority=0)
         if share >= self.options.advise_at and not view.advised(self.name):
             return Nudge(
@@ -90,26 +100,46 @@ class Budget:
             )
         return Proceed()
 
-    def _spent(self, usage: Usage, before: Usage | None) -> list[_Spent]:
-        """Return each limit that is set; those that were used up at ``before`` are raised."""
+    def _spent(self, usage: Usage) -> list[_Spent]:
+        """Return each limit that is set."""
         rows = [
             _Spent(usage.total_tokens, self.options.max_tokens, "tokens"),
-            _Spent(usage.cost_usd, self.options.max_cost_usd, "USD"),
+            _Spent(usage.cost_usd, self.options.max_cost_usd, _USD),
         ]
-        rows = [row for row in rows if row.limit]
-        if before is None:
-            return rows
-        used_up = {one.unit for one in self._spent(before, None) if one.share >= 1.0}
-        raised = 1 + self.options.raise_by
-        return [
-            replace(row, limit=row.limit * raised, is_raised=True) if row.unit in used_up else row
-            for row in rows
-        ]
+        return [row for row in rows if row.limit]
 
-    def _raised(self, spent: list[_Spent], before: Usage) -> str:
-        limits = {one.unit: one.limit for one in self._spent(before, None)}
-        new = [one for one in spent if one.limit != limits[one.unit]]
-        words = " and ".join(str(replace(one, used=one.limit)).partition(" of ")[2] for one in new)
+    def _used_up(self, before: Usage | None, next_usd: float) -> tuple[str, ...]:
+        """Return the units of the limits that are raised: money only where no price is known."""
+        if before is None:
+            return ()
+        used_up = [one.unit for one in self._spent(before) if one.share >= 1.0]
+        return tuple(one for one in used_up if one != _USD or not next_usd)
+
+    def _raise(self, one: _Spent) -> _Spent:
+        return replace(one, limit=one.limit * (1 + self.options.raise_by), is_raised=True)
+
+    def _out_of_money(
+        self, spent: list[_Spent], next_usd: float, *, is_first: bool
+    ) -> CheckVerdict | None:
+        """End the turn while its money still pays for the closing words; None: it goes on."""
+        money = next((one for one in spent if one.unit == _USD and one.used), None)
+        if money is None or not next_usd or money.used + 2 * next_usd <= money.limit:
+            return None
+        why = (
+            f"The turn has used {money}; another step and closing words would take about "
+            f"{2 * next_usd:,.2f} USD more."
+        )
+        if is_first and self.options.recover:
+            return Recover(why)
+        if money.used + next_usd > money.limit:
+            # Not even closing words can be paid.
+            return Halt(StopReason.BUDGET_LIMIT, f"{why} {_AGAIN}")
+        return CloseOut(StopReason.BUDGET_LIMIT, f"{why} {_AGAIN}")
+
+    def _raised(self, spent: list[_Spent]) -> str:
+        words = " and ".join(
+            str(replace(one, used=one.limit)).partition(" of ")[2] for one in spent
+        )
         return (
             f"The budget of this turn was used up. The conversation was shortened, so the limit "
             f"is raised once, to {words}. Finish the most important thing now."
@@ -123,8 +153,7 @@ class Budget:
         raised = any(one.is_raised for one in spent if one.share >= 1.0)
         return CloseOut(
             StopReason.BUDGET_LIMIT,
-            f"{why} {'The limit had been raised once. ' if raised else ''}"
-            "Prompt again to go on with a fresh budget, or raise policies.budget in the settings.",
+            f"{why} {'The limit had been raised once. ' if raised else ''}{_AGAIN}",
         )
 
 
@@ -150,6 +179,28 @@ class _Recovery:
                 self.saved = (before - after) / max(before, 1)
             case _:
                 pass
+
+
+def _next_usd(view: TurnView) -> float:
+    """Return about what the next request costs; 0 where the model's price is not known.
+
+    Like the newest one, with what came since and without what was compacted away.
+    """
+    facts, context = view.facts, view.context_tokens
+    if not (facts.input_usd or facts.output_usd):
+        return 0.0
+    newest = next(view.turn.events.newest(AttemptFinished), None)
+    if newest is None or not newest.usage.cost_usd:
+        return context * facts.input_usd / _MILLION
+    answer_usd = newest.usage.output_tokens * facts.output_usd / _MILLION
+    input_usd = max(newest.usage.cost_usd - answer_usd, 0.0)
+    compactions = view.each_since(Compacted, AttemptFinished)
+    for one in compactions:
+        input_usd *= one.after_tokens / max(one.before_tokens, 1)
+    if not compactions:
+        grown = max(context - newest.usage.input_tokens, 0)
+        input_usd += grown * facts.input_usd / _MILLION
+    return input_usd + answer_usd
 
 
 def _is_told(view: TurnView, text: str) -> bool:
