@@ -84,10 +84,12 @@ async def open_sessions(
     is_attended: bool,
     provider: Provider | None = None,
     on_taken: Callable[[str], None] = lambda _session_id: None,
+    begun_s: float | None = None,
 ) -> Sessions:
     """Return the sessions over this workspace.
 
     Without a ``provider`` the model host begins to start, and ends with the sessions.
+    ``begun_s`` is since when the time of a turn counts; None: since it began.
     ``on_taken`` hears of sessions that another process went on with.
     Errors: ``StoreError`` when the store cannot be used.
     """
@@ -144,7 +146,9 @@ async def open_sessions(
         checks=checks,
         clock=clock,
         ids=ids,
-        build_kit=lambda approver, recorder: _session_kit(settings, ports, approver, recorder),
+        build_kit=lambda approver, recorder: dataclasses.replace(
+            _session_kit(settings, ports, approver, recorder), begun_s=begun_s
+        ),
         mode=settings.mode,
         model=settings.model,
         is_attended=is_attended,

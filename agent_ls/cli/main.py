@@ -7,14 +7,17 @@ nothing of pydantic, pygls or litellm may be imported here.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from threading import Timer
 from typing import NoReturn
 
 from agent_ls import __version__
 from agent_ls.cli.output import while_read
-from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_USAGE
+from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_TIMEOUT, EXIT_USAGE
 
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
 
@@ -35,8 +38,10 @@ _COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    started_s = time.monotonic()
     parser = _parser()
     arguments = parser.parse_args(argv)
+    arguments.started_s = started_s
     if arguments.command == "serve":
         from agent_ls.lsp.serve import run_stdio
 
@@ -45,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return EXIT_USAGE
     code = 0
+    arguments.watchdog = _watchdog(getattr(arguments, "timeout", None))
     try:
         with while_read():
             module, _, name = _COMMANDS[arguments.command].partition(":")
@@ -55,6 +61,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write("agent-ls: stopped\n")
         return EXIT_CANCELLED
     return code
+
+
+def _watchdog(limit_s: float | None) -> Timer | None:
+    """End the process if it still loads when its time is over; cancelled once a turn begins."""
+    if not limit_s or limit_s < 0:
+        return None
+
+    def end() -> None:
+        sys.stderr.write(f"agent-ls: loading took all of the {limit_s:g} s of --timeout\n")
+        sys.stderr.flush()
+        os._exit(EXIT_TIMEOUT)
+
+    timer = Timer(limit_s, end)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 class _Parser(argparse.ArgumentParser):
@@ -192,7 +214,9 @@ def _add_turn(parser: argparse.ArgumentParser) -> None:
         "--max-steps", type=int, metavar="N", help="end after so many steps; 0: unlimited"
     )
     parser.add_argument("--budget-usd", type=float, metavar="USD", help="end at this cost")
-    parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
+    parser.add_argument(
+        "--timeout", type=float, metavar="S", help="end after so many seconds, loading included"
+    )
     parser.add_argument("--step-timeout", type=float, metavar="S", help="limit of one model step")
     parser.add_argument(
         "--dry-run",

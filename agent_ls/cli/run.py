@@ -34,6 +34,8 @@ from agent_ls.session.sessions import Sessions
 from agent_ls.settings import LoadedSettings, load_settings
 
 _HEADLESS_TIMEOUT_S = 1_800.0
+_ENTRY_AND_EXIT_S = 0.5
+"""What the interpreter takes before the first line runs and after the last; of a person's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,10 @@ async def _turn(
 ) -> int:
     is_attended = _is_terminal(arguments)
     sessions = await open_sessions(
-        loaded.settings, open_disk_workspace([folder]), is_attended=is_attended
+        loaded.settings,
+        open_disk_workspace([folder]),
+        is_attended=is_attended,
+        begun_s=arguments.started_s - _ENTRY_AND_EXIT_S,
     )
     streamed = StreamedText(sys.stderr)
     try:
@@ -156,6 +161,9 @@ async def _turn(
             await session.set_mode(Mode(arguments.mode))
         if arguments.model is not None:
             await session.set_model(arguments.model)
+        if arguments.watchdog is not None:
+            # From here on the turn keeps its time.
+            arguments.watchdog.cancel()
         _follow(session, arguments, streamed)
         await task.begin(session)
         _cancel_on_signals(session)

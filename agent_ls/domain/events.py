@@ -246,6 +246,7 @@ class GateFailed(_Event):
     type: Literal["gate_failed"] = "gate_failed"
     origin: str
     text: str
+    """For the person; what the model is told is in ``NudgeAdded``."""
     instead: str = ""
     """What the turn gives in place of this answer if it ends here."""
 

@@ -62,7 +62,7 @@ EXIT_CONFIGURATION = 3
 EXIT_AUTHENTICATION = 4
 EXIT_USAGE = 64
 """Of a command line that cannot be understood: what would be 2 elsewhere means partly done."""
-_EXIT_TIMEOUT = 5
+EXIT_TIMEOUT = 5
 EXIT_CANCELLED = 130
 
 
@@ -82,4 +82,4 @@ def exit_code(
         return EXIT_AUTHENTICATION if is_authentication else 1
     if not count_partial:
         return 0
-    return _EXIT_TIMEOUT if stop is StopReason.TIMEOUT else 2
+    return EXIT_TIMEOUT if stop is StopReason.TIMEOUT else 2

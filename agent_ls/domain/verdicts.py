@@ -36,6 +36,8 @@ class Nudge:
     """Gate: what was found of the turn's goal."""
     instead: str = ""
     """Gate: what the turn gives in place of this answer if it ends here."""
+    shown: str = ""
+    """Gate: the same in words for the person; empty: ``text`` serves both."""
 
 
 @dataclass(frozen=True, slots=True)

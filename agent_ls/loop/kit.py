@@ -66,6 +66,8 @@ class Kit:
     """Whether a person can be asked."""
     turn_limit_s: float = 0.0
     """How long a turn may run; 0: no limit. A check ends it in order, this ends what still runs."""
+    begun_s: float | None = None
+    """When the clock began for a turn that is all that its process does; None: with the turn."""
     closing: str = ""
     """How a turn that must end asks for its last words; empty: for a person."""
     order: EditOrder = field(default_factory=EditOrder)

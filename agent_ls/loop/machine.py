@@ -41,6 +41,8 @@ PHASES: dict[Phase, Callable[[Turn], Awaitable[Move]]] = {
     Phase.CLOSE: close,
 }
 
+_KEEPS_TIME = frozenset({Phase.CALL, Phase.ACT, Phase.CLOSE})
+
 
 async def run_turn(turn: Turn) -> TurnEnded | None:
     """Walk from the phase the state gives to DONE and return how it ended.
@@ -108,7 +110,7 @@ async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
 async def _step(turn: Turn) -> None:
     """Run the current phase and make the move it asks for."""
     phase = turn.state.phase
-    move = await PHASES[phase](turn)
+    move = await _walked(turn, phase)
     if move.to not in SUCCESSORS[phase]:
         raise bug(f"{phase} may not go to {move.to}")
     await turn.emit(
@@ -120,6 +122,20 @@ async def _step(turn: Turn) -> None:
             recovers=move.recovers,
         )
     )
+
+
+async def _walked(turn: Turn, phase: Phase) -> Move:
+    """Run a phase within the turn's time; the others keep to it by themselves."""
+    limit_s = None if phase in _KEEPS_TIME else turn.within(None)
+    try:
+        async with asyncio.timeout(limit_s) as limit:
+            return await PHASES[phase](turn)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    to = Phase.CLOSE if Phase.CLOSE in SUCCESSORS[phase] else Phase.DONE
+    why = f"The turn's time is over (policies.wall_clock.limit_s: {turn.kit.turn_limit_s:.3g})."
+    return Move(to, StopReason.TIMEOUT, why)
 
 
 async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) -> None:

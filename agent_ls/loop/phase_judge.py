@@ -29,7 +29,7 @@ _AT_THE_CAP: dict[StopReason, str] = {
 }
 """What the person reads when a gate has nudged as often as it may."""
 _SAYS_WHAT = frozenset({StopReason.UNVERIFIED})
-"""Where the gate's own words, written for the model, tell the person something too."""
+"""Where the gate's words for the person tell more."""
 
 
 async def judge(turn: Turn) -> Move:
@@ -74,7 +74,7 @@ async def _after(turn: Turn, gate: Gate, verdict: GateVerdict) -> Move | None:
             if turn.state.final_output is None:
                 return await _fail(turn, gate, verdict)
             # The output stands; what a gate finds is told, and sends nobody back.
-            await turn.emit(GateFailed(origin=gate.name, text=verdict.text))
+            await turn.emit(GateFailed(origin=gate.name, text=verdict.shown or verdict.text))
             return None
         case Escalate():
             move = await escalate(turn, gate.name, verdict)
@@ -85,12 +85,12 @@ async def _after(turn: Turn, gate: Gate, verdict: GateVerdict) -> Move | None:
 
 async def _fail(turn: Turn, gate: Gate, nudge: Nudge) -> Move:
     """Record the failure; nudge, or end the turn at the cap."""
-    text = nudge.text
-    await turn.emit(GateFailed(origin=gate.name, text=text, instead=nudge.instead))
+    shown = nudge.shown or nudge.text
+    await turn.emit(GateFailed(origin=gate.name, text=shown, instead=nudge.instead))
     if turn.view.nudges(gate.name) >= gate.cap:
         why = _AT_THE_CAP.get(gate.stop, "The answer was not accepted.")
-        return Move(Phase.DONE, gate.stop, f"{why} {text}" if gate.stop in _SAYS_WHAT else why)
-    await turn.emit(NudgeAdded(origin=gate.name, text=text))
+        return Move(Phase.DONE, gate.stop, f"{why} {shown}" if gate.stop in _SAYS_WHAT else why)
+    await turn.emit(NudgeAdded(origin=gate.name, text=nudge.text))
     return Move(Phase.CHECK)
 
 

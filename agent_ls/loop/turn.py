@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 
 from agent_ls.domain.calls import ToolCall
@@ -20,8 +21,9 @@ from agent_ls.loop.spelling import canonical
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.loop.view import TurnView, spec_tokens
 
-_OVERTIME_S = 3.0
+_OVERTIME_S = (1.0, 3.0)
 """What something may take when the turn's time is as good as over: closing words, above all."""
+_OVERTIME_SHARE = 0.05
 _BREATH_S = 0.001
 """The longest that policies may compute without a pause between them."""
 
@@ -54,8 +56,8 @@ class Turn:
         """The process ends: a cancellation leaves the turn open, for the next process."""
         self.asking = asyncio.Lock()
         """Held while one call's question to the person is prepared and answered."""
-        self._started_s = kit.clock.monotonic_s()
-        self._breathed_s = self._started_s
+        now_s = self._breathed_s = kit.clock.monotonic_s()
+        self._started_s = now_s if kit.begun_s is None else kit.begun_s
 
     @property
     def session(self) -> SessionState:
@@ -85,7 +87,10 @@ class Turn:
         """Return how long something may take that has a limit of its own, in this turn's time."""
         if not self.kit.turn_limit_s:
             return limit_s
-        left_s = max(self.kit.turn_limit_s - self.view.elapsed_s, _OVERTIME_S)
+        limit_of_turn_s = self.kit.turn_limit_s
+        shortest_s, longest_s = _OVERTIME_S
+        overtime_s = min(max(limit_of_turn_s * _OVERTIME_SHARE, shortest_s), longest_s)
+        left_s = max(limit_of_turn_s - self.view.elapsed_s, overtime_s)
         return left_s if limit_s is None else min(limit_s, left_s)
 
     @property
@@ -106,9 +111,13 @@ class Turn:
     async def learn_facts(self) -> None:
         """Ask what is known of the model that is asked from now on, unless that is known."""
         model = self.view.model
-        if model != self._known:
-            self.facts = await self.kit.provider.facts(model)
-            self._known = model
+        if model == self._known:
+            return
+        self._known = model
+        # The model host may still load; the turn's time goes on meanwhile.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.within(None)):
+                self.facts = await self.kit.provider.facts(model)
 
     async def breathe(self) -> None:
         """Let the editor's requests through, unless the loop was just free.

@@ -109,6 +109,20 @@ def folder(tmp_path: Path, warm_host: Mapping[str, str]) -> Path:
     return place
 
 
+@pytest.mark.parametrize("limit_s", ["0.05", "1", "3"])
+async def test_a_time_limit_ends_the_run_with_its_loading(folder: Path, limit_s: str) -> None:
+    scenario = '[[answer]]\nhang = "before"\nrepeat = 0\n'
+    async with (
+        scripted(scenario, is_strict=False) as model,
+        running(folder, model, "Wait.", "--timeout", limit_s, "--json") as process,
+    ):
+        done = await ended(process)
+    assert done.code == 5
+    # Whether the turn had begun is the machine's matter.
+    assert "--timeout" in done.err or done.result["stop_reason"] == "timeout"
+    assert not done.out or done.result["duration_s"] <= float(limit_s) + 3
+
+
 async def test_json_is_the_whole_result(folder: Path) -> None:
     scenario = f"""
 [[answer]]

@@ -17,7 +17,8 @@ class WallClockOptions(Record):
     """How long a turn may run."""
 
     limit_s: float = Field(default=0.0, ge=0)
-    """Seconds since the turn began or was resumed, waiting for people included; 0: no limit."""
+    """Seconds since the turn began or was resumed, waiting for people included, and with `run`
+    the time it takes to load; 0: no limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,4 +62,6 @@ class Compile:
             "Fix all of them, then finish. If one cannot be fixed, say why.",
             report=looked.shown,
             paths=looked.paths,
+            shown=f"The agent's changes introduced {len(failing)} {problem}:\n"
+            f"{listed(failing, self.options.max_listed)}",
         )

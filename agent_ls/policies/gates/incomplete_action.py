@@ -1,7 +1,7 @@
 """Did the model say that it will act, and then not act?
 
-Owns the words that tell an announcement from a report; English, in which most models speak of
-their own work. When in doubt the answer passes.
+Owns the English words that tell an announcement from a report; those of other languages stand in
+``loop/announcements.py``. When in doubt the answer passes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
+from agent_ls.loop.announcements import LANGUAGES, UNSPACED_END, Language
 from agent_ls.loop.view import TurnView
 from agent_ls.loop.wishes import wants_no_action
 
@@ -50,13 +51,14 @@ class IncompleteAction:
         # In plan mode announcing is the task itself.
         if view.is_silenced(self.name) or view.mode is Mode.PLAN or view.turn.text_only:
             return Pass()
-        announced = announced_action(answer.text)
+        announced = announced_action(answer.text) or announced_elsewhere(answer.text)
         if announced is None or wants_no_action(view.user_words):
             return Pass()
         return Nudge(
             f"You wrote “{announced}” but called no tool, so nothing happened. "
             "Do it now, with tool calls. If everything the user asked for is already done, "
-            "or you have to wait for the user, say that plainly instead."
+            "or you have to wait for the user, say that plainly instead.",
+            shown=f"The agent wrote “{announced}” and did nothing.",
         )
 
 
@@ -73,6 +75,25 @@ def announced_action(text: str) -> str | None:
         elif intent >= 0 or (not has_reported and _NEXT_STEP.search(sentence)):
             announced = sentence
     return announced[:_MAX_QUOTED_CHARS] if announced else None
+
+
+def announced_elsewhere(text: str) -> str | None:
+    """Return what the end of a text announces in another language than English."""
+    sentences = [part for one in _last_sentences(text) for part in UNSPACED_END.split(one) if part]
+    found = (_announced_in(language, sentences) for language in LANGUAGES.values())
+    return next((one[:_MAX_QUOTED_CHARS] for one in found if one), None)
+
+
+def _announced_in(language: Language, sentences: list[str]) -> str | None:
+    announced: str | None = None
+    for sentence in sentences[-_MAX_SENTENCES:]:
+        intent = _last_start(language.announces, sentence)
+        report = _last_start(language.reports, sentence)
+        if language.hands_over.search(sentence) or (report >= 0 and report >= intent):
+            announced = None
+        elif intent >= 0:
+            announced = sentence.strip()
+    return announced
 
 
 def _last_sentences(text: str) -> list[str]:
@@ -112,7 +133,7 @@ _MAX_SENTENCES = 4
 _MAX_CLOSING_CHARS = 800
 _MARKS = re.compile(r"[*_`#]+")
 _LIST_ITEM = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s")
-_SENTENCE_END = re.compile(r"(?<=[a-z)\"'”][.!?…])\s+", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[^\W\d_][.!?…])\s+|(?<=[)\"'”»][.!?…])\s+")
 
 _ACTIONS = (
     "add adding adjust adjusting analy[sz]e analy[sz]ing apply applying begin beginning build "

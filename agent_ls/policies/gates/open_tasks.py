@@ -55,5 +55,6 @@ class OpenTasks:
         return Nudge(
             "Your plan still has open items:\n" + "\n".join(lines) + "\n"
             "Carry them out. If some are done, blocked or no longer wanted, update the plan to say "
-            "so, then finish."
+            "so, then finish.",
+            shown="The plan still has open items:\n" + "\n".join(lines),
         )

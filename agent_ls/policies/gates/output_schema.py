@@ -44,5 +44,6 @@ class OutputSchema:
         if view.turn.text_only:
             return Pass()
         return Nudge(
-            "The user wants the result as an object of a given shape. Call final_output with it."
+            "The user wants the result as an object of a given shape. Call final_output with it.",
+            shown="The answer came without the result in the shape that was asked for.",
         )

@@ -33,5 +33,6 @@ class TextOnlyAnswer:
             return Pass()
         return Nudge(
             "You can call tools again. Carry on in the other way you described; if there is "
-            "none, say what blocks you and what the user can do about it."
+            "none, say what blocks you and what the user can do about it.",
+            shown="The agent has thought without tools and can use them again.",
         )

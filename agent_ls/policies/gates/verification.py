@@ -100,6 +100,7 @@ class Verification:
             f"The goal is not reached yet:\n{lines}\n"
             "Go on until it is. If something of it cannot be reached, say why.",
             proofs=tuple(proofs),
+            shown=f"The goal is not reached yet:\n{lines}",
         )
 
     def _line(self, proof: Proof) -> str:
