@@ -127,8 +127,9 @@ async def _step(turn: Turn) -> None:
 async def _walked(turn: Turn, phase: Phase) -> Move:
     """Run a phase within the turn's time; the others keep to it by themselves."""
     limit_s = None if phase in _KEEPS_TIME else turn.within(None)
+    limit = asyncio.timeout(limit_s)
     try:
-        async with asyncio.timeout(limit_s) as limit:
+        async with limit:
             return await PHASES[phase](turn)
     except TimeoutError:
         if not limit.expired():
