@@ -13,6 +13,7 @@ from typing import Any
 from agent_ls.domain.focus import Focus
 from agent_ls.lsp import wire
 from agent_ls.lsp.attention import Attention
+from agent_ls.lsp.changeover import Changeover
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.editor import EditorClient
 from agent_ls.lsp.editor_sessions import EditorSessions
@@ -77,8 +78,15 @@ class Edge:
             self.reviews,
             self._look_again,
         )
+        self.changeover = Changeover()
         self.sessions = EditorSessions(
-            server, self.workspace, self.editor, self.faces, self._settled, self._show_changes
+            server,
+            self.workspace,
+            self.editor,
+            self.faces,
+            self.refresh_roots,
+            self.changeover.request,
+            self._show_changes,
         )
         self._tasks: set[asyncio.Task[object]] = set()
         self._command_line = command_line
@@ -113,14 +121,21 @@ class Edge:
             loaded = await asyncio.to_thread(self._load_settings)
             if loaded == self.loaded:
                 return
-            if self.faces.is_busy:
-                self.editor.say("info", "The changed settings hold after the running turn.")
-                self.faces.when_idle(self.reload)
-                return
-            before, self.loaded = self.loaded.problems, loaded
-            self._tell_problems(before)
-            self._use_settings()
-            await self.sessions.reopen(self.settings)
+            while not self.faces.is_busy:
+                async with self.changeover.alone() as is_alone:
+                    # A request that was still running may have begun a turn.
+                    if is_alone and not self.faces.is_busy:
+                        await self._take_over(loaded)
+                        return
+                await self.changeover.unused()
+            self.editor.say("info", "The changed settings hold after the running turn.")
+            self.faces.when_idle(self.reload)
+
+    async def _take_over(self, loaded: LoadedSettings) -> None:
+        before, self.loaded = self.loaded.problems, loaded
+        self._tell_problems(before)
+        self._use_settings()
+        await self.sessions.reopen(self.settings)
 
     def _load_settings(self) -> LoadedSettings:
         return load_settings(
@@ -140,11 +155,6 @@ class Edge:
         self.instructions.marker = self.settings.marker
         self.faces.use_settings(self.settings)
 
-    async def _settled(self) -> None:
-        """Wait until no other settings are being taken over, and look which folders there are."""
-        async with self._reloading:
-            self.refresh_roots()
-
     def focus(
         self,
         uri: str | None = None,
@@ -159,11 +169,17 @@ class Edge:
             reported[uri] = problems
         return focus_of(self.attention, reported, uri, lines, around=around)
 
-    def spawn(self, work: Coroutine[Any, Any, object]) -> None:
-        """Let something go on that nobody waits for; what breaks it is logged."""
+    def spawn(self, work: Coroutine[Any, Any, object], *, is_request: bool = False) -> None:
+        """Let something go on that nobody waits for; what breaks it is logged.
+
+        What a request begins and works with the sessions is part of it (``is_request``).
+        """
         task: asyncio.Task[object] = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        if is_request:
+            self.changeover.enter()
+            task.add_done_callback(lambda _: self.changeover.leave())
 
     def _done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
@@ -187,7 +203,12 @@ class Edge:
     def _on_document(self, event: DocumentEvent) -> None:
         """Look for open changes where the first document tells which folder it is about."""
         if event.kind is DocumentEventKind.OPENED and not self.workspace.roots:
-            self.spawn(self.sessions.review_open_changes())
+            self.spawn(self.review_open_changes())
+
+    async def review_open_changes(self) -> None:
+        """Show what there is to review, outside of any request."""
+        async with self.changeover.request():
+            await self.sessions.review_open_changes()
 
     def _refresh_marks(self) -> None:
         self.faces.marks.refresh()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.errors import AgentLsError, SessionHeld
@@ -37,17 +38,19 @@ class EditorSessions:
         workspace: EditorWorkspace,
         editor: EditorClient,
         faces: Faces,
-        settled: Callable[[], Awaitable[None]],
+        look: Callable[[], None],
+        request: Callable[[], AbstractAsyncContextManager[None]],
         changed: Callable[[], None],
     ) -> None:
         """Take what they work on and how they are shown; none is open until ``open``.
 
-        ``settled`` waits while other settings are taken over; ``changed`` is told that the changes
-        to review are others now.
+        ``look`` sees which folders there are. Requests come one by one into ``request``, so that
+        the store is not exchanged meanwhile; what waits for a person does so too, afterwards.
+        ``changed`` is told that the changes to review are others now.
         """
         self._server, self._workspace, self._editor = server, workspace, editor
         self._faces = faces
-        self._settled, self._changed = settled, changed
+        self._look, self._request, self._changed = look, request, changed
         self._settings = Settings()
         self._opened: Sessions | None = None
         self._problem = "agent-ls is still starting"
@@ -119,7 +122,7 @@ class EditorSessions:
 
         Errors: ``AgentLsError`` when it is not open, or there is nothing to work on.
         """
-        await self._settled()
+        self._look()
         if not self._workspace.roots:
             raise AgentLsError("Open a file or a folder first: the agent works on those.")
         if session_id is None:
@@ -137,18 +140,18 @@ class EditorSessions:
 
     async def current(self) -> Session | None:
         """Return the current session; None: nothing has asked for one yet."""
-        await self._settled()
+        self._look()
         return await self._begun()
 
     async def create(self, mode: Mode | None = None, model: str | None = None) -> Session:
         """Begin another session, which becomes the current one."""
-        await self._settled()
+        self._look()
         mode = mode or self._first_mode()
         return self._faces.attach(await self._stored.create(mode=mode, model=model))
 
     async def resume(self, session_id: str, *, continue_turn: bool = True) -> Session:
         """Open a stored session, which becomes the current one."""
-        await self._settled()
+        self._look()
         session = await self._stored.open(session_id)
         was_reviewed = session_id in self._reviewed and session in self._faces.sessions.values()
         self._faces.attach(session, is_current=True)
@@ -161,15 +164,16 @@ class EditorSessions:
 
     async def fork(self, session_id: str, turn: str | None = None) -> Session:
         """Branch a session off after a turn; the branch becomes the current one."""
-        await self._settled()
+        self._look()
         session = await self._stored.fork(session_id, turn=turn)
         return self._faces.attach(session, is_current=True)
 
     async def offer_resuming(self) -> None:
         """Tell the person of a turn that was cut off, and resume it where they say so."""
-        if self._opened is None or not self._workspace.roots:
-            return
-        interrupted = await self._opened.interrupted()
+        async with self._request():
+            if self._opened is None or not self._workspace.roots:
+                return
+            interrupted = await self._opened.interrupted()
         if not interrupted:
             return
         first = interrupted[0]
@@ -178,7 +182,8 @@ class EditorSessions:
             choices = ["Resume", "Not now"]
             chosen = await self._editor.choose(words, choices, timeout_s=_RESUMING_S)
             if chosen == "Resume":
-                await self.resume(first.session_id)
+                async with self._request():
+                    await self.resume(first.session_id)
         else:
             self._editor.say("info", f"{words} Go on with the command agent-ls.session.resume.")
 
@@ -220,7 +225,7 @@ class EditorSessions:
         goes on in it.
         """
         async with self._reviewing:
-            await self._settled()
+            self._look()
             if self._opened is None or not self._workspace.roots:
                 return
             shown = self._faces.sessions.values()
@@ -238,8 +243,7 @@ class EditorSessions:
         """Let the reviews of the open sessions follow files and folders that were renamed."""
         # One after the other: the next may be of what one before has made.
         async with self._following:
-            # While other settings are taken over no session is open.
-            await self._settled()
+            self._look()
             workspace = self._workspace
             for renamed in uris:
                 paths = [one.resolve() for uri in renamed if (one := uri_to_path(uri)) is not None]

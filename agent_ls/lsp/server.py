@@ -108,6 +108,11 @@ COMMANDS: Final[dict[str, str]] = {
 _NOT_HELD = frozenset({types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS})
 """Comes before everything is loaded, too; whatever came until then is taken over in loading."""
 
+_CHANGES_SETTINGS = frozenset(
+    {types.WORKSPACE_DID_CHANGE_CONFIGURATION, types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS}
+)
+"""These wait for the requests that run; the others wait for these."""
+
 _START_ANYWAY_S = 1.0
 """A client that never sends ``initialized`` is served all the same."""
 _SHUTDOWN_S = 0.3
@@ -200,7 +205,7 @@ class _Life:
         gc.set_threshold(*_MADE_BEFORE_COLLECTION)
         if self._edge is not None:
             try:
-                await self._edge.sessions.review_open_changes()
+                await self._edge.review_open_changes()
             except Exception:
                 _log.exception("could not look for open changes")
             await self._edge.sessions.offer_resuming()
@@ -231,7 +236,10 @@ def _feature(life: _Life, method: str, module: str) -> Any:
         if method in _NOT_HELD and not life.is_loaded:
             return None
         handle = importlib.import_module(f"agent_ls.lsp.handlers.{module}").handle
-        return await _told(handle(life.edge, params))
+        if method in _CHANGES_SETTINGS:
+            return await _told(handle(life.edge, params))
+        async with life.edge.changeover.request():
+            return await _told(handle(life.edge, params))
 
     return handler
 
@@ -244,7 +252,8 @@ def _command(life: _Life, name: str, place: str) -> Any:
         editor.command_came()
         command = getattr(importlib.import_module(f"agent_ls.lsp.handlers.{module}"), called)
         try:
-            return await _told(_called(name, command, life.edge, given))
+            async with life.edge.changeover.request():
+                return await _told(_called(name, command, life.edge, given))
         except JsonRpcException as error:
             editor.say_failed(name, error.message)
             raise

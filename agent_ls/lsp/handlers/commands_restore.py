@@ -32,7 +32,8 @@ async def restore(edge: Edge, argument: Any = None) -> bool:
     session, point = await _found(edge.chooser, asked)
     if session.state.is_running:
         raise AgentLsError("A turn is running; stop it before you restore files.")
-    edge.spawn(carry_out_restore(session, point, edge.editor, edge.review_documents))
+    work = carry_out_restore(session, point, edge.editor, edge.review_documents)
+    edge.spawn(work, is_request=True)
     return True
 
 

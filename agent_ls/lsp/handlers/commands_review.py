@@ -79,5 +79,5 @@ async def _decide(edge: Edge, decision: ReviewDecision, argument: Any) -> dict[s
     if decision == "keep":
         await work
     else:
-        edge.spawn(work)
+        edge.spawn(work, is_request=True)
     return {"changes": count}

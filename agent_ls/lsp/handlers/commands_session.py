@@ -94,4 +94,5 @@ async def _offer(edge: Edge, found: list[SessionSummary]) -> None:
     titles = {f"{number}. {_title(one)}": one for number, one in enumerate(found, 1)}
     chosen = await edge.editor.choose("Open a session:", list(titles), timeout_s=_CHOOSING_S)
     if chosen is not None:
-        await edge.sessions.resume(titles[chosen].session_id)
+        async with edge.changeover.request():
+            await edge.sessions.resume(titles[chosen].session_id)

@@ -11,4 +11,4 @@ async def handle(edge: Edge, params: types.DidChangeWorkspaceFoldersParams) -> N
     """Work in the folders that are open now, and show what is to be reviewed there."""
     edge.refresh_roots()
     await edge.reload()
-    await edge.sessions.review_open_changes()
+    await edge.review_open_changes()

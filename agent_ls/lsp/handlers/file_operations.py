@@ -20,9 +20,8 @@ async def handle(
         case types.RenameFilesParams():
             for one in params.files:
                 steps.note_moved(one.old_uri, one.new_uri)
-            edge.spawn(
-                edge.sessions.follow_renamed([(one.old_uri, one.new_uri) for one in params.files])
-            )
+            renamed = [(one.old_uri, one.new_uri) for one in params.files]
+            edge.spawn(edge.sessions.follow_renamed(renamed), is_request=True)
         case types.DeleteFilesParams():
             for one in params.files:
                 steps.note_taken(one.uri)
