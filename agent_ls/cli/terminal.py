@@ -10,10 +10,16 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import TextIO
 
-from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
+from agent_ls.domain.approvals import (
+    ApprovalAnswer,
+    ApprovalChoice,
+    ApprovalRequest,
+    QuestionAnswer,
+)
 from agent_ls.domain.events import (
     ApprovalRequested,
     AttemptDiscarded,
@@ -26,6 +32,7 @@ from agent_ls.domain.events import (
     StoredEvent,
     TextStreamed,
 )
+from agent_ls.loop.grants import grant_words
 from agent_ls.safety.text import visible
 from agent_ls.session.session import Session
 
@@ -107,14 +114,13 @@ class TerminalAnswers:
             request.preview.payload.rstrip(),
             f"({visible(request.reason)})",
         ]
-        may_grant = ApprovalChoice.ALLOW_SESSION in request.choices
-        keys = (
-            "[y]es, [s]ession, [a]lways, [n]o, ne[v]er, or words that say no: "
-            if may_grant
-            else "[y]es, [n]o, or words that say no: "
-        )
-        said = (await self._asked("\n".join(lines) + "\n" + keys)).strip()
-        answer = _approval(said, may_grant)
+        asking, answer = "\n".join(lines), None
+        keys = _keys(request)
+        names = ", ".join(key.name for key in keys.values())
+        while answer is None:
+            said = await self._asked(f"{asking}\n{names}, [?] explains, or words that say no: ")
+            answer = _approval(said, keys)
+            asking = _explained(said, keys)
         await self._session.resolve_approval(request.id, answer)
 
     async def _answer(self, event: QuestionAsked) -> None:
@@ -123,6 +129,8 @@ class TerminalAnswers:
         if question.origin == "plan":
             offered += "\nor the numbers of steps, such as 1, 3-5; other words go to the agent"
         said = await self._asked(f"\n{visible(question.text)}{offered}\n> ")
+        while said and not said.strip():
+            said = await self._asked("Nothing is decided yet: an answer needs words.\n> ")
         answer = QuestionAnswer(text=said.strip(), by="terminal" if said.strip() else "nobody")
         await self._session.resolve_question(question.id, answer)
 
@@ -150,18 +158,55 @@ class TerminalAnswers:
             return await said
 
 
-def _approval(said: str, may_grant: bool) -> ApprovalAnswer:
-    word = said.lower()
-    if word in ("y", "yes"):
-        return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ONCE, by="terminal")
-    if word in ("s", "session") and may_grant:
-        return ApprovalAnswer(choice=ApprovalChoice.ALLOW_SESSION, by="terminal")
-    if word in ("a", "always") and may_grant:
-        return ApprovalAnswer(choice=ApprovalChoice.ALLOW_ALWAYS, by="terminal")
-    if word in ("v", "never") and may_grant:
-        return ApprovalAnswer(choice=ApprovalChoice.REJECT_ALWAYS, by="terminal")
-    note = "" if word in ("", "n", "no") else said
-    return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note=note, by="terminal")
+_NOT_NO = ("y", "yes", "ok", "session", "always")
+"""A sentence that begins so may be meant as a yes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """One key that answers an approval."""
+
+    choice: ApprovalChoice
+    name: str
+    words: str
+
+
+def _keys(request: ApprovalRequest) -> dict[str, _Key]:
+    """Return the keys that answer this approval."""
+    scope = grant_words(request.preview.grant or "")
+    keys = (
+        _Key(ApprovalChoice.ALLOW_ONCE, "[y]es", "allow this one call"),
+        _Key(ApprovalChoice.ALLOW_SESSION, "[s]ession", f"allow {scope} until the session ends"),
+        _Key(ApprovalChoice.ALLOW_ALWAYS, "[a]lways", f"allow {scope} in this folder from now on"),
+        _Key(ApprovalChoice.REJECT_ONCE, "[n]o", "reject this one call"),
+        _Key(ApprovalChoice.REJECT_ALWAYS, "ne[v]er", f"reject {scope} in this folder from now on"),
+    )
+    offered = (key for key in keys if key.choice in request.choices)
+    return {key.name.partition("[")[2][0]: key for key in offered}
+
+
+def _explained(said: str, keys: Mapping[str, _Key]) -> str:
+    """Return what each key does, for a person who asked or pressed another one."""
+    word = visible(said.strip())
+    unknown = [] if word == "?" else [f"Nothing is decided: {word!r} is no answer."]
+    words = [f"  {key.name:<10} {key.words}" for key in keys.values()]
+    return "\n".join(
+        (*unknown, *words, "  a sentence  rejects this one call and tells the agent why")
+    )
+
+
+def _approval(said: str, keys: Mapping[str, _Key]) -> ApprovalAnswer | None:
+    """Return the answer that was meant; None for what could be a slip of the finger."""
+    if not said:  # The end of input: nobody is there any more.
+        return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, by="terminal")
+    word = said.strip()
+    for letter, key in keys.items():
+        if word.lower() in (letter, key.name.replace("[", "").replace("]", "")):
+            return ApprovalAnswer(choice=key.choice, by="terminal")
+    first, *others = word.lower().split() or [""]
+    if not others or first.strip(",.!") in _NOT_NO:
+        return None
+    return ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note=word, by="terminal")
 
 
 def _ask(prompt: str) -> str:

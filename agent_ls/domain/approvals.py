@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from agent_ls.domain.calls import ToolKind
+from agent_ls.domain.plans import ProposedCall
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 
@@ -79,6 +80,8 @@ class Question(Record):
     """Offered answers; free words are always possible."""
     stop: StopReason | None = None
     """Of an escalation: why the turn ends when the answer is *stop*, or nobody answers."""
+    steps: tuple[ProposedCall, ...] = ()
+    """Of a plan: the calls that are asked about, as the person sees them."""
 
 
 class QuestionAnswer(Record):

@@ -12,6 +12,11 @@ EDIT_TOOLS = frozenset({"edit_file", "write_file", "replace_symbol", "insert_sym
 _OWN_GRANT = frozenset({"delete_file", "move_file"})
 """Tools whose yes must not come along with the yes to ordinary edits."""
 _MAX_COMMAND_CHARS = 10_000
+_WORDS = {
+    "edit": "every edit of a text",
+    "delete_file": "every deletion of a file",
+    "move_file": "every move of a file",
+}
 
 
 def grant_of(tool_name: str, arguments: BaseModel) -> str | None:
@@ -31,6 +36,15 @@ def grant_of(tool_name: str, arguments: BaseModel) -> str | None:
     if tool_name == "run_command":
         return _grant_of_command(arguments)
     return None
+
+
+def grant_words(grant: str) -> str:
+    """Return what a grant covers, for a person who is about to give it."""
+    kind, colon, _ = grant.partition(":")
+    if not colon:
+        return _WORDS.get(grant, grant)
+    _, bracket, folder = kind.partition("[")
+    return f"this exact command in {folder.rstrip(']')}" if bracket else "this exact command"
 
 
 def _grant_of_patch(arguments: BaseModel) -> str | None:

@@ -93,6 +93,7 @@ async def _decide(turn: Turn, plan_id: str, steps: list[ProposedCall]) -> None:
             origin=_ORIGIN,
             text=as_question(steps),
             options=OPTIONS,
+            steps=tuple(steps),
         )
     )
     every = tuple(one.call.id for one in steps)

@@ -133,7 +133,9 @@ class Mark:
         match self.subject:
             case ApprovalRequest():
                 asked = self.subject
-                return f"The agent asks: {asked.preview.title}\n{asked.reason}".rstrip()
+                parts = (f"The agent asks: {asked.preview.title}", asked.preview.payload.rstrip(),
+                         asked.reason)  # fmt: skip
+                return "\n".join(filter(None, parts))
             case Question():
                 return f"The agent asks: {visible(self.subject.text)}"
             case Nudge() | ChangeHint():

@@ -15,12 +15,12 @@ from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import MAX_PROBLEMS
 from agent_ls.lsp.mark import ChangeHint, Mark, Nudge, PendingEdit
 from agent_ls.lsp.prompts import PromptArgument, finding_prompt, problem_prompt
-from agent_ls.lsp.titles import CHOICE_NAMES
+from agent_ls.lsp.titles import choice_name
 from agent_ls.lsp.wire import EditorDiagnostic
-from agent_ls.safety.text import visible_line
+from agent_ls.safety.text import label
 from agent_ls.syntax.comments import InstructionComment
 
-_TITLE_CHARACTERS = 60
+_TITLE_CHARACTERS = 80
 _BY_HAND = (
     ApprovalChoice.ALLOW_ONCE,
     ApprovalChoice.ALLOW_SESSION,
@@ -29,12 +29,6 @@ _BY_HAND = (
     ApprovalChoice.REJECT_ALWAYS,
 )
 """Choices that need no further words, so that a code action can be the answer."""
-_GENERAL = (
-    ApprovalChoice.ALLOW_SESSION,
-    ApprovalChoice.ALLOW_ALWAYS,
-    ApprovalChoice.REJECT_ALWAYS,
-)
-"""Those that hold for more than the one call, and say for what."""
 
 
 def action(
@@ -72,11 +66,8 @@ def waiting_offers(
     for choice in asked.choices:
         if choice not in _BY_HAND:
             continue
-        name = CHOICE_NAMES[choice]
-        if choice in _GENERAL and asked.preview.grant:
-            name += f" ({_short(asked.preview.grant)})"
         yield action(
-            f"Agent: {name} — {what}",
+            f"Agent: {choice_name(choice, asked.preview.grant)} — {what}",
             "agent-ls.approval.resolve",
             {"approvalId": asked.id, "sessionId": session_id, "choice": choice.value},
             diagnostic=diagnostic,
@@ -150,7 +141,7 @@ def selection_offers(
 
 def turn_offers(session_id: str, prompt: str, *, is_cut_off: bool) -> Iterator[types.CodeAction]:
     """Yield the actions that end a turn, or go on with one that was cut off."""
-    title = _short(prompt)
+    title = _short(prompt.strip().partition("\n")[0])
     if is_cut_off:
         yield action(f"Resume the agent: {title}", "agent-ls.session.resume", session_id)
     else:
@@ -217,5 +208,4 @@ def _pending_offers(
 
 
 def _short(text: str) -> str:
-    line = visible_line(text.strip().partition("\n")[0])
-    return line if len(line) <= _TITLE_CHARACTERS else line[: _TITLE_CHARACTERS - 1] + "…"
+    return label(text, _TITLE_CHARACTERS)

@@ -16,7 +16,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp.titles import call_title
-from agent_ls.safety.text import visible_line
+from agent_ls.safety.text import label
 
 _REPORT_S = 0.25
 """What streams is shown this often at most."""
@@ -125,7 +125,7 @@ class TurnProgress:
             shown.timer = loop.call_later(_REPORT_S, self._report_line, shown)
 
     def _open(self, session_id: str, turn_id: str, prompt: str) -> None:
-        title = "Agent: " + _short(prompt.strip().partition("\n")[0], _MAX_TITLE_CHARACTERS)
+        title = "Agent: " + label(prompt.strip().partition("\n")[0], _MAX_TITLE_CHARACTERS)
         shown = _Shown(turn_id, session_id, title)
         self._shown[turn_id] = self._by_session[session_id] = shown
         task = asyncio.create_task(self._create_and_begin(shown))
@@ -150,7 +150,7 @@ class TurnProgress:
 
     def _report_line(self, shown: _Shown) -> None:
         shown.timer = None
-        self._report(shown, _short(shown.line.strip(), _MAX_TEXT_CHARACTERS))
+        self._report(shown, label(shown.line.strip(), _MAX_TEXT_CHARACTERS))
 
     def _report(self, shown: _Shown, message: str) -> None:
         now = self._limits.percentage(shown.step, shown.usage)
@@ -164,7 +164,7 @@ class TurnProgress:
 
     def _end(self, shown: _Shown, event: e.TurnEnded) -> None:
         text = event.failure_reason or event.output.strip().partition("\n")[0]
-        shown.ended = f"{event.stop.value.replace('_', ' ')}: " + _short(text, 200)
+        shown.ended = f"{event.stop.value.replace('_', ' ')}: " + label(text, 200)
         self._forget(shown)
         if shown.is_begun:
             self._send(shown, kind="end", message=shown.ended)
@@ -193,19 +193,14 @@ def _message(event: e.Event, shown: _Shown) -> str | None:
         case e.Moved(to=Phase.CLOSE):
             return "summing up"
         case e.ToolCallStarted():
-            return visible_line(call_title(event.tool, event.arguments_json))
+            return call_title(event.tool, event.arguments_json)
         case e.ApprovalRequested():
             return f"waiting for you: {event.request.preview.title}"
         case e.QuestionAsked():
-            return f"waiting for you: {_short(event.question.text, _MAX_TEXT_CHARACTERS)}"
+            return f"waiting for you: {label(event.question.text, _MAX_TEXT_CHARACTERS)}"
         case e.RecoveryChosen(action="retry"):
-            return f"trying again in {event.wait_s:g} s: {_short(event.text, _MAX_TEXT_CHARACTERS)}"
+            return f"trying again in {event.wait_s:g} s: {label(event.text, _MAX_TEXT_CHARACTERS)}"
         case e.CancelRequested():
             return "stopping"
         case _:
             return None
-
-
-def _short(text: str, characters: int) -> str:
-    line = visible_line(text)
-    return line if len(line) <= characters else line[: characters - 1] + "…"

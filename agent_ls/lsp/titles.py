@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.loop.grants import grant_words
+from agent_ls.safety.text import label
 
 _TITLE_ARGUMENTS = ("command", "path", "file", "pattern", "query", "symbol", "url", "question")
 """What a person wants to know of a call first, in this order."""
@@ -16,13 +18,19 @@ _MAX_TITLE_CHARACTERS = 120
 CHOICE_NAMES: Mapping[ApprovalChoice, str] = {
     ApprovalChoice.ALLOW_ONCE: "Allow once",
     ApprovalChoice.ALLOW_SESSION: "Allow for this session",
-    ApprovalChoice.ALLOW_ALWAYS: "Allow always",
+    ApprovalChoice.ALLOW_ALWAYS: "Allow always in this workspace",
     ApprovalChoice.REJECT_ONCE: "Reject",
-    ApprovalChoice.REJECT_ALWAYS: "Reject always",
+    ApprovalChoice.REJECT_ALWAYS: "Reject always in this workspace",
     ApprovalChoice.AMEND: "Change the arguments",
     ApprovalChoice.CANCELLED: "Cancelled",
 }
 """What buttons and code actions say."""
+_GENERAL = (
+    ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_ALWAYS,
+    ApprovalChoice.REJECT_ALWAYS,
+)
+"""Those that hold for more than the one call, and say for what."""
 
 
 def call_title(tool: str, arguments_json: str) -> str:
@@ -38,10 +46,15 @@ def call_title(tool: str, arguments_json: str) -> str:
             ),
             "",
         )
-    title = f"{tool} {found}".strip().partition("\n")[0]
-    if len(title) > _MAX_TITLE_CHARACTERS:
-        title = title[: _MAX_TITLE_CHARACTERS - 1] + "…"
-    return title
+    return label(f"{tool} {found}", _MAX_TITLE_CHARACTERS)
+
+
+def choice_name(choice: ApprovalChoice, grant: str | None) -> str:
+    """Return what a button or a code action says: the answer and, where it goes on, its scope."""
+    name = CHOICE_NAMES[choice]
+    if choice not in _GENERAL or grant is None:
+        return name
+    return f"{name}: {grant_words(grant)}"
 
 
 def parsed(arguments_json: str) -> JsonValue:

@@ -15,10 +15,11 @@ from agent_ls.domain.calls import ToolCall, ToolKind
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
+from agent_ls.loop.plans import is_shown_wholly
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.notice_updates import notice, of_acting, of_outside
-from agent_ls.lsp.titles import CHOICE_NAMES, call_title, parsed
+from agent_ls.lsp.titles import call_title, choice_name, parsed
 
 _MAX_ADVICE_CHARS = 400
 """What a side model says is shown up to this length."""
@@ -320,6 +321,15 @@ class Translation:
                     origin=asked.origin,
                     text=asked.text,
                     options=list(asked.options),
+                    steps=[
+                        wire.PlanStep(
+                            title=one.title,
+                            kind=self._tool_kinds.get(one.call.tool, ToolKind.OTHER),
+                            payload=one.payload,
+                            is_asked_again=not is_shown_wholly(one),
+                        )
+                        for one in asked.steps
+                    ],
                 )
             case e.QuestionResolved():
                 return wire.QuestionResolved(
@@ -340,7 +350,7 @@ class Translation:
             location=self._place(preview.path, preview.line) if preview.path else None,
             grant=preview.grant,
             options=[
-                wire.PermissionOption(option_id=one, name=CHOICE_NAMES[one])
+                wire.PermissionOption(option_id=one, name=choice_name(one, preview.grant))
                 for one in request.choices
             ],
             raw_input=parsed(call.arguments_json) if call else None,

@@ -399,6 +399,17 @@ class PermissionResolved(Wire):
     note: str
 
 
+class PlanStep(Wire):
+    """One call of a plan that a person is asked about."""
+
+    title: str
+    kind: ToolKind
+    payload: str
+    """What exactly it would do as far as that is known yet: the command, or the diff."""
+    is_asked_again: bool
+    """It is too long to be decided on with the others: a yes asks about it by itself."""
+
+
 class QuestionAsked(Wire):
     """The turn waits for a person's words."""
 
@@ -407,6 +418,8 @@ class QuestionAsked(Wire):
     origin: str
     text: str
     options: list[str]
+    steps: list[PlanStep]
+    """Of a plan: its steps, which ``text`` tells too; empty for any other question."""
 
 
 class QuestionResolved(Wire):

@@ -98,6 +98,23 @@ def visible_line(text: str) -> str:
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def label(text: str, characters: int) -> str:
+    """Return one line for a title or a button: the whole text, or its head, ``…`` and its tail.
+
+    What is left out may be what matters, so both ends are there, and whole lines are counted.
+    """
+    text = text.strip()
+    is_long = len(text) > 8 * characters
+    # Of a long text the middle is not shown anyway, and need not be looked through.
+    shown = visible_line(text[: 4 * characters] + text[-4 * characters :] if is_long else text)
+    if len(shown) <= characters and not is_long:
+        return shown
+    lines = text.count("\n")
+    more = f" (+{lines} line{'' if lines == 1 else 's'})" if lines else ""
+    room = max(2, characters - len(more) - 3)
+    return f"{shown[: room - room // 2].rstrip()} … {shown[-(room // 2) :].lstrip()}{more}"
+
+
 def has_hidden(text: str) -> bool:
     """Say whether the text holds anything that ``cleaned`` would take out."""
     return cleaned(text) != text

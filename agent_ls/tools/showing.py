@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
-from agent_ls.safety.text import visible, visible_line
+from agent_ls.safety.text import label, visible
 
 _MAX_TITLE_CHARS = 120
-_MAX_PAYLOAD_CHARS = 20_000
+_MAX_PAYLOAD_CHARS = 200_000
+"""More than any command can have: Linux takes 131,072 bytes in one argument."""
 
 
 def preview(
@@ -20,11 +21,15 @@ def preview(
     grant: str | None = None,
 ) -> Preview:
     """Return the preview with control and invisible characters shown as escapes."""
-    shown_title = visible_line(title)
-    if len(shown_title) > _MAX_TITLE_CHARS:
-        shown_title = shown_title[: _MAX_TITLE_CHARS - 1] + "…"
-    shown = visible(payload)
-    if len(shown) > _MAX_PAYLOAD_CHARS:
-        left = len(shown) - _MAX_PAYLOAD_CHARS
-        shown = f"{shown[:_MAX_PAYLOAD_CHARS]}\n… ({left} characters more)\n"
-    return Preview(title=shown_title, payload=shown, kind=kind, path=path, line=line, grant=grant)
+    left = len(payload) - _MAX_PAYLOAD_CHARS
+    if left > 0:
+        half = _MAX_PAYLOAD_CHARS // 2
+        payload = f"{payload[:half]}\n… ({left} characters left out) …\n{payload[-half:]}"
+    return Preview(
+        title=label(title, _MAX_TITLE_CHARS),
+        payload=visible(payload),
+        kind=kind,
+        path=path,
+        line=line,
+        grant=grant,
+    )

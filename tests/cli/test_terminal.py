@@ -52,8 +52,11 @@ class Terminal:
         os.write(self.keyboard, text.encode())
 
     async def until(self, words: str) -> None:
+        await self.until_times(words, 1)
+
+    async def until_times(self, words: str, times: int) -> None:
         async with asyncio.timeout(_LIMIT_S):
-            while words not in self.shown:
+            while self.shown.count(words) < times:
                 self._news.clear()
                 await self._news.wait()
 
@@ -135,3 +138,20 @@ async def test_an_answer_stands_on_the_screen_once_and_controls_nothing(folder: 
         await terminal.until("tokens")
     assert terminal.shown.count("title") == 1
     assert "\x1b" not in terminal.shown
+
+
+async def test_a_key_that_means_nothing_decides_nothing(folder: Path) -> None:
+    async with (
+        scripted(WRITES + '[[answer]]\ntext = "Well."') as model,
+        at_terminal(folder, model, "Write it.") as terminal,
+    ):
+        for times, slip in enumerate(("", "j", "yes!!", "x", "Y es", "yes but later", "?"), 1):
+            await terminal.until_times("words that say no", times)
+            terminal.type(f"{slip}\n")
+        await terminal.until_times("words that say no", 8)
+        assert "'yes!!' is no answer" in terminal.shown
+        assert "allow every edit of a text until the session ends" in terminal.shown
+        assert "_once" not in terminal.shown
+        terminal.type("y\n")
+        assert await terminal.ended() == 0
+    assert (folder / "asked.txt").read_text() == "hello\n"

@@ -14,6 +14,7 @@ from lsprotocol import types
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, Question
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import AgentLsError, PathRefused
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
@@ -30,9 +31,11 @@ from agent_ls.lsp.prompts import comment_prompt
 from agent_ls.lsp.review_choice import Chooser, read_argument
 from agent_ls.lsp.reviews import Reviews
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
+from agent_ls.lsp.titles import call_title
 from agent_ls.safety.paths import locate
 from agent_ls.safety.trust import TrustedFolders
 from agent_ls.syntax.comments import find_instructions
+from agent_ls.tools.showing import preview
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.lsp.test_editor_workspace import Editor
 
@@ -98,7 +101,7 @@ def titles(subject: Any) -> list[str]:
             APPROVAL,
             [
                 "Agent: Allow once — Run: make",
-                "Agent: Allow for this session (make *) — Run: make",
+                "Agent: Allow for this session: make * — Run: make",
                 "Agent: Reject — Run: make",
                 "Agent: Show — Run: make",
             ],
@@ -120,13 +123,74 @@ def titles(subject: Any) -> list[str]:
             ["Apply — Agent: edit a.py", "Discard — Agent: edit a.py"],
         ),
         (
-            Finding(path="a.py", checker="ruff", message="x" * 80),
-            ["Ask the agent to fix: " + "x" * 59 + "…"],
+            Finding(path="a.py", checker="ruff", message="x" * 90),
+            ["Ask the agent to fix: " + "x" * 39 + " … " + "x" * 38],
         ),
     ],
 )
 def test_a_mark_offers_what_can_be_done_about_it(subject: Any, expected: list[str]) -> None:
     assert titles(subject) == expected
+
+
+def asking(command: str, grant: str | None) -> ApprovalRequest:
+    """Return an approval of a command with all choices, as the tool shows it."""
+    return APPROVAL.model_copy(
+        update={
+            "preview": preview(f"Run: {command}", command, ToolKind.EXECUTE, grant=grant),
+            "choices": tuple(ApprovalChoice),
+        }
+    )
+
+
+@pytest.mark.parametrize("joint", [" ; ", " && ", "\n", "\r\n", " " * 200, "\u2028", "\n" * 30])
+@pytest.mark.parametrize("lines", [1, 40])
+def test_the_end_of_a_long_command_is_read_before_a_yes(joint: str, lines: int) -> None:
+    end = "rm -rf ~/photos"
+    command = joint.join(["echo 'all is well, go on'"] * 3 * lines + [end])
+    asked = asking(command, f"run_command:{command}")
+    yeses = [title for title in titles(asked) if "Allow" in title]
+    assert len(yeses) == 3
+    assert all(title.endswith(end) or f"{end} (+" in title for title in yeses)
+    assert end in call_title("run_command", json.dumps({"command": command}))
+    mark = Mark("ses_1", "u", Span.whole(0), asked)
+    for whole in (mark.message, approval_words(asked), asked.preview.payload):
+        assert whole.count("echo 'all is well, go on'") >= 3 * lines
+        assert end in whole
+
+
+@pytest.mark.parametrize("kind", ToolKind)
+def test_a_change_of_many_lines_is_read_to_its_end_before_a_yes(kind: ToolKind) -> None:
+    diff = "@@ -1 +1 @@\n" + "".join(f"+line {number}\n" for number in range(3_000))
+    shown = preview("Edit app.py", diff, kind)
+    asked = APPROVAL.model_copy(update={"preview": shown})
+    assert diff.rstrip() in Mark("ses_1", "u", Span.whole(0), asked).message
+    assert diff.rstrip() in approval_words(asked)
+
+
+def test_what_is_too_much_for_anybody_to_read_is_cut_in_the_middle_and_says_so() -> None:
+    shown = preview("Delete it", "a" * 150_000 + "b" * 150_000, ToolKind.DELETE).payload
+    assert shown.startswith("a" * 1_000)
+    assert shown.endswith("b" * 1_000)
+    assert "(100000 characters left out)" in shown
+
+
+@pytest.mark.parametrize(
+    "grant, scope",
+    [
+        ("edit", "every edit of a text"),
+        ("delete_file", "every deletion of a file"),
+        ("move_file", "every move of a file"),
+        ("run_command:make test", "this exact command"),
+        ("run_command[web]:make: test", "this exact command in web"),
+    ],
+)
+def test_an_answer_that_goes_on_says_in_words_what_it_covers(grant: str, scope: str) -> None:
+    assert [one for one in titles(asking("make", grant)) if "make" in one][1:5] == [
+        f"Agent: Allow for this session: {scope} — Run: make",
+        f"Agent: Allow always in this workspace: {scope} — Run: make",
+        "Agent: Reject — Run: make",
+        f"Agent: Reject always in this workspace: {scope} — Run: make",
+    ]
 
 
 def test_nothing_is_offered_as_preferred() -> None:

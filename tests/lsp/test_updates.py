@@ -431,6 +431,19 @@ def test_a_permission_request_carries_the_arguments_that_may_be_amended() -> Non
     assert update["rawInput"] == {"path": "a.py"}
 
 
+def test_a_plan_carries_what_each_step_would_do() -> None:
+    steps = tuple(
+        ProposedCall(call=CALL, title=f"Edit {number}", payload="+x\n" * number)
+        for number in (1, 5_000)
+    )
+    question = Question(id="qst_1", turn_id="t", origin="plan", text="Which?", steps=steps)
+    [update] = check(e.QuestionAsked(question=question))
+    assert [(one["title"], one["payload"], one["isAskedAgain"]) for one in update["steps"]] == [
+        ("Edit 1", "+x\n", False),
+        ("Edit 5000", "+x\n" * 5_000, True),
+    ]
+
+
 @pytest.mark.parametrize(
     "piece, expected",
     [
@@ -451,12 +464,12 @@ def test_what_streams_becomes_a_chunk(piece: e.Ephemeral, expected: str) -> None
         (
             "run_command",
             '{"command": "make test\\nmake lint", "cwd": "."}',
-            "run_command make test",
+            "run_command make test\\nmake lint",
         ),
         ("read_file", '{"path": "a.py", "lines": 3}', "read_file a.py"),
         ("update_plan", '{"items": []}', "update_plan"),
         ("read_file", "{ broken", "read_file"),
-        ("grep", '{"pattern": "' + "x" * 200 + '"}', "grep " + "x" * 114 + "…"),
+        ("grep", '{"pattern": "' + "x" * 200 + '"}', "grep " + "x" * 54 + " … " + "x" * 58),
     ],
 )
 def test_a_call_is_told_in_one_line(tool: str, arguments: str, expected: str) -> None:

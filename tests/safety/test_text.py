@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.safety.text import cleaned, has_hidden, plain_output, visible, visible_line
+from agent_ls.safety.text import cleaned, has_hidden, label, plain_output, visible, visible_line
 
 
 def check(text: str, for_model: str, for_person: str | None = None) -> None:
@@ -127,3 +127,26 @@ def test_nothing_a_person_sees_is_lost(text: str) -> None:
 def test_hostile_text_takes_linear_time(piece: str) -> None:
     assert plain_output(piece * 100_000) is not None
     assert visible(piece * 100_000) is not None
+
+
+@given(st.text(max_size=400), st.integers(30, 120))
+def test_a_label_is_one_short_line_that_shows_both_ends_or_all(text: str, characters: int) -> None:
+    shown = label(text, characters)
+    assert len(shown) <= characters
+    assert "\n" not in shown
+    whole = visible_line(text.strip())
+    assert shown == whole or " … " in shown
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("make test", "make test"),
+        ("make\nmake lint", "make\\nmake lint"),
+        ("a" * 20 + "\n" + "b" * 20 + "\n" + "c" * 20, "aaaaaaaa … cccccccc (+2 lines)"),
+        ("a" * 300, "a" * 14 + " … " + "a" * 13),
+        ("a" * 5_000 + "\n" + "b" * 5_000, "aaaaaaaaa … bbbbbbbb (+1 line)"),
+    ],
+)
+def test_a_label_counts_the_lines_beyond_the_first(text: str, expected: str) -> None:
+    assert label(text, 30) == expected

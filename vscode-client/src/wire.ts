@@ -311,6 +311,16 @@ export type PlanStatus =
   | "completed"
   | "blocked";
 
+/** One call of a plan that a person is asked about. */
+export interface PlanStep {
+  title: string;
+  kind: ToolKind;
+  /** What exactly it would do as far as that is known yet: the command, or the diff. */
+  payload: string;
+  /** It is too long to be decided on with the others: a yes asks about it by itself. */
+  isAskedAgain: boolean;
+}
+
 /** The plan, whole. */
 export interface PlanUpdate {
   sessionUpdate: "plan";
@@ -343,6 +353,8 @@ export interface QuestionAsked {
   origin: string;
   text: string;
   options: string[];
+  /** Of a plan: its steps, which `text` tells too; empty for any other question. */
+  steps: PlanStep[];
 }
 
 /** Answer a question. */

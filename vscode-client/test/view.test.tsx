@@ -5,9 +5,11 @@ import { act } from "preact/test-utils";
 import { beforeEach, expect, test } from "vitest";
 import type { FromPanel, ToPanel } from "../src/messages";
 import { App } from "../src/view/app";
+import { watchChords } from "../src/view/chords";
 import { type Known, learn, UNKNOWN } from "../src/view/store";
 import type {
   ConfigResult,
+  QuestionAsked,
   ReviewFile,
   ReviewFileResult,
   ReviewHunk,
@@ -66,8 +68,8 @@ function told(params: UpdateParams[]): ToPanel[] {
   ];
 }
 
-function all(selector: string): Element[] {
-  return [...root.querySelectorAll(selector)];
+function all<T extends Element = Element>(selector: string): T[] {
+  return [...root.querySelectorAll<T>(selector)];
 }
 
 function texts(selector: string): string[] {
@@ -161,11 +163,9 @@ test("an approval shows the exact payload and can be allowed once", async () => 
   ]);
 });
 
-test("an approval can be allowed for the session, and says what that covers", async () => {
+test("an answer that goes on says in words what it covers", async () => {
   await check(...told(until("fix_prices", "permission_request")));
-  const button = all("button").find((one) => one.textContent === "Allow for this session");
-  expect(button?.getAttribute("title")).toBe("Until the session ends: edits of files in shop/");
-  await click("Allow for this session");
+  await click("Allow for this session: every edit of a text");
   expect(said).toMatchObject([{ choice: "allow_session" }]);
 });
 
@@ -218,6 +218,53 @@ test("a question is answered by an option or in words", async () => {
   expect(said).toEqual([{ type: "answer", questionId: "qst_1", text: "formatting" }]);
 });
 
+const PLAN: QuestionAsked = {
+  sessionUpdate: "question",
+  questionId: "qst_9",
+  origin: "plan",
+  text: "The proposed plan has 3 steps. Which of them may run?\n1. Edit a.py\n   *x*",
+  options: ["all", "one by one", "none"],
+  steps: [
+    { title: "Edit a.py", kind: "edit", payload: "@@ -1 +1 @@\n-*x*\n+# y\n", isAskedAgain: false },
+    { title: "Run: make", kind: "execute", payload: "make\n(in /shop)", isAskedAgain: false },
+    { title: "Delete b.py", kind: "delete", payload: "-b", isAskedAgain: true },
+  ],
+};
+
+test("a plan shows each step as an approval shows a call, not as prose", async () => {
+  await check(...told([{ sessionId: "ses_01", seq: 1, updates: [PLAN] }]));
+  expect(texts(".steps label")).toEqual(["1. Edit a.py", "2. Run: make", "3. Delete b.py"]);
+  expect(texts(".steps .payload .row")).toEqual([
+    ..."@@ -1 +1 @@|-*x*|+# y|make|(in /shop)|-b".split("|"),
+  ]);
+  expect(all(".question em")).toEqual([]);
+  expect(texts(".steps .dim")).toHaveLength(1);
+});
+
+test("each button of a plan says what it does, and the chosen steps run", async () => {
+  const plan = told([{ sessionId: "ses_01", seq: 1, updates: [PLAN] }]);
+  for (const [name, text] of [
+    ["Run 3 steps", "all"],
+    ["Ask before each step", "one by one"],
+    ["Run nothing", "none"],
+  ] as const) {
+    said = [];
+    render(null, root);
+    known = UNKNOWN;
+    await check(...plan);
+    await click(name);
+    expect(said).toEqual([{ type: "answer", questionId: "qst_9", text }]);
+  }
+  said = [];
+  render(null, root);
+  known = UNKNOWN;
+  await check(...plan);
+  const boxes = all<HTMLInputElement>(".steps input");
+  await act(() => boxes[1]?.click());
+  await click("Run 2 of 3 steps");
+  expect(said).toEqual([{ type: "answer", questionId: "qst_9", text: "1, 3" }]);
+});
+
 test("Enter sends, Shift+Enter does not", async () => {
   await check(...told([]), { type: "snapshot", snapshot: snapshot([]) });
   await type(composer(), "fix it");
@@ -267,6 +314,53 @@ test("a prompt that was not taken comes back with the reason", async () => {
   await check({ type: "unsent", text: "fix it", problem: "The agent server does not run." });
   expect(draft).toBe("fix it");
   expect(texts(".composer .problem")).toEqual(["Not sent: The agent server does not run."]);
+});
+
+test("Escape stops a turn from the prompt and the stop button, and from nowhere else", async () => {
+  await check(...told(until("fix_prices", "permission_request")));
+  const places = all("[tabindex], button, input, .panel, .transcript").filter(
+    (one) => !one.matches(".stop"),
+  );
+  expect(places.length).toBeGreaterThan(5);
+  for (const one of places) await press(one, "Escape");
+  expect(said).toEqual([]);
+  await press(composer(), "Escape", { isComposing: true });
+  expect(said).toEqual([]);
+  await press(root.querySelector(".stop"), "Escape");
+  expect(said).toEqual([{ type: "stop" }]);
+});
+
+test("the second key of a chord is not typed", () => {
+  const page = new EventTarget();
+  watchChords(page, false);
+  const isTyped = (key: string, more: KeyboardEventInit = {}) =>
+    page.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true, ...more }));
+  expect(isTyped("y")).toBe(true);
+  isTyped("k", { ctrlKey: true });
+  isTyped("Shift", { shiftKey: true });
+  expect(isTyped("y")).toBe(false);
+  expect(isTyped("y")).toBe(true);
+  isTyped("k", { metaKey: true });
+  expect(isTyped("y")).toBe(true);
+  for (const key of ["n", "Enter", "Escape", "k"]) {
+    isTyped("k", { ctrlKey: true });
+    expect(isTyped(key)).toBe(false);
+    expect(isTyped("y")).toBe(true);
+  }
+});
+
+test("the second click of a double click answers nothing", async () => {
+  await check(...told(until("fix_prices", "permission_request")));
+  const button = all("button").find((one) => one.textContent === "Allow once");
+  button?.dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 2 }));
+  expect(said).toEqual([]);
+});
+
+test("a command is wrapped and its line ends are marked, a diff is not", async () => {
+  await check(...told(until("fix_prices", "permission_request", 2)));
+  expect(all(".payload.command")).toHaveLength(1);
+  await check(...told(until("fix_prices", "permission_request")));
+  expect(all(".payload.command")).toHaveLength(0);
 });
 
 test("Escape and the stop button stop a running turn, and nothing else", async () => {

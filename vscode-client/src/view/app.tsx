@@ -29,14 +29,7 @@ export function App({ known, post, draft, onDraft }: Props) {
   const question = session.questions[0];
   return (
     <PostContext.Provider value={post}>
-      {/* Escape means the same wherever the focus is. */}
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
-      <main
-        class="panel"
-        onKeyDown={(event) => {
-          if (event.key === "Escape" && session.turn) post({ type: "stop" });
-        }}
-      >
+      <main class="panel">
         <Banner server={server} config={config} />
         {session.items.length || session.turn ? (
           <RestoreContext.Provider

@@ -48,7 +48,9 @@ export function Approval({ request, more, failure }: Props) {
         )}
       </header>
       {request.reason && <p class="reason">{request.reason}</p>}
-      {draft === null && <Payload text={request.payload} label="Exactly what would happen" />}
+      {draft === null && (
+        <Payload text={request.payload} kind={request.kind} label="Exactly what would happen" />
+      )}
       {draft !== null && <Amend {...parts} draft={draft} onInput={setDraft} />}
       {failure && (
         <p class="problem" role="alert">
@@ -86,8 +88,10 @@ function Allowing({ request, isSent, answer }: AnswerProps) {
           type="button"
           class={index === 0 ? "primary" : "secondary"}
           disabled={isSent}
-          title={grantWords(option.optionId, request)}
-          onClick={() => answer(option.optionId)}
+          onClick={(event) => {
+            // The second click of a double click was meant for what stood there before.
+            if (event.detail < 2) answer(option.optionId);
+          }}
         >
           {option.name}
         </button>
@@ -151,10 +155,6 @@ function Amend({ draft, onInput, isSent, answer }: AmendProps) {
       </div>
     </>
   );
-}
-
-function grantWords(choice: ApprovalChoice, { grant }: PermissionRequested): string | undefined {
-  return choice === "allow_session" && grant ? `Until the session ends: ${grant}` : undefined;
 }
 
 function isJson(text: string): boolean {

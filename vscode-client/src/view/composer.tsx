@@ -62,7 +62,14 @@ export function Composer({ session, config, unsent, compose, draft: kept, onDraf
         </p>
       )}
       <div class="box">
-        <Field box={box} draft={draft} isBusy={isBusy} onInput={write} onSend={send} />
+        <Field
+          box={box}
+          draft={draft}
+          isBusy={isBusy}
+          onInput={write}
+          onSend={send}
+          onStop={() => post({ type: "stop" })}
+        />
         <div class="bar">
           <Choices session={session} config={config} />
           <span class="space" />
@@ -92,10 +99,11 @@ interface FieldProps {
   isBusy: boolean;
   onInput: (text: string) => void;
   onSend: (whenBusy: WhenBusy) => void;
+  onStop: () => void;
 }
 
 /** The field itself, as high as its text up to a limit. */
-function Field({ box, draft, isBusy, onInput, onSend }: FieldProps) {
+function Field({ box, draft, isBusy, onInput, onSend, onStop }: FieldProps) {
   useLayoutEffect(() => {
     const area = box.current;
     if (!area) return;
@@ -111,7 +119,9 @@ function Field({ box, draft, isBusy, onInput, onSend }: FieldProps) {
       placeholder={isBusy ? "Steer it, or Alt+Enter for afterwards" : "Ask, or say what to change"}
       onInput={(event) => onInput(event.currentTarget.value)}
       onKeyDown={(event) => {
-        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+        if (event.isComposing || event.defaultPrevented) return;
+        if (event.key === "Escape" && isBusy) onStop();
+        if (event.key !== "Enter" || event.shiftKey) return;
         event.preventDefault();
         onSend(event.altKey ? "follow_up" : "steer");
       }}
@@ -125,10 +135,13 @@ function StopButton({ isStopping }: { isStopping: boolean }) {
     <button
       type="button"
       class="round stop"
-      title="Stop (Escape)"
+      title="Stop (Escape in the prompt)"
       aria-label="Stop"
       disabled={isStopping}
       onClick={() => post({ type: "stop" })}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && !event.defaultPrevented) post({ type: "stop" });
+      }}
     >
       <span aria-hidden="true" />
     </button>

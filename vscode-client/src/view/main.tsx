@@ -2,6 +2,7 @@
 import { render } from "preact";
 import type { FromPanel, ToPanel } from "../messages";
 import { App } from "./app";
+import { watchChords } from "./chords";
 import "./panel.css";
 import { type Known, learn, UNKNOWN } from "./store";
 
@@ -39,5 +40,6 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPanel>) => {
   draw();
 });
 
+watchChords(window, navigator.userAgent.includes("Mac"));
 draw();
 post({ type: "ready" });
