@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from agent_ls.domain.events import ApprovalResolved, Event, PlanProposed, QuestionResolved
+from agent_ls.domain.events import Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
 from agent_ls.loop.state import TurnState
 from agent_ls.safety.text import visible, visible_line
@@ -20,21 +20,20 @@ def write_result(
     """Print it; ``streamed`` is the answer that a person has seen on the terminal already."""
     if arguments.json:
         sys.stdout.write(result.model_dump_json(indent=2) + "\n")
+        if not result.success:
+            sys.stderr.write(f"agent-ls: {_ending(result)}\n")
         return
     _write_output(turn, result, streamed)
     if not result.success:
-        sys.stderr.write(f"\n{result.status}: {result.stop_reason}. {result.failure_reason}\n")
+        sys.stderr.write(f"\n{_ending(result)}\n")
     if result.simulated:
         _list("Dry run; nothing of this was done:", result.simulated)
     events = [stored.event for stored in turn.events]
     if planned := list(_undecided(events)):
         _list("Planned, and not done, because nobody was there to be asked:", planned)
-    if refused := sum(_is_refused_by_nobody(event) for event in events):
-        calls = "call was" if refused == 1 else "calls were"
-        sys.stderr.write(
-            f"{refused} {calls} refused, because nobody was there to be asked; "
-            "--mode accept-edits lets edits run, --mode auto everything.\n"
-        )
+    if result.refused:
+        head = "Refused (--mode accept-edits lets edits run, --mode auto everything):"
+        _list(head, [f"{one.tool} {one.target}: {one.reason}" for one in result.refused])
 
 
 def _write_output(turn: TurnState, result: TurnResult, streamed: str) -> None:
@@ -64,5 +63,5 @@ def _undecided(events: Sequence[Event]) -> Iterator[str]:
             yield from (one.title for one in event.calls)
 
 
-def _is_refused_by_nobody(event: Event) -> bool:
-    return isinstance(event, ApprovalResolved) and event.answer.by == _NOBODY
+def _ending(result: TurnResult) -> str:
+    return f"{result.status}: {result.stop_reason}. {visible_line(result.failure_reason)}"

@@ -23,7 +23,14 @@ from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
 from agent_ls.domain.goals import Goal, parse_goal, typed
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION, exit_code
+from agent_ls.domain.stops import (
+    EXIT_CANCELLED,
+    EXIT_CONFIGURATION,
+    EXIT_PARTIAL,
+    STATUS,
+    TurnStatus,
+    exit_code,
+)
 from agent_ls.loop.output_schema import Schema, check_schema
 from agent_ls.loop.results import result_of
 from agent_ls.observers.console import TechnicalConsole, technical_handler
@@ -177,6 +184,10 @@ async def _turn(
             write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
     finally:
         await sessions.close()
+    # A turn that came to its end is no success either when something kept it from its work.
+    is_partial = STATUS[result.stop_reason] is TurnStatus.SUCCESS and not result.success
+    if is_partial and arguments.exit_code_on_partial:
+        return EXIT_PARTIAL
     return exit_code(
         result.stop_reason,
         is_authentication=ended.is_authentication,

@@ -7,6 +7,15 @@ from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 
 
+class Refusal(Record):
+    """One call that did not run, because nobody was there to be asked."""
+
+    tool: str
+    target: str
+    """The command, the file, or whatever else names what it was about, in one line."""
+    reason: str
+
+
 class TurnResult(Record):
     """One ended turn."""
 
@@ -26,5 +35,7 @@ class TurnResult(Record):
     duration_s: float
     files: tuple[str, ...]
     """Files whose text the turn changed, sorted; none in a dry run."""
+    refused: tuple[Refusal, ...] = ()
+    """Calls that nobody was there to allow, in order; with any of them nothing is a success."""
     simulated: tuple[str, ...] = ()
     """What a dry run left out, in order."""

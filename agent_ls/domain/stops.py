@@ -58,6 +58,7 @@ STATUS: dict[StopReason, TurnStatus] = {
     StopReason.CANCELLED: TurnStatus.CANCELLED,
 }
 
+EXIT_PARTIAL = 2
 EXIT_CONFIGURATION = 3
 EXIT_AUTHENTICATION = 4
 EXIT_USAGE = 64
@@ -82,4 +83,4 @@ def exit_code(
         return EXIT_AUTHENTICATION if is_authentication else 1
     if not count_partial:
         return 0
-    return EXIT_TIMEOUT if stop is StopReason.TIMEOUT else 2
+    return EXIT_TIMEOUT if stop is StopReason.TIMEOUT else EXIT_PARTIAL

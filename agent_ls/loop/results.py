@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from agent_ls.domain.errors import bug
-from agent_ls.domain.events import Answered, ChildEnded, EffectSimulated, ToolCallFinished
-from agent_ls.domain.results import TurnResult
+from agent_ls.domain.events import (
+    Answered,
+    ApprovalRequested,
+    ApprovalResolved,
+    ChildEnded,
+    EffectSimulated,
+    RecoveryChosen,
+    ToolCallFinished,
+)
+from agent_ls.domain.results import Refusal, TurnResult
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state import SessionState, TurnState
 
@@ -16,13 +26,17 @@ def result_of(session: SessionState) -> TurnResult:
         raise bug("the result of a turn was asked for before its end")
     events = [stored.event for stored in turn.events]
     changed = [path for path, file in turn.touched.items() if file.before_blob != file.after_blob]
+    refused = tuple(refused_in(turn))
+    status, why = turn.ended.status, turn.ended.failure_reason
+    if status is TurnStatus.SUCCESS and (lack := _lack(turn, refused)):
+        status, why = TurnStatus.PARTIAL, lack
     return TurnResult(
         session_id=session.session_id,
         turn_id=turn.turn_id,
-        success=turn.ended.status is TurnStatus.SUCCESS,
-        status=turn.ended.status,
+        success=status is TurnStatus.SUCCESS,
+        status=status,
         stop_reason=turn.ended.stop,
-        failure_reason=turn.ended.failure_reason,
+        failure_reason=why,
         open_tasks=turn.ended.open_tasks,
         output=turn.ended.output,
         model=session.model,
@@ -32,8 +46,32 @@ def result_of(session: SessionState) -> TurnResult:
         cost_usd=turn.usage.cost_usd,
         duration_s=(turn.events[-1].at_ms - turn.events[0].at_ms) / 1000,
         files=() if session.is_dry_run else tuple(sorted(changed)),
+        refused=refused,
         simulated=simulated_in(turn),
     )
+
+
+def refused_in(turn: TurnState) -> Iterator[Refusal]:
+    """Yield the calls that nobody was there to allow."""
+    requests = {one.request.id: one.request for one in turn.events.each(ApprovalRequested)}
+    for resolved in turn.events.each(ApprovalResolved):
+        request = requests.get(resolved.approval_id)
+        if resolved.answer.by == "nobody" and request is not None:
+            title = request.preview.title
+            target = request.preview.path or title.removeprefix("Run: ")
+            yield Refusal(tool=request.tool, target=target, reason=request.reason)
+
+
+def _lack(turn: TurnState, refused: Sequence[Refusal]) -> str:
+    """Return what keeps a turn that came to its end from being a success; empty: nothing."""
+    if refused:
+        calls = "call was" if len(refused) == 1 else "calls were"
+        return f"{len(refused)} {calls} refused, because nobody was there to be asked."
+    last = next(turn.events.newest(RecoveryChosen), None)
+    is_empty = last is not None and (last.origin, last.action) == ("empty", "promote")
+    if is_empty and last.step_id == turn.step_id:
+        return "The model gave an empty answer."
+    return ""
 
 
 def steps_of(turn: TurnState) -> int:

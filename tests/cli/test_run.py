@@ -383,3 +383,57 @@ arguments = { command = "trap '' TERM INT; echo $$ > pid; while :; do sleep 0.1;
     assert "turn_ended" not in log.read_text()
     child = int((folder / "pid").read_text())
     await until(lambda: not psutil.pid_exists(child))
+
+
+def calls(*asked: tuple[str, str]) -> str:
+    """Return a scenario that makes these calls, one an answer, and then says that it is done."""
+    answers = [
+        f'[[answer]]\n[[answer.call]]\ntool = "{tool}"\narguments = {arguments}\n'
+        for tool, arguments in asked
+    ]
+    return "\n".join([*answers, _FINE])
+
+
+_WRITE = ("write_file", '{ path = "a.txt", content = "x\\n" }')
+_RUN = ("run_command", '{ command = "touch b.txt" }')
+_READ = ("list_dir", "{}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "mode", "refused"),
+    [
+        ([_WRITE], "ask", [("write_file", "a.txt")]),
+        ([_RUN], "ask", [("run_command", "touch b.txt")]),
+        ([_READ, _WRITE], "ask-all", [("list_dir", None), ("write_file", "a.txt")]),
+        ([_WRITE, _RUN], "accept-edits", [("run_command", "touch b.txt")]),
+    ],
+)
+async def test_what_nobody_was_there_to_allow_is_no_success(
+    folder: Path, asked: list[tuple[str, str]], mode: str, refused: list[tuple[str, str | None]]
+) -> None:
+    done = await check(folder, calls(*asked), "Do it.", "--json", "--mode", mode)
+    result = done.result
+    assert (done.code, result["success"], result["status"]) == (2, False, "partial")
+    found = [(one["tool"], one["target"]) for one in result["refused"]]
+    assert [tool for tool, _ in found] == [tool for tool, _ in refused]
+    assert all(want in (None, got) for (_, got), (_, want) in zip(found, refused, strict=True))
+    assert all(one["reason"] for one in result["refused"])
+    many = "call was" if len(refused) == 1 else "calls were"
+    assert f"{len(refused)} {many} refused" in done.err
+    assert done.err.count("\n") == 1
+
+
+async def test_what_was_refused_is_listed_for_a_person_too(folder: Path) -> None:
+    done = await check(folder, calls(_WRITE), "Do it.", "--quiet")
+    assert (done.code, done.out) == (2, "Fine.\n")
+    assert "write_file a.txt: " in done.err
+    assert "--mode accept-edits" in done.err
+
+
+async def test_answers_without_words_are_no_success(folder: Path) -> None:
+    empty = '[[answer]]\ntext = ""\n' * 3
+    done = await check(folder, empty, "Do it.", "--json")
+    result = done.result
+    assert (done.code, result["success"], result["status"]) == (2, False, "partial")
+    assert result["failure_reason"] == "The model gave an empty answer."
+    assert "empty answer" in done.err
