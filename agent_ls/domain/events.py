@@ -179,6 +179,8 @@ class RequestPrepared(_Event):
     estimated_tokens: int = 0
     messages: int = 0
     """How many of the conversation it sends; 0: not recorded."""
+    window_tokens: int = 0
+    """How much the model can take at once; 0: unknown."""
 
 
 class AttemptFinished(_Event):
@@ -443,6 +445,13 @@ class HookRan(_Event):
     """Why it blocked or failed, or what it changed; for a person."""
     call_id: str = ""
     """The call it was asked about; empty for model requests."""
+
+    @property
+    def did(self) -> str:
+        """Return what came of it in a person's words: a check after an edit blocks nothing."""
+        if self.point is HookPoint.POST_EDIT and self.outcome is HookOutcome.BLOCKED:
+            return "found something"
+        return self.outcome.value.replace("_", " ")
 
 
 class ChildStarted(_Event):

@@ -60,6 +60,7 @@ async def prepare(turn: Turn) -> Move:
             text_only=view.turn.text_only,
             estimated_tokens=view.context_tokens + sum(map(text_tokens, slots)),
             messages=len(session.messages) + len(steers),
+            window_tokens=turn.facts.window_tokens,
         )
     )
     return Move(Phase.CALL)

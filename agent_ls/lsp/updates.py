@@ -44,6 +44,7 @@ class Translation:
         """Id of the turn's one notice about a model that does not answer."""
         self._is_told = False
         """That notice stands."""
+        self._window_tokens = 0
 
     def begin(self, state: SessionState) -> None:
         """Go on from here; clients have what came before from a snapshot."""
@@ -199,6 +200,7 @@ class Translation:
                 return [notice("info", event.origin, event.text)]
             case e.RequestPrepared():
                 self._step = event.number
+                self._window_tokens = event.window_tokens
                 steers, self._steers = self._steers, []
                 return [
                     wire.UserMessageUpdate(content=_text(one), origin="steer") for one in steers
@@ -267,7 +269,7 @@ class Translation:
         self._last = last
         return wire.UsageUpdate(
             used=last.total_tokens,
-            size=None,
+            size=self._window_tokens or None,
             cost=wire.Cost(amount=total.cost_usd),
             total=wire.TokenUsage(
                 input_tokens=total.input_tokens,

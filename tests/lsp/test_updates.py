@@ -431,6 +431,17 @@ def test_a_permission_request_carries_the_arguments_that_may_be_amended() -> Non
     assert update["rawInput"] == {"path": "a.py"}
 
 
+def test_the_usage_is_told_beside_the_models_window() -> None:
+    usage = Usage(input_tokens=600, output_tokens=400)
+    updates = check(
+        e.RequestPrepared(step_id="stp_1", number=1, window_tokens=8_192),
+        e.AttemptFinished(step_id="stp_1", usage=usage),
+        e.RequestPrepared(step_id="stp_2", number=2),
+        e.AttemptFinished(step_id="stp_2", usage=usage),
+    )
+    assert [(one["used"], one["size"]) for one in updates] == [(1_000, 8_192), (1_000, None)]
+
+
 def test_a_plan_carries_what_each_step_would_do() -> None:
     steps = tuple(
         ProposedCall(call=CALL, title=f"Edit {number}", payload="+x\n" * number)
