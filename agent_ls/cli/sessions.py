@@ -21,6 +21,7 @@ from agent_ls.domain.errors import AgentLsError, SettingsError
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.stops import EXIT_CONFIGURATION, TurnStatus
 from agent_ls.loop.ports.store import Leases, SearchHit, SessionSummary, Store
+from agent_ls.observers.report.words import money
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.held_leases import is_dead, is_loose_lease
@@ -162,10 +163,10 @@ def _line(one: SessionSummary) -> str:
     if one.parent_id:
         return (
             f"  └ {one.session_id}  {visible_line(one.agent)}  {one.status}  "
-            f"${one.cost_usd:.4f}  {visible_line(one.title)}"
+            f"{money(one.cost_usd, of_tokens=one.turns)}  {visible_line(one.title)}"
         )
     kind = f"({one.kind}) " if one.kind else ""
     return (
         f"{one.session_id}  {_when(one.updated_ms)}  {one.status:<9}  {one.turns} {turns}  "
-        f"${one.cost_usd:.4f}  {kind}{visible_line(one.title)}"
+        f"{money(one.cost_usd, of_tokens=one.turns)}  {kind}{visible_line(one.title)}"
     )

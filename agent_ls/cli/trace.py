@@ -12,7 +12,9 @@ from typing import Any
 from agent_ls.cli.stored import open_stored
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.stops import EXIT_CONFIGURATION
+from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short, summary_of
+from agent_ls.observers.report.words import money
 from agent_ls.observers.trace import AttemptTrace, CallTrace, SessionTrace, StepTrace, TurnTrace
 from agent_ls.observers.tracing import trace_of
 
@@ -50,8 +52,12 @@ def lines(session: SessionTrace) -> Iterator[str]:
         usage = turn.usage
         yield (
             f"  {turn.status} ({turn.stop or 'not ended'}) after {turn.duration_ms / 1000:.1f} s, "
-            f"{usage.total_tokens:,} tokens, ${usage.cost_usd:.4f}"
+            f"{usage.total_tokens:,} tokens, {_money(usage)}"
         )
+
+
+def _money(usage: Usage) -> str:
+    return money(usage.cost_usd, of_tokens=usage.total_tokens)
 
 
 def _line(step: StepTrace) -> str:
@@ -62,7 +68,7 @@ def _line(step: StepTrace) -> str:
     return (
         f"  {step.number:>3}  {step.finish or 'open':<12} {what}, "
         f"in {usage.input_tokens:,} (cached {usage.cache_read_tokens:,}), "
-        f"out {usage.output_tokens:,}, ${usage.cost_usd:.4f}, "
+        f"out {usage.output_tokens:,}, {_money(usage)}, "
         f"model {took} ms, gap {step.gap_ms} ms{hooks}"
     )
 

@@ -71,3 +71,14 @@ class ToolResult(Record):
     output_id: str | None = None
     """Blob digest of the whole output when ``text`` was cut."""
     duration_ms: int = 0
+
+    @property
+    def bad_exit(self) -> str:
+        """Return how a command ended that did not end with 0: ``exit code 3``; else nothing."""
+        match self.data:
+            case {"exit_code": int(code)} if code:
+                return f"exit code {code}"
+            case {"exit_code": None, "end": "killed"}:
+                return "killed"
+            case _:
+                return ""

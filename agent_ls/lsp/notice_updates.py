@@ -63,7 +63,7 @@ def _of_hook(event: e.HookRan) -> list[wire.Update]:
     if event.outcome is HookOutcome.PASSED:
         return []
     level = "warning" if event.outcome in (HookOutcome.FAILED, HookOutcome.TIMED_OUT) else "info"
-    words = f"{event.outcome}: {event.text}" if event.text else event.outcome.value
+    words = f"{event.did}: {event.text}" if event.text else event.did
     return [notice(level, f"hook {event.name}", words)]
 
 

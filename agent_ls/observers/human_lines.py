@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from agent_ls.domain import events as ev
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.images import change_words
+from agent_ls.domain.sentences import counted
 from agent_ls.observers.call_summary import short, summary_of
 
 _MAX_FINDINGS = 5
@@ -112,18 +116,35 @@ def changed(event: ev.CommandChanged) -> str:
     return f"✎ {short(event.path)} ({did} by the command{what})"
 
 
-def checked(event: ev.FindingsReported) -> list[str]:
-    """Return what checkers found, the first ones in full."""
-    count = len(event.findings)
-    sign = f"⚠️  {count} new finding{'' if count == 1 else 's'}" if count else "✓"
+def checked(event: ev.FindingsReported, before: Sequence[Finding] = ()) -> list[str]:
+    """Return what checkers found, the first new ones in full; ``before``: what they had found."""
+    known = Counter(map(_identity, before))
+    new = [one for one in event.findings if not _is_in(one, known)]
+    count, old = len(event.findings), len(event.findings) - len(new)
+    mended = 0 if event.unanswered or event.problems else len(before) - old
+    parts = [f"{counted(len(new), 'new finding')}" if new else ""]
+    parts += [f"{old} as before" if old else "", f"{mended} mended" if mended else ""]
+    words = ", ".join(filter(None, parts))
+    sign = f"⚠️  {words}" if count else f"✓ {words}".rstrip()
     if event.problems and not count:
         sign = "nothing found, but not everything was looked at"
     elif event.unanswered and not count:
         sign = "nothing so far"
-    lines = [f"      🔍 Checks: {sign}", *map(_finding, event.findings[:_MAX_FINDINGS])]
+    lines = [f"      🔍 Checks: {sign}", *map(_finding, new[:_MAX_FINDINGS])]
     if event.unanswered:
         lines.append(f"      🔍 Still looking: {', '.join(event.unanswered)}")
     return [*lines, *(f"      🔍 {short(problem, 200)}" for problem in event.problems)]
+
+
+def _identity(finding: Finding) -> tuple[str, str, str, str]:
+    """Return what a finding is, wherever in its file it has moved to."""
+    return finding.path, finding.checker, finding.code, finding.message
+
+
+def _is_in(finding: Finding, known: Counter[tuple[str, str, str, str]]) -> bool:
+    """Say whether it is one of the known ones, and take it out of them."""
+    known[_identity(finding)] -= 1
+    return known[_identity(finding)] >= 0
 
 
 def _finding(finding: Finding) -> str:

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.findings import Finding
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
@@ -61,6 +62,8 @@ class HumanLog:
         self._stream = stream
         self._with_answers = with_answers
         self._turn = _Turn()
+        self._findings: dict[str, list[Finding]] = {}
+        """What checkers said last, by path: only what is not among it is new."""
 
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Write the event's lines, if it has any."""
@@ -146,7 +149,7 @@ class HumanLog:
             case ev.HookRan():
                 why = f": {short(event.text)}" if event.text else ""
                 seconds = f" ({event.duration_ms / 1000:.1f} s)" if event.duration_ms >= 100 else ""
-                return [f"   🪝 {event.name} ({event.point}): {event.outcome}{seconds}{why}"]
+                return [f"   🪝 {event.name} ({event.point}): {event.did}{seconds}{why}"]
             case ev.AdviceGiven():
                 self._count(event.usage)
                 said = f"{event.failure}: {event.message}" if event.failure else event.text
@@ -202,7 +205,11 @@ class HumanLog:
                 note = f": {short(answer.note)}" if answer.note else ""
                 return [f"      ↳ {answer.choice} ({answer.by}){note}"]
             case ev.FindingsReported():
-                return checked(event)
+                before = [one for path in event.paths for one in self._findings.get(path, ())]
+                now = event.findings if not event.unanswered else (*event.findings, *before)
+                for path in event.paths:
+                    self._findings[path] = [one for one in now if one.path == path]
+                return checked(event, before)
             case _:
                 return []
 
@@ -213,6 +220,8 @@ class HumanLog:
         is_next = result.call_id == self._turn.last_started
         which = "" if is_next or call is None else f"{call.tool}: "
         seconds = f" ({result.duration_ms / 1000:.1f} s)" if result.duration_ms >= 100 else ""
+        if result.error is None and result.bad_exit:
+            return f"✗ {which}{result.bad_exit}{seconds}"
         if result.error is None:
             return f"✓ {which}OK{seconds}"
         return f"✗ {which}{result.error.upper()}{seconds}: {short(result.text)}"

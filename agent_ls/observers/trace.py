@@ -85,6 +85,8 @@ class CallTrace:
     finished_ms: int | None = None
     """When its result was recorded; set for denied calls too."""
     error: str = ""
+    bad_exit: str = ""
+    """How a command ended that did not end with 0."""
     text: str = ""
     output_id: str = ""
     edits: list[EditTrace] = field(default_factory=list[EditTrace])
@@ -92,10 +94,10 @@ class CallTrace:
 
     @property
     def outcome(self) -> str:
-        """Return ``ok``, the kind of error, or ``open``."""
+        """Return ``ok``, the kind of error, ``exit code 3``, or ``open``."""
         if self.finished_ms is None:
             return "open"
-        return self.error or "ok"
+        return self.error or self.bad_exit or "ok"
 
 
 @dataclass(slots=True)
@@ -272,6 +274,7 @@ class SessionTrace:
     roots: tuple[str, ...] = ()
     mode: str = ""
     model: str = ""
+    is_dry_run: bool = False
     turns: list[TurnTrace] = field(default_factory=list[TurnTrace])
 
     @property

@@ -64,6 +64,7 @@ class Tracing:
                 self.session.roots = event.roots
                 self.session.mode = event.mode.value
                 self.session.model = event.model
+                self.session.is_dry_run = event.dry_run
             case ev.TurnStarted():
                 self._end_phase(at_ms)
                 turn = tr.TurnTrace(at_ms, turn_id=event.turn_id, prompt=event.prompt)
@@ -252,6 +253,7 @@ class Tracing:
             call.run.ended_ms = at_ms
         call.finished_ms, call.text = at_ms, result.text
         call.error = result.error.value if result.error else ""
+        call.bad_exit = result.bad_exit
         call.duration_ms, call.output_id = result.duration_ms, result.output_id or ""
 
     def _of_asides(self, event: ev.Event, at_ms: int) -> bool:
@@ -271,7 +273,7 @@ class Tracing:
             at_ms,
             name=event.name,
             moment=event.point.value,
-            outcome=event.outcome.value,
+            outcome=event.did,
             text=event.text,
             call_id=event.call_id,
         )

@@ -126,7 +126,11 @@ class RunCommand:
         return ToolOutput(
             text,
             error=ErrorKind.TIMEOUT if outcome.end == "timed_out" else None,
-            data={"exit_code": outcome.exit_code, "duration_ms": outcome.duration_ms},
+            data={
+                "exit_code": outcome.exit_code,
+                "end": outcome.end,
+                "duration_ms": outcome.duration_ms,
+            },
             value=printed,
             value_is_cut=outcome.is_cut,
         )

@@ -587,3 +587,64 @@ def test_what_the_model_did_not_say_is_not_said_to_be_its_answer() -> None:
         ev.Answered(step_id="stp_1", message=AssistantMessage(text="Stopped.")),
     )
     assert lines[-1] == "   · The model gave no last words; these are made from what happened"
+
+
+def finding(message: str, line: int = 0, path: str = "a.ts") -> Finding:
+    return Finding(path=path, checker="tsc", code="TS1", message=message, start_line=line)
+
+
+def reported(*findings: Finding, **more: Any) -> ev.FindingsReported:
+    return ev.FindingsReported(paths=("a.ts", "b.ts"), findings=findings, **more)
+
+
+@pytest.mark.parametrize(
+    "before, now, words",
+    [
+        ([], [finding("x")], "⚠️  1 new finding"),
+        ([finding("x"), finding("y")], [finding("x", line=7)], "⚠️  1 as before, 1 mended"),
+        ([finding("x")], [finding("x"), finding("y")], "⚠️  1 new finding, 1 as before"),
+        ([finding("x")], [finding("x", path="b.ts")], "⚠️  1 new finding, 1 mended"),
+        ([finding("x")], [finding("x"), finding("x")], "⚠️  1 new finding, 1 as before"),
+        ([finding("x")], [], "✓ 1 mended"),
+        ([], [], "✓"),
+    ],
+)
+def test_only_what_checkers_had_not_said_is_new(
+    before: list[Finding], now: list[Finding], words: str
+) -> None:
+    log = HumanLog(io.StringIO())
+    log.lines_of(reported(*before))
+    assert log.lines_of(reported(*now))[0] == f"      🔍 Checks: {words}"
+
+
+def test_a_checker_that_still_looks_has_mended_nothing() -> None:
+    log = HumanLog(io.StringIO())
+    log.lines_of(reported(finding("x")))
+    assert log.lines_of(reported(unanswered=("tsc",)))[0].endswith("nothing so far")
+    assert log.lines_of(reported(finding("x")))[0].endswith("1 as before")
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        ({"exit_code": 3}, "✗ exit code 3"),
+        ({"exit_code": -9}, "✗ exit code -9"),
+        ({"exit_code": None, "end": "killed"}, "✗ killed"),
+        ({"exit_code": None, "end": "simulated"}, "✓ OK"),
+        ({"exit_code": 0}, "✓ OK"),
+        (None, "✓ OK"),
+    ],
+)
+def test_a_command_that_did_not_end_well_is_no_success(data: Any, words: str) -> None:
+    log = HumanLog(io.StringIO())
+    log.lines_of(ev.ToolCallStarted(call_id="c", tool="run_command", arguments_json="{}"))
+    result = ToolResult(call_id="c", text="", data=data)
+    assert log.lines_of(ev.ToolCallFinished(result=result)) == [f"      {words}"]
+
+
+def test_a_check_after_an_edit_blocks_nothing() -> None:
+    outcome = HookOutcome.BLOCKED
+    checked = ev.HookRan(point=HookPoint.POST_EDIT, name="lint", outcome=outcome, text="bad")
+    assert check(checked) == ["   🪝 lint (post_edit): found something: bad"]
+    asked = ev.HookRan(point=HookPoint.BEFORE_TOOL, name="lint", outcome=outcome, text="bad")
+    assert check(asked) == ["   🪝 lint (before_tool): blocked: bad"]

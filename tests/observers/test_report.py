@@ -12,7 +12,7 @@ import pytest
 from agent_ls.domain import events as ev
 from agent_ls.domain.agents import AgentReport
 from agent_ls.domain.approvals import Question, QuestionAnswer
-from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
+from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.edits import CreateFile
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
@@ -26,6 +26,7 @@ from agent_ls.observers.report.timescale import TimeScale
 from agent_ls.observers.tracing import trace_of
 from tests.observers.stories import (
     BLOBS,
+    COMMAND,
     NASTY,
     Journal,
     asked,
@@ -403,3 +404,40 @@ def test_files_that_a_command_changed_are_among_those_that_changed() -> None:
     ]
     assert "its text before is not known" in text
     assert "The words of the command." in text
+
+
+def test_a_command_that_did_not_end_well_is_among_the_failed() -> None:
+    journal = begun("Run it.")
+    asked(journal, 1, COMMAND, text="")
+    journal.add(0, started(COMMAND))
+    result = ToolResult(call_id=COMMAND.id, text="Exit code 3.", data={"exit_code": 3})
+    journal.add(1, ev.ToolCallFinished(result=result))
+    ended(journal)
+    words = said(check(journal))
+    assert "Tool calls 1 1 failed" in words
+    assert "exit code 3" in words
+
+
+@pytest.mark.parametrize("is_dry", [True, False])
+def test_a_dry_run_is_marked_as_one(is_dry: bool) -> None:
+    journal = eventful()
+    first = journal.stored[0]
+    created = first.event.model_copy(update={"dry_run": is_dry})
+    journal.stored[0] = first.model_copy(update={"event": created})
+    assert ("Dry run: nothing was changed" in said(check(journal))) is is_dry
+
+
+def test_where_no_price_is_known_no_sum_is_claimed() -> None:
+    journal = eventful()
+    free = [
+        one.model_copy(
+            update={"event": one.event.model_copy(update={"usage": Usage(input_tokens=9)})}
+        )
+        if isinstance(one.event, ev.AttemptFinished)
+        else one
+        for one in journal.stored
+    ]
+    journal.stored[:] = free
+    words = said(check(journal))
+    assert "Cost price unknown" in words
+    assert "$0" not in words

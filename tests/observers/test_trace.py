@@ -162,7 +162,7 @@ def test_the_json_has_every_figure_and_no_text_of_the_conversation() -> None:
 def test_a_person_reads_one_line_per_step_and_per_call() -> None:
     said = list(lines(trace_of(eventful().stored)))
     assert said[2] == (
-        "    1  tool_calls   2 messages, in 1,000 (cached 800), out 50, $0.0000, "
+        "    1  tool_calls   2 messages, in 1,000 (cached 800), out 50, price unknown, "
         "model 1000 ms, gap 5 ms"
     )
     assert said[3] == "        ok            198 ms  read_file app.py"

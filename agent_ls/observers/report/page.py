@@ -96,12 +96,14 @@ def _summary(session: SessionTrace, title: str) -> Html:
         ("Tokens in", tokens(usage.input_tokens), share),
         ("Tokens out", tokens(usage.output_tokens),
          f"{tokens(usage.reasoning_tokens)} thinking" if usage.reasoning_tokens else ""),
-        ("Cost", money(usage.cost_usd), "" if usage.cost_usd else "no price known"),
+        ("Cost", money(usage.cost_usd, of_tokens=usage.total_tokens), ""),
     )  # fmt: skip
     status = last.status if last else "running"
     return tag(
         "header",
         tag("div", _pill(status, last.stop if last else ""),
+            tag("span", "Dry run: nothing was changed", class_="pill partial")
+            if session.is_dry_run else None,
             tag("span", session.model or "no model"), tag("span", f"mode {session.mode}"),
             tag("span", moment(turns[0].started_ms)) if turns else None, class_="top"),
         tag("h1", title),
@@ -169,7 +171,7 @@ def _legend(turn: TurnTrace) -> Html:
     there |= {"loop"} if any(one.phase in ("judge", "compact") for one in turn.phases) else set()
     there |= {"hook"} if any(step.hooks for step in turn.steps) else set()
     hooks = [one.outcome for step in turn.steps for one in step.hooks]
-    is_bad = {"failed", "timed_out", "blocked"}.intersection(hooks)
+    is_bad = {"failed", "timed out", "blocked", "found something"}.intersection(hooks)
     there |= {"bad"} if is_bad or any(one.outcome != "ok" for one in turn.calls) else set()
     items = (
         tag("li", tag("span", class_=f"dot {kind}"), words)

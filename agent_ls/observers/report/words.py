@@ -26,10 +26,10 @@ def tokens(count: int) -> str:
     return f"{count / 1_000_000:.2f}M"
 
 
-def money(usd: float) -> str:
-    """Return a sum; small ones with the digits that matter."""
+def money(usd: float, *, of_tokens: int) -> str:
+    """Return what tokens cost; small sums with the digits that matter."""
     if usd == 0:
-        return "$0"
+        return "price unknown" if of_tokens else "$0"
     return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
 
 
