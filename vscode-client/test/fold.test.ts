@@ -240,3 +240,14 @@ test("folding changes nothing in place", () => {
     story(name).reduce((state, params) => frozen(follow(state, params)), frozen(begun("ses_01")));
   }
 });
+
+test("one trouble is one notice, updated in place and taken back", () => {
+  const told = (text: string, noticeId: string) =>
+    ({ sessionUpdate: "notice", level: "warning", origin: "model", text, noticeId }) as const;
+  const tries = ["try 1", "try 2", "try 3"].map((text) => told(text, "n1"));
+  const state = [told("other", ""), ...tries, told("other", "")].reduce(reduce, begun("ses_01"));
+  expect(itemsOf(state, "notice").map((one) => one.text)).toEqual(["other", "try 3", "other"]);
+  const after = reduce(state, told("", "n1"));
+  expect(itemsOf(after, "notice").map((one) => one.text)).toEqual(["other", "other"]);
+  expect(itemsOf(reduce(after, told("", "n1")), "notice")).toHaveLength(2);
+});

@@ -149,6 +149,15 @@ test("a running command shows what it prints, without terminal codes", async () 
   expect(texts(".live")[0]).toMatch(/^E +\[100%\]\nERROR tests/);
 });
 
+test("a command that did not end with 0 shows how it ended", async () => {
+  const params = structuredClone(story("fix_prices"));
+  const ends = params.flatMap((one) => one.updates).filter((one) => "rawOutput" in one);
+  for (const one of ends) Object.assign(one, { rawOutput: { exit_code: 3 }, status: "completed" });
+  await check(...told(params));
+  expect(texts(".call .bad-exit")[0]).toBe("exit code 3");
+  expect(all(".call .icon.warning").length).toBeGreaterThan(0);
+});
+
 test("an approval shows the exact payload and can be allowed once", async () => {
   await check(...told(until("fix_prices", "permission_request")));
   expect(texts(".approval h2")).toEqual(["Edit shop/prices.py"]);

@@ -1,5 +1,5 @@
 // Tool calls, from the first word of them to their result.
-import type { ToolCallProgress } from "../wire";
+import type { JsonValue, ToolCallProgress } from "../wire";
 import { add, type Of, replace, type Unkeyed } from "./items";
 import type { CallItem, State } from "./state";
 
@@ -19,6 +19,7 @@ const UNNAMED: Unkeyed<CallItem> = {
   output: "",
   result: null,
   error: null,
+  badExit: "",
   durationMs: null,
   edits: [],
   refusal: "",
@@ -70,8 +71,15 @@ export function progressed(call: CallItem, update: ToolCallProgress): CallItem {
     locations: update.locations ?? call.locations,
     result: update.content?.text ?? call.result,
     error: update.error ?? call.error,
+    badExit: badExit(update.rawOutput) || call.badExit,
     durationMs: update.durationMs ?? call.durationMs,
   };
+}
+
+function badExit(output: JsonValue): string {
+  const { exit_code: code, end } = (output ?? {}) as Record<string, unknown>;
+  if (typeof code === "number" && code !== 0) return `exit code ${code}`;
+  return end === "killed" ? "killed" : "";
 }
 
 /** The call after it printed something. */

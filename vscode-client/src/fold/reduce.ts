@@ -68,7 +68,12 @@ const FOLDS: Folds = {
   current_mode_update: (state, update) => ({ ...state, mode: update.currentModeId }),
   current_model_update: (state, update) => ({ ...state, model: update.model }),
   policy_silenced: (state, update) =>
-    add(state, { kind: "notice", level: "info", text: `${words(update.origin)} is switched off` }),
+    add(state, {
+      kind: "notice",
+      id: "",
+      level: "info",
+      text: `${words(update.origin)} is switched off`,
+    }),
   prompt_queued: (state, update) => ({
     ...state,
     queue: [...state.queue, { text: update.content.text, whenBusy: update.whenBusy }],
@@ -117,7 +122,7 @@ const FOLDS: Folds = {
     add(state, { kind: "findings", paths, findings, problems, unanswered }),
   gate_failed: (state, update) =>
     add(state, { kind: "gate", origin: update.origin, text: update.text, isNudged: false }),
-  notice: (state, update) => add(state, { kind: "notice", level: update.level, text: update.text }),
+  notice: (state, update) => noticed(state, update),
   compacted: (state, update) =>
     add(state, {
       kind: "compacted",
@@ -157,6 +162,16 @@ function said(state: State, update: Of<"user_message_chunk">): State {
       isRestored: false,
     },
   );
+}
+
+/** A notice with an id stands once, in its first place; one without words takes it away. */
+function noticed(state: State, { noticeId: id, level, text }: Of<"notice">): State {
+  const known = id ? state.items.findIndex((one) => one.kind === "notice" && one.id === id) : -1;
+  if (!text) return { ...state, items: state.items.filter((_, index) => index !== known) };
+  const old = state.items[known];
+  return old?.kind === "notice"
+    ? replace(state, known, { ...old, level, text })
+    : add(state, { kind: "notice", id, level, text });
 }
 
 /** A gate's failure and the nudge that follows it say the same: one item is enough. */

@@ -126,6 +126,8 @@ export interface CallItem extends Keyed {
   /** What the model reads of it; null while it has no result. */
   result: string | null;
   error: ErrorKind | null;
+  /** How a command ended that did not end with 0: `exit code 3`; empty for any other call. */
+  badExit: string;
   durationMs: number | null;
   edits: readonly FileEdited[];
   /** Why it was refused or put off, in the guard's words. */
@@ -154,6 +156,8 @@ export interface GateItem extends Keyed {
 
 export interface NoticeItem extends Keyed {
   kind: "notice";
+  /** Of a notice that may be updated in place; empty: it stands alone. */
+  id: string;
   level: "info" | "warning" | "error";
   text: string;
 }

@@ -38,7 +38,7 @@ function Summary({ item }: { item: CallItem }) {
   const isLong = (item.durationMs ?? 0) >= 100;
   return (
     <>
-      <Icon name={icon(item)} class={isRefused(item) ? "refused" : item.status} />
+      <Icon name={icon(item)} class={look(item)} />
       <span class="verb">{verb}</span>
       {/* The text runs left to right and is cut at its start, where a path says least. */}
       <span class="what" title={what}>
@@ -52,6 +52,7 @@ function Summary({ item }: { item: CallItem }) {
             <span class="sr">{ANSWER_WORDS[item.answer]}</span>
           </span>
         )}
+        {item.badExit && <span class="bad-exit">{item.badExit}</span>}
         {isLong && <span>{duration(item.durationMs ?? 0)}</span>}
         <span class="sr">{STATUS_WORDS[item.status]}</span>
       </span>
@@ -76,7 +77,12 @@ const ANSWER_WORDS: Record<NonNullable<CallItem["answer"]>, string> = {
 function icon(item: CallItem): IconName {
   if (item.status === "in_progress") return "loading";
   if (item.status === "failed") return isRefused(item) ? "circleSlash" : "error";
-  return KIND_ICONS[item.toolKind];
+  return item.badExit ? "warning" : KIND_ICONS[item.toolKind];
+}
+
+function look(item: CallItem): string {
+  if (isRefused(item)) return "refused";
+  return item.badExit ? "warning" : item.status;
 }
 
 /** Says whether it did not run to its end because somebody or something did not want it to. */
