@@ -637,7 +637,11 @@ def test_a_checker_that_still_looks_has_mended_nothing() -> None:
 )
 def test_a_command_that_did_not_end_well_is_no_success(data: Any, words: str) -> None:
     log = HumanLog(io.StringIO())
-    log.lines_of(ev.ToolCallStarted(call_id="c", tool="run_command", arguments_json="{}"))
+    log.lines_of(
+        ev.ToolCallStarted(
+            call_id="c", tool="run_command", arguments_json="{}", effect=Effect.EXECUTE
+        )
+    )
     result = ToolResult(call_id="c", text="", data=data)
     assert log.lines_of(ev.ToolCallFinished(result=result)) == [f"      {words}"]
 

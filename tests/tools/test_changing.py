@@ -221,7 +221,7 @@ async def test_a_person_is_shown_exactly_what_would_happen(
 
 async def test_a_huge_preview_is_cut_and_says_so(place: Place) -> None:
     tool = WriteFile(place.workspace)
-    call = tool.Arguments.model_validate({"path": "a", "content": "line\n" * 90_000})
+    call = tool.Arguments.model_validate({"path": "a", "content": "a line of text\n" * 15_000})
     preview = await tool.preview(call)  # type: ignore[arg-type]
     assert len(preview.payload) < 210_000
     assert "characters left out" in preview.payload

@@ -151,7 +151,7 @@ def side_note(side: SideTrace, material: Material) -> Html:
     """Return what another model, or a sub-agent, was asked and said."""
     usage = side.usage
     facts = [duration(side.duration_ms), f"{tokens(usage.total_tokens)} tokens"]
-    facts += [money(usage.cost_usd, of_tokens=0)] if usage.cost_usd else []
+    facts += [money(usage.cost_usd)] if usage.cost_usd else []
     facts += [counted(side.steps, "step"), side.session_id] if side.kind == "child" else []
     name = side.origin if side.kind == "child" else f"{side.origin} asked {side.model}"
     said = side.failure or side.text

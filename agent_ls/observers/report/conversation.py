@@ -100,7 +100,7 @@ def _meta(step: StepTrace) -> Html:
         duration(sum(one.duration_ms for one in step.attempts)),
         f"{tokens(usage.input_tokens)} in{share}",
         f"{tokens(usage.output_tokens)} out",
-        money(usage.cost_usd, of_tokens=0) if usage.cost_usd else "",
+        money(usage.cost_usd) if usage.cost_usd else "",
         counted(len(step.attempts), "attempt") if len(step.attempts) > 1 else "",
         "closing words" if step.is_closing else "",
         "text only" if step.input.text_only and not step.is_closing else "",

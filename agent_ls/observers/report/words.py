@@ -26,7 +26,7 @@ def tokens(count: int) -> str:
     return f"{count / 1_000_000:.2f}M"
 
 
-def money(usd: float, *, of_tokens: int) -> str:
+def money(usd: float, *, of_tokens: int = 0) -> str:
     """Return what tokens cost; small sums with the digits that matter."""
     if usd == 0:
         return "price unknown" if of_tokens else "$0"
