@@ -20,6 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agent_ls.domain.sentences import counted
+from agent_ls.domain.stops import StopReason
 from agent_ls.edits.diff import unified
 from agent_ls.lsp.demo_buffers import Buffer
 from agent_ls.lsp.demo_client import DemoClient
@@ -32,6 +34,7 @@ _COMMENT = (
 )
 _BEFORE = "def total_cents("
 _ALLOW = ("Agent: Allow once", "Agent: Allow for this session")
+_CHECKERS = ("ruff", "tsc")
 _TURN_LIMIT_S = 300.0
 _CAPABILITIES: dict[str, Any] = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
@@ -96,6 +99,9 @@ class _Story:
         self._say(f"The editor started the server and opened {self._project.name}/.")
         try:
             ended = await self._turn()
+            # The editor forgets its buffers when it stops.
+            for buffer in self._editor.buffers.values():
+                self._editor.path_of(buffer.uri).write_text(buffer.text)
         except Exception as error:
             self._say(f"The demo broke off: {error}\n\n{log.read_text()[-2000:]}")
             return 1
@@ -186,16 +192,21 @@ class _Story:
                 await asyncio.sleep(0.1)
 
     def _close(self, ended: str) -> int:
-        for buffer in self._editor.buffers.values():
-            self._editor.path_of(buffer.uri).write_text(buffer.text)
         after = _texts(self._project)
         self._say("What changed:")
         for path in sorted({*self._before, *after}):
             diff = unified(self._before.get(path), after.get(path), path)
             sys.stdout.write(diff)
         edits = len(self._editor.shown.edits)
-        self._say(f"{edits} edits went through workspace/applyEdit. The turn: {ended}")
-        return 0 if after != self._before else 1
+        self._say(f"{counted(edits, 'edit')} went through workspace/applyEdit. The turn: {ended}")
+        for problem in self._unchecked():
+            self._say(f"Not checked: {problem}")
+        return 0 if ended.startswith(StopReason.COMPLETED) else 1
+
+    def _unchecked(self) -> list[str]:
+        """Return what the server said of checkers that it could not run."""
+        said = (str(one["message"]) for one in self._editor.shown.messages)
+        return [text for text in said if text.startswith(_CHECKERS)]
 
     def _say(self, text: str) -> None:
         sys.stdout.write(f"[{time.monotonic() - self._started_s:5.1f} s] {text}\n")

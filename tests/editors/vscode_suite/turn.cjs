@@ -25,6 +25,15 @@ exports.run = async ({ step, until, screen }) => {
     if (!rows.some((row) => row.startsWith('+') && row.includes('quantize'))) throw new Error(rows.join('\n'));
     await screen.shot({ name: '2-approval' });
   });
+  await step('Escape outside of the prompt stops nothing, and a chord types nothing', async () => {
+    await panel('click', { selector: '.payload' });
+    await screen.press({ keys: 'Escape' });
+    await panel('click', { selector: '.composer textarea' });
+    for (const keys of ['Control+K', 'Escape', 'Control+K', 'x']) await screen.press({ keys });
+    await panel('wait', { selector: '.approval h2', text: 'prices.py' });
+    const typed = await panel('evaluate', { selector: '.composer textarea', code: '(area) => area.value' });
+    if (typed) throw new Error(`typed: ${typed}`);
+  });
   await step('nothing is changed before the answer', async () => {
     if (document.isDirty) throw new Error(document.getText());
   });
@@ -52,6 +61,11 @@ exports.run = async ({ step, until, screen }) => {
     await shows('Done', '.end .verb');
     await panel('wait', { selector: '.end .file', text: 'prices.py' });
     await screen.shot({ name: '4-done' });
+  });
+  await step('a block of code has one background, and no line of it another', async () => {
+    const seen = await panel('evaluate', { selector: '.code pre code', code:
+      '(one) => getComputedStyle(one).backgroundColor' });
+    if (seen !== 'rgba(0, 0, 0, 0)') throw new Error(seen);
   });
   await step('the edits are the editor\'s own: undo takes them back', async () => {
     await vscode.window.showTextDocument(document);
