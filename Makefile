@@ -104,6 +104,7 @@ bench: setup node-tools
 # What is generated from our own types; a test says when it is stale.
 generate: setup
 	$(PY) tools/generate_wire.py
+	$(PY) -m tools.generate_panel_stories
 	$(PY) tools/generate_settings.py
 
 lock:

@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 
 from agent_ls.lsp import wire
+from tools.generate_panel_stories import stories
 
 _GOLDEN = Path(__file__).parents[2] / "vscode-client" / "test" / "golden"
 _STORIES = sorted(_GOLDEN.glob("*.json"))
@@ -27,6 +28,11 @@ def check(story: Path) -> set[str]:
 @pytest.mark.parametrize("story", _STORIES, ids=lambda path: path.stem)
 def test_a_golden_story_speaks_the_servers_types(story: Path) -> None:
     assert check(story)
+
+
+def test_the_golden_stories_are_what_the_server_makes_of_their_journals() -> None:
+    found = {path: path.read_text("utf-8") for path in _STORIES}
+    assert found == stories(), "run `make generate`"
 
 
 def test_the_golden_stories_hold_every_kind_of_update() -> None:

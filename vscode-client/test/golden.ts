@@ -1,5 +1,5 @@
-// The golden updates: what a server sends in a few told stories. A Python test checks that they are
-// exactly what the server's own types would send.
+// The golden updates: what the server makes of the journals in `told`, recorded by `make generate`.
+// A Python test says when they are stale.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { follow } from "../src/fold/reduce";
