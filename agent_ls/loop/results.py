@@ -68,8 +68,8 @@ def _lack(turn: TurnState, refused: Sequence[Refusal]) -> str:
         calls = "call was" if len(refused) == 1 else "calls were"
         return f"{len(refused)} {calls} refused, because nobody was there to be asked."
     last = next(turn.events.newest(RecoveryChosen), None)
-    is_empty = last is not None and (last.origin, last.action) == ("empty", "promote")
-    if is_empty and last.step_id == turn.step_id:
+    promoted = last and (last.origin, last.action, last.step_id)
+    if promoted == ("empty", "promote", turn.step_id):
         return "The model gave an empty answer."
     return ""
 
