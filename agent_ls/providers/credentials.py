@@ -81,7 +81,11 @@ PROVIDERS: Final[Mapping[str, ProviderVariables]] = {
         {"AZURE_API_VERSION": "api_version"},
     ),
     "bedrock": _AWS,
-    "gemini": _with_key("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "gemini": _with_key(
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+        base=("GEMINI_API_BASE", "GOOGLE_GEMINI_BASE_URL"),
+    ),
     "hosted_vllm": ProviderVariables(
         ("HOSTED_VLLM_API_KEY",), ("HOSTED_VLLM_API_BASE",), is_key_needed=False
     ),

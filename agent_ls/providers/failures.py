@@ -64,6 +64,7 @@ _BY_WORDS: Final = (
     (ProviderFailure.BAD_REQUEST, r"invalid_request|badrequest|unsupportedparams"),
 )
 _AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
+REDIRECTED: Final = "redirects to"
 _PAGE: Final = re.compile(r"<!doctype html|<html", re.IGNORECASE)
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 _LIBRARY_WORDS: Final = re.compile(
@@ -128,9 +129,12 @@ def error_object_symptom(error: object) -> Symptom:
 
 def trouble_of(symptom: Symptom, *, endpoint: str, provider: str, secret: str | None) -> Trouble:
     """Return the failure as it is reported to the server, without the key."""
+    target = symptom.headers.get("location")
+    is_redirect = target and symptom.status in range(300, 400)
+    text = f"{REDIRECTED} {target}" if is_redirect else symptom.text
     return Trouble(
         failure=classify(symptom).value,
-        detail=_clean(symptom.text, secret),
+        detail=_clean(text, secret),
         status=symptom.status,
         retry_after_s=retry_after_s(symptom.headers),
         endpoint=endpoint,
@@ -169,7 +173,7 @@ def explain(trouble: Trouble, *, model: str, key_hint: str) -> ProviderError:
         f"To mend it, {key_hint}",
         ProviderFailure.FORBIDDEN: f"{where} refuses {model} for this account (rights, region or "
         f"credit).{said}",
-        ProviderFailure.BAD_REQUEST: f"{where} cannot use the request.{said}",
+        ProviderFailure.BAD_REQUEST: _bad_request(trouble, where, said),
         ProviderFailure.UNKNOWN_MODEL: _unknown_model(model, where, said),
         ProviderFailure.CONTEXT_OVERFLOW: f"The conversation is too long for {model}.{said}",
         ProviderFailure.CONTENT_FILTER: f"{where} stopped at its content filter.{said}",
@@ -258,6 +262,15 @@ def _no_connection(trouble: Trouble, where: str) -> str:
         f"Cannot reach {where}: {reason.rstrip('.')}. Check that the address is right, that the "
         "server is running, and that this machine may connect to it."
     )
+
+
+def _bad_request(trouble: Trouble, where: str, said: str) -> str:
+    if trouble.detail.startswith(REDIRECTED):
+        return (
+            f"{where} {trouble.detail}, and redirects are not followed, so that the key goes to no "
+            "other address. If that is the right one, set `provider.api_base` to it."
+        )
+    return f"{where} cannot use the request.{said}"
 
 
 def _unknown_model(model: str, where: str, said: str) -> str:

@@ -40,10 +40,6 @@ ENVIRONMENT: Final = {
 }
 
 
-# The client takes a bearer token off when it follows a redirect to another host, other headers not.
-_KEY_IN_OWN_HEADER: Final = ("anthropic/", "claude-", "gemini/")
-
-
 class Library:
     """litellm behind the few calls that are made of it."""
 
@@ -52,6 +48,9 @@ class Library:
         import httpx
         import litellm
 
+        from agent_ls.providers.http_limits import keep_limits, keep_limits_in
+
+        self._keep_limits = keep_limits
         self._litellm: Any = litellm
         self._httpx = httpx
         self._routes: dict[tuple[str, str | None], Route] = {}
@@ -60,9 +59,9 @@ class Library:
         litellm.disable_token_counter = True
         self._litellm.disable_aiohttp_transport = True
         http = self._litellm.llms.custom_httpx.http_handler
+        keep_limits_in(http.AsyncHTTPHandler)
         # One for all clients, because reading the certificates takes time.
         self._certificates = http.get_ssl_configuration()
-        self._unredirected = http.AsyncHTTPHandler(follow_redirects=False)
 
     async def warm(self) -> None:
         """Make the first call, which costs most of a second, to nobody."""
@@ -83,16 +82,13 @@ class Library:
             )
             async for _ in stream.completion_stream:
                 pass
-        # A redirect could carry the conversation, and the key, to another host.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-        self._litellm.aclient_session = httpx.AsyncClient(
-            follow_redirects=False, limits=limits, verify=self._certificates
+        self._litellm.aclient_session = self._keep_limits(
+            httpx.AsyncClient(limits=limits, verify=self._certificates)
         )
 
     async def complete(self, **arguments: Any) -> Any:
         """Begin a streamed completion."""
-        if str(arguments["model"]).startswith(_KEY_IN_OWN_HEADER):
-            arguments["client"] = self._unredirected
         return await self._litellm.acompletion(
             **arguments,
             stream=True,

@@ -23,6 +23,7 @@ from tests.support.faulty import (
     called,
     chunk,
     data,
+    drips,
     end,
     error,
     faulty,
@@ -337,6 +338,36 @@ SILENCES = {
     ),
 }
 
+# What keeps a connection alive and is no part of an answer.
+_NOTHINGS = {
+    "roles": data(chunk({"role": "assistant"})),
+    "empty-contents": data(chunk({"content": ""})),
+    "null-contents": data(chunk({"content": None})),
+    "blanks": data(chunk({"content": " \n\t"})),
+    "blank-thoughts": data(chunk({"reasoning_content": "\n"})),
+    "empty-deltas": data(chunk({})),
+    "empty-choices": data({"choices": []}),
+    "usage": data({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}),
+    "comments": b": ping\n\n",
+    "blank-lines": b"\n\n",
+    "blanks-in-arguments": called(" \n", name=None, id=None),
+}
+SILENCES |= {
+    f"nothing-but-{name}": (
+        drips(head(), drop=drop),
+        stopped("timeout", "Nothing of an answer came within 3 s (setting provider.first_chunk_s)"),
+    )
+    for name, drop in _NOTHINGS.items()
+    if name != "blanks-in-arguments"
+}
+SILENCES |= {
+    f"{name}-after-a-word": (
+        drips(head(), said("I wi"), called(_WRITE[:20]), drop=drop),
+        stopped("timeout", "fell silent for 1 s in the middle of its answer"),
+    )
+    for name, drop in _NOTHINGS.items()
+}
+
 EVENTS = {
     "comments-between-events": (
         sends(head() + b": ping\n\n" + said("Whole.") + b": ping\n\n" + end()),
@@ -515,7 +546,7 @@ def impatient_port() -> int:
 async def impatient(impatient_port: int) -> AsyncIterator[ModelHost]:
     """A model host that does not wait long."""
     options = ModelHostOptions(
-        api_base=f"http://127.0.0.1:{impatient_port}/v1", first_chunk_s=3.0, idle_s=3.0
+        api_base=f"http://127.0.0.1:{impatient_port}/v1", first_chunk_s=3.0, idle_s=1.0
     )
     host = ModelHost(options, env={})
     await host.ready()
@@ -542,7 +573,7 @@ async def test_a_fault_ends_in_a_defined_state_and_runs_nothing_broken(
 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("play, ends", SILENCES.values(), ids=SILENCES.keys())
-async def test_an_endpoint_that_falls_silent_is_left_and_asked_again(
+async def test_a_silence_is_waited_for_once_and_ends_the_turn_with_a_sentence(
     play: Play, ends: Ends, tmp_path: Path, impatient: ModelHost, impatient_port: int
 ) -> None:
     folder = tmp_path / "project"

@@ -34,9 +34,12 @@ class Asking:
         )
 
     def use(self, base_url: str) -> None:
-        """Send what is asked from now on there, in both dialects."""
+        """Send what is asked from now on there, in every dialect."""
+        root = base_url.removesuffix("/v1")
         self.env["OPENAI_BASE_URL"] = base_url
-        self.env["ANTHROPIC_API_BASE"] = base_url.removesuffix("/v1")
+        self.env["DEEPSEEK_API_BASE"] = base_url
+        for name in ("ANTHROPIC_API_BASE", "GEMINI_API_BASE", "OLLAMA_API_BASE"):
+            self.env[name] = root
 
     async def ask(self, request: ModelRequest) -> list[ModelEvent]:
         """Return everything that comes back."""
@@ -72,3 +75,12 @@ async def asking(config_dir: Path) -> AsyncIterator[Asking]:
     await asking.host.ready()
     yield asking
     await asking.host.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def patient(config_dir: Path) -> AsyncIterator[Asking]:
+    """A host that waits: litellm loads some dialects with their first request, which takes time."""
+    patient = Asking(config_dir, ModelHostOptions(first_chunk_s=60))
+    await patient.host.ready()
+    yield patient
+    await patient.host.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -89,12 +90,25 @@ class FaultyEndpoint:
     port: int
     plays: list[Play]
     requests: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """The bodies."""
+    paths: list[str] = field(default_factory=list[str])
+    headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    """Names in lower case."""
+    connections: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             raw = await reader.readuntil(b"\r\n\r\n")
             lines = raw.decode("latin-1").split("\r\n")
-            headers = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
+            fields = [line.split(": ", 1) for line in lines[1:] if ": " in line]
+            headers = {name.lower(): value for name, value in fields}
+            self.paths.append(lines[0].split(" ")[1])
+            self.headers.append(headers)
             body = await reader.readexactly(int(headers.get("content-length", "0")))
             self.requests.append(json.loads(body) if body else {})
             play = self.plays.pop(0) if self.plays else _fine
@@ -143,9 +157,41 @@ def hangs(*parts: bytes) -> Play:
     return play
 
 
+def drips(*parts: bytes, drop: bytes, every_s: float = 0.05) -> Play:
+    """Return what writes these bytes and then the same few again and again."""
+
+    async def play(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"".join(parts))
+        while not writer.is_closing():
+            writer.write(drop)
+            await writer.drain()
+            await asyncio.sleep(every_s)
+
+    return play
+
+
+@dataclass
+class Flood:
+    """Writes a body that does not end, as fast as it is taken, and counts what went out."""
+
+    head: bytes
+    most_bytes: int = 100 * 2**20
+    sent_bytes: int = 0
+
+    async def __call__(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(self.head)
+        part = b"x" * 65_536
+        while self.sent_bytes < self.most_bytes and not writer.is_closing():
+            writer.write(part)
+            await writer.drain()
+            self.sent_bytes += len(part)
+
+
 @asynccontextmanager
-async def faulty(port: int, plays: Sequence[Play]) -> AsyncIterator[FaultyEndpoint]:
-    """Serve for the length of a block."""
+async def faulty(
+    port: int, plays: Sequence[Play], *, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[FaultyEndpoint]:
+    """Serve for the length of a block; port 0: any."""
     endpoint = FaultyEndpoint(port, list(plays))
     tasks: set[asyncio.Task[None]] = set()
 
@@ -154,7 +200,8 @@ async def faulty(port: int, plays: Sequence[Play]) -> AsyncIterator[FaultyEndpoi
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    server = await asyncio.start_server(connected, "127.0.0.1", port)
+    server = await asyncio.start_server(connected, "127.0.0.1", port, ssl=tls)
+    endpoint.port = int(server.sockets[0].getsockname()[1])
     try:
         yield endpoint
     finally:

@@ -24,8 +24,8 @@ _ADVICE: dict[ProviderFailure, str] = {
 """What a person can do, after what the provider itself said."""
 
 
-_A_PAGE = "a web page"
-"""The provider's own words for it say already what to do."""
+_SAID_ALREADY = ("a web page", "redirects to")
+"""Where the message says already what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,5 +42,6 @@ class FatalError:
         if attempt.error is None or attempt.error.failure not in _ADVICE:
             return Accept()
         said = attempt.error.message.strip() or f"The request for {view.session.model} failed."
-        advice = "" if _A_PAGE in said else f" {_ADVICE[attempt.error.failure]}"
+        is_advised = any(words in said for words in _SAID_ALREADY)
+        advice = "" if is_advised else f" {_ADVICE[attempt.error.failure]}"
         return Fail(StopReason.ERROR, f"{sentence(said)}{advice}")
