@@ -38,7 +38,8 @@ class LoopOptions(Record):
     injection_budget_tokens: int = 1_500
     """What all slots of one request may take together."""
     max_output_tokens: int | None = None
-    """Limit of one answer; None: the model's own."""
+    """Limit of one answer; None: the model's own. With ``reasoning_effort``, thinking has room on
+    top of it, within what the model can give."""
     temperature: float | None = None
     """None: the model's own."""
     reasoning_effort: str | None = None

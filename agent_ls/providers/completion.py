@@ -7,6 +7,7 @@ and the time limits. Reaches the library through ``ModelLibrary`` and imports no
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -33,6 +34,10 @@ from agent_ls.providers.thoughts import Thoughts
 STUB: Final[Object] = {"role": "user", "content": "."}
 _DRAIN_S: Final = 0.5
 
+# Room for thinking, which counts as output, on top of what a person wants to read; more than
+# litellm's own budgets for these efforts.
+_THINKING_TOKENS: Final = {"low": 4_096, "medium": 8_192, "high": 16_384}
+
 Emit = Callable[[ModelEvent], None]
 
 
@@ -51,6 +56,14 @@ class Route:
     """Optional parameters that may be sent."""
     tried: frozenset[str]
     """Those of them the library would refuse to send, not knowing the model."""
+    model: str
+    """What the library is told, which may name another API than the person did."""
+    max_output_tokens: int = 0
+    """The longest answer, thinking included; 0: unknown."""
+    is_responses: bool = False
+    """OpenAI's Responses API."""
+    is_reasoning: bool = False
+    """Its answers there carry reasoning that wants to come back."""
 
 
 class ModelLibrary(Protocol):
@@ -86,6 +99,8 @@ class Completion:
         self._request = request
         self._answer = Answer(self._request.model)
         self._thought: list[Object] = []
+        self._reasoned: list[Object] = []
+        self._first_call = ""
         self._is_begun = False
 
     async def run(self, emit: Emit) -> None:
@@ -116,11 +131,12 @@ class Completion:
     def _arguments(self) -> dict[str, Any]:
         request, access = self._request, self._order.access
         route = self._library.route(request.model, access.api_base)
-        messages = self._messages()
+        messages = self._messages(route)
+        effort = self._effort(messages)
         optional: dict[str, Any] = {
-            "max_tokens": request.max_output_tokens,
+            "max_tokens": _most_tokens(request, effort, route),
             "temperature": request.temperature,
-            "reasoning_effort": self._effort(messages),
+            "reasoning_effort": effort,
         }
         body: dict[str, Any] = {"messages": messages}
         if request.tools:
@@ -130,7 +146,7 @@ class Completion:
             # the extra body replaces the stub on the way out and says exactly the same.
             body = {"messages": [STUB], "extra_body": body}
         arguments: dict[str, Any] = {
-            "model": request.model,
+            "model": route.model,
             **body,
             "api_key": access.api_key,
             "api_base": access.api_base,
@@ -140,13 +156,16 @@ class Completion:
             # Not with OpenAI's client: there a refused request would silently be sent again.
             "drop_params": route.provider != "openai" or None,
             **{name: optional[name] for name in optional if name in route.supported},
+            **(_stateless(request, route) if route.is_responses else {}),
             **access.extra,
         }
         return {name: value for name, value in arguments.items() if value not in (None, [])}
 
-    def _messages(self) -> list[Object]:
-        messages = chat_messages(self._request, self._thoughts.by_call)
-        return mark_for_cache(messages) if needs_cache_markers(self._request.model) else messages
+    def _messages(self, route: Route) -> list[Object]:
+        is_marked = needs_cache_markers(self._request.model)
+        kept = self._thoughts.by_call if is_marked or route.is_responses else None
+        messages = chat_messages(self._request, kept)
+        return mark_for_cache(messages) if is_marked else messages
 
     def _effort(self, messages: list[Object]) -> str | None:
         """Return the effort to ask for; none where thinking that must come back was lost."""
@@ -187,16 +206,22 @@ class Completion:
             for choice in as_list(found.get("choices"))[:1]:
                 delta = as_object(as_object(choice).get("delta"))
                 self._thought += map(as_object, as_list(delta.get("thinking_blocks")))
+                # They come with the last chunk, after the calls that they led to.
+                self._reasoned += map(as_object, as_list(delta.get("reasoning_items")))
             self._emit_all(chunks.take(found), emit)
             alive()
         seen = (stream.received_finish_reason, stream.intermittent_finish_reason)
         if not any(seen):
             # The library makes up a finish reason where the provider gave none.
             raise MalformedAnswer("the stream ended without a finish reason")
+        if self._reasoned and self._first_call:
+            self._thoughts.keep_items(self._first_call, self._reasoned)
         self._emit_all(self._answer.end(self._input_characters()), emit)
 
     def _emit_all(self, events: Iterable[ModelEvent], emit: Emit) -> None:
         for event in events:
+            if isinstance(event, CallClosed):
+                self._first_call = self._first_call or event.provider_id
             if isinstance(event, CallClosed) and self._thought:
                 self._thoughts.keep(event.provider_id, self._thought)
                 self._thought = []
@@ -253,3 +278,28 @@ class Completion:
         with suppress(Exception):
             return self._library.route(self._request.model, self._order.access.api_base)
         return None
+
+
+def _most_tokens(request: ModelRequest, effort: str | None, route: Route) -> int | None:
+    """Return the limit of an answer; None: the provider's own.
+
+    Where a model thinks, litellm's own limit for Claude leaves 4,096 tokens for the answer, and
+    what a setting grants to the answer would be used up by the thinking.
+    """
+    room = _THINKING_TOKENS.get(effort or "")
+    most = route.max_output_tokens
+    if room is None:
+        return request.max_output_tokens
+    if request.max_output_tokens is not None:
+        wanted = request.max_output_tokens + room
+        return min(wanted, most) if most else wanted
+    return (most or None) if needs_cache_markers(request.model) else None
+
+
+def _stateless(request: ModelRequest, route: Route) -> dict[str, Any]:
+    """Return what lets a conversation go on at the Responses API without being stored there."""
+    first = request.messages[0].text if request.messages else ""
+    key = hashlib.sha256(f"{request.system}\0{first}".encode("utf-8", "replace")).hexdigest()
+    # Not for a model that does not reason: it refuses this.
+    include = ["reasoning.encrypted_content"] if route.is_reasoning else []
+    return {"store": False, "include": include, "prompt_cache_key": key[:32]}

@@ -23,7 +23,7 @@ which is the most Anthropic takes."""
 _EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
 
 ThinkingBlocks = Mapping[str, Sequence[Object]]
-"""Signed thinking by the provider's id of the first call that followed it."""
+"""Signed or encrypted thinking by the provider's id of the first call that followed it."""
 
 
 def chat_messages(request: ModelRequest, thinking: ThinkingBlocks | None = None) -> list[Object]:
@@ -110,7 +110,10 @@ def _assistant(
         ],
     }
     blocks = thinking.get(message.calls[0].provider_id)
-    return {**found, "thinking_blocks": list(blocks)} if blocks else found
+    if not blocks:
+        return found
+    is_encrypted = blocks[0].get("type") == "reasoning"
+    return {**found, "reasoning_items" if is_encrypted else "thinking_blocks": list(blocks)}
 
 
 def _wire_ids(messages: Sequence[Message]) -> dict[str, str]:

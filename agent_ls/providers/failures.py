@@ -44,8 +44,9 @@ _NO_CREDIT: Final = r"insufficient[_ ](?:quota|credit|balance|funds)|credit bala
 _BY_WORDS: Final = (
     (
         ProviderFailure.CONTEXT_OVERFLOW,
-        r"context[_ ]length|context[_ ]window|contextwindowexceeded|maximum context"
-        r"|(?:prompt|input) is too long|exceed\w* (?:the |its )?(?:model'?s )?(?:maximum )?context",
+        r"request_too_large|context[_ ]length|context[_ ]window|contextwindowexceeded"
+        r"|maximum context|(?:prompt|input) is too long"
+        r"|exceed\w* (?:the |its )?(?:model'?s )?(?:maximum )?context",
     ),
     (ProviderFailure.FORBIDDEN, _NO_CREDIT),
     (ProviderFailure.CONTENT_FILTER, r"content[_ ]?(?:filter|policy|management)|responsibleai"),
@@ -64,6 +65,8 @@ _BY_WORDS: Final = (
     (ProviderFailure.BAD_REQUEST, r"invalid_request|badrequest|unsupportedparams"),
 )
 _AMBIGUOUS_STATUS: Final = frozenset({400, 413, 422})
+_ENDED_EARLY: Final = "before any terminal event"
+"""The library's own words, under a status of its own, for a Responses stream that was cut."""
 REDIRECTED: Final = "redirects to"
 _PAGE: Final = re.compile(r"<!doctype html|<html", re.IGNORECASE)
 _TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
@@ -102,6 +105,8 @@ class Symptom:
 def classify(symptom: Symptom) -> ProviderFailure:
     """Return our class of a failure."""
     by_status = _by_status(symptom.status)
+    if _ENDED_EARLY in symptom.text:
+        return ProviderFailure.BROKEN_STREAM
     if symptom.status == 429 and re.search(_NO_CREDIT, f"{symptom.kind} {symptom.text}".lower()):
         # Some providers say "too many requests" when there is no money left: waiting won't help.
         return ProviderFailure.FORBIDDEN

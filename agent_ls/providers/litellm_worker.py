@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import os
 from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from agent_ls.domain.model_io import ModelRequest
 from agent_ls.domain.usage import Usage
 from agent_ls.providers.completion import STUB, Completion, Route
+from agent_ls.providers.dialect import needs_cache_markers
 from agent_ls.providers.frames import FACTS, FAILED, GONE, PONG, READY, Limits, Order, OrderFrame
 from agent_ls.providers.histories import ReceivedHistories
-from agent_ls.providers.shapes import as_count, as_list, as_object
+from agent_ls.providers.library_mends import mend_gemini, mend_ollama
+from agent_ls.providers.shapes import Object, as_count, as_list, as_object
 from agent_ls.providers.thoughts import Thoughts
 from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
 
@@ -40,6 +44,33 @@ ENVIRONMENT: Final = {
 }
 
 
+_FACTS_S: Final = 5.0
+"""How long a server may take to say how large its model is."""
+_GEMINI: Final = "litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini"
+_OLLAMA: Final = "litellm.llms.ollama.common_utils"
+_MENDED: Final = {
+    "gemini": _GEMINI,
+    "vertex_ai": _GEMINI,
+    "ollama": _OLLAMA,
+    "ollama_chat": _OLLAMA,
+}
+"""Where what is to be mended stands, by provider."""
+_RESPONSES: Final = "responses/"
+"""Part of a name that asks for OpenAI's Responses API."""
+
+
+def _is_better_off(facts: Object, base: str) -> bool:
+    """Say whether a model of OpenAI's is asked by Responses, where its reasoning is kept.
+
+    Another server under its dialect may know chat alone; some models know Responses alone.
+    """
+    if facts.get("mode") == "responses":
+        return True
+    is_own = not base or (urlsplit(base).hostname or "").endswith("openai.com")
+    endpoints = as_list(facts.get("supported_endpoints"))
+    return is_own and bool(facts.get("supports_reasoning")) and "/v1/responses" in endpoints
+
+
 class Library:
     """litellm behind the few calls that are made of it."""
 
@@ -53,6 +84,7 @@ class Library:
         self._keep_limits = keep_limits
         self._litellm: Any = litellm
         self._httpx = httpx
+        self._mended: set[str] = set()
         self._routes: dict[tuple[str, str | None], Route] = {}
         litellm.suppress_debug_info = True
         # It would load 40 MB of word pieces to estimate a cost that nobody reads: we use usage.
@@ -116,8 +148,14 @@ class Library:
         )
         known = as_list(self._litellm.get_supported_openai_params(name, provider))
         supported = frozenset(str(one) for one in known)
-        mode = as_object(self._litellm.model_cost.get(name)).get("mode", "chat")
-        is_plain = provider == "openai" and mode == "chat" and not name.startswith("responses/")
+        self._mend(provider)
+        plain_name = name.removeprefix(_RESPONSES)
+        known_facts = as_object(self._litellm.model_cost.get(plain_name))
+        is_responses = provider == "openai" and (
+            name != plain_name or _is_better_off(known_facts, api_base or base or "")
+        )
+        is_plain = provider == "openai" and known_facts.get("mode", "chat") == "chat"
+        name = plain_name
         kind = type(config).__name__
         # An agent without tools is none, so tools are tried with every model.
         tried = {"tools", "tool_choice"}
@@ -128,10 +166,28 @@ class Library:
             name=name,
             base=api_base or base or "",
             # Other configurations change messages, or go to another API for some requests.
-            is_plain_chat=is_plain and kind in ("OpenAIUnknownModelConfig", "OpenAIGPTConfig"),
+            is_plain_chat=is_plain
+            and not is_responses
+            and kind in ("OpenAIUnknownModelConfig", "OpenAIGPTConfig"),
             supported=supported | tried,
             tried=frozenset(tried) - supported,
+            model=f"openai/{_RESPONSES}{name}" if is_responses else model,
+            max_output_tokens=self.facts(model)[1] if needs_cache_markers(model) else 0,
+            is_responses=is_responses,
+            is_reasoning=bool(known_facts.get("supports_reasoning", True)),
         )
+
+    def _mend(self, provider: str) -> None:
+        """Set right what is wrong with one provider, once; loads its part of the library."""
+        name = _MENDED.get(provider)
+        if name is None or name in self._mended:
+            return
+        self._mended.add(name)
+        module = importlib.import_module(name)
+        if provider.startswith("ollama"):
+            mend_ollama(module.OllamaModelInfo)
+        else:
+            mend_gemini(module.VertexGeminiConfig)
 
     def cost_usd(self, route: Route, usage: Usage) -> float:
         """Return what the tokens cost; 0 for models it has no price for."""
@@ -155,14 +211,16 @@ class Library:
             return float(prompt) + float(completion)
         return 0.0
 
-    def facts(self, model: str) -> tuple[int, int, float, float]:
+    def facts(self, model: str, api_base: str | None = None) -> tuple[int, int, float, float]:
         """Return window and longest answer in tokens, and what a token of input and of output
         costs in USD; 0 for what is not known.
 
         Blocks: for models of a local server litellm asks that server.
         """
         with suppress(Exception):
-            found = as_object(dict(self._litellm.get_model_info(model)))
+            self._mend(model.partition("/")[0])
+            named = model.replace(f"/{_RESPONSES}", "/", 1)
+            found = as_object(dict(self._litellm.get_model_info(named, api_base=api_base)))
             prices = [found.get(f"{name}_cost_per_token") for name in ("input", "output")]
             paid = [float(one) if isinstance(one, int | float) else 0.0 for one in prices]
             window, answer = found.get("max_input_tokens"), found.get("max_output_tokens")
@@ -235,9 +293,12 @@ class Host:
 
     async def _facts(self, order: Order) -> None:
         library = await asyncio.shield(self._library)
-        self._outbox.report(
-            order.number, FACTS, *await asyncio.to_thread(library.facts, order.model)
-        )
+        facts = 0, 0, 0.0, 0.0
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FACTS_S):
+                base = order.access.api_base
+                facts = await asyncio.to_thread(library.facts, order.model, base)
+        self._outbox.report(order.number, FACTS, *facts)
 
 
 def main() -> None:

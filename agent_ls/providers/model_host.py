@@ -180,8 +180,10 @@ class ModelHost:
     async def _ask_facts(self, model: str) -> ModelFacts:
         child = await self._running()
         # Whom nobody can ask, nobody need wait for: what fails here is told by the request.
-        await self._access(model, child)
-        order = Order(op="facts", number=next(self._numbers), model=model)
+        access = await self._access(model, child)
+        # Where it is asked, not with which key: what a server tells of a model is no secret.
+        place = Access(api_base=access.api_base)
+        order = Order(op="facts", number=next(self._numbers), model=model, access=place)
         async with contextlib.aclosing(child.ask(order)) as reports:
             async for report in reports:
                 match report:

@@ -11,7 +11,7 @@ _KEPT: Final = 256
 
 
 class Thoughts:
-    """Signed thinking of recent answers: Anthropic's models want it back with their calls.
+    """Signed or encrypted thinking of recent answers: models want it back with their calls.
 
     Not part of the conversation, because other models cannot read it; lost with the process, and
     then a request goes without thinking.
@@ -38,6 +38,10 @@ class Thoughts:
                 blocks.append({"type": "thinking", "thinking": thought, "signature": signature})
                 text = []
         if blocks:
-            self._by_call[call_id] = blocks
+            self.keep_items(call_id, blocks)
+
+    def keep_items(self, call_id: str, items: Sequence[Object]) -> None:
+        """Keep what goes back as it came: encrypted reasoning of OpenAI's models."""
+        self._by_call[call_id] = list(items)
         while len(self._by_call) > _KEPT:
             del self._by_call[next(iter(self._by_call))]
