@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from agent_ls.safety.awk_reading import is_plain_awk
 from agent_ls.safety.flags import Options, options, parse, words
-
-NUMBER = "\ue000"
-"""Stands in a word for a number that only the shell will know; no command may hold it itself."""
+from agent_ls.safety.shell_words import NUMBER
 
 
 class NotPlainError(Exception):
@@ -82,26 +81,19 @@ def _sed(arguments: Sequence[str]) -> list[str]:
 
 
 _AWK = options("-F: --field-separator:")
-_AWK_VALUE = r'(?:\$(?:\d+|NF|\(NF-\d+\))|NR|NF|FNR|FILENAME|length(?:\(\$\d+\))?|"[^"\\\n]*")'
-_AWK_TEST = (
-    r"(?:!?/(?:[^/\\\n]|\\.)*/|(?:\$\d+|NR|NF|FNR|length(?:\(\$\d+\))?)\s*(?:[=!<>]=|[<>]|!?~)\s*"
-    r'(?:\d+|"[^"\\\n]*"|/(?:[^/\\\n]|\\.)*/))'
-)
-_AWK_ITEMS = rf"{_AWK_VALUE}(?:\s*,?\s*{_AWK_VALUE})*"
-_AWK_PRINT = rf"\{{\s*print(?:\s+{_AWK_ITEMS})?\s*;?\s*\}}"
-_AWK_SCRIPT = re.compile(
-    rf"\s*(?:{_AWK_TEST}(?:\s*(?:&&|\|\|)\s*{_AWK_TEST})*)?\s*(?:{_AWK_PRINT})?\s*"
-)
 
 
 def _awk(arguments: Sequence[str]) -> list[str]:
     parsed = parse(arguments, _AWK)
-    script, *files = parsed.operands or [""]
-    if not script or len(script) > _MAX_SCRIPT_CHARS or not _AWK_SCRIPT.fullmatch(script):
-        raise NotPlainError(f"the awk program {script[:60]!r}")
-    if any(re.match(r"[A-Za-z_]\w*=", file) for file in files):
+    program, *files = parsed.operands or [""]
+    if not is_plain_awk(program):
+        raise NotPlainError(f"the awk program {program[:60]!r}")
+    if any(re.match(r"[A-Za-z_]\w*=", file) and not _AWK_SETS.fullmatch(file) for file in files):
         raise NotPlainError("an assignment among awk's files")
-    return files
+    return [file for file in files if not _AWK_SETS.fullmatch(file)]
+
+
+_AWK_SETS = re.compile(r"(?:FS|OFS|[a-z])=[\w,;:|. \\-]{0,20}")
 
 
 _JQ = options(
@@ -200,6 +192,11 @@ def _double_bracket(arguments: Sequence[str]) -> list[str]:
 _PRINTF = re.compile(r"(?:[^%]|%%|%[-+ #0]{0,3}\d{0,3}(?:\.\d{0,3})?[sbqcdiuoxXeEfFgG])*")
 
 
+def _echo(arguments: Sequence[str]) -> list[str]:
+    """Show any words: what is no option of the shell's own echo is shown too."""
+    return []
+
+
 def _printf(arguments: Sequence[str]) -> list[str]:
     """No option, which could be -v, and no %n: both assign a variable."""
     if not arguments or arguments[0].startswith("-") or not _PRINTF.fullmatch(arguments[0]):
@@ -228,12 +225,6 @@ def _set(arguments: Sequence[str]) -> list[str]:
 def _exit(arguments: Sequence[str]) -> list[str]:
     if len(arguments) > 1 or not all(map(_INTEGER.fullmatch, arguments)):
         raise NotPlainError("an exit code that is no number")
-    return []
-
-
-def _continue(arguments: Sequence[str]) -> list[str]:
-    if arguments:
-        raise NotPlainError("a loop left with a word that is worked out")
     return []
 
 
@@ -342,10 +333,9 @@ LOOKS: dict[str, Look] = {
     "[": _bracket,
     "[[": _double_bracket,
     "printf": _printf,
+    "echo": _echo,
     "set": _set,
     "exit": _exit,
-    "break": _continue,
-    "continue": _continue,
     "xxd": _xxd,
     "tree": _tree,
     "strings": _strings,

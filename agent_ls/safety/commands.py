@@ -6,11 +6,8 @@ part of what makes it harmless is set there.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence as PySequence
 from pathlib import Path
 from typing import assert_never
 
@@ -23,14 +20,18 @@ from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.git_reading import read_git
 from agent_ls.safety.git_repository import repository_objection
 from agent_ls.safety.operands import NotInsideError, Reach
-from agent_ls.safety.read_only import BUILTINS, PROGRAMS, VERSIONED, Program
-from agent_ls.safety.shell_words import (
-    MAX_COMMAND_CHARS,
-    NotUnderstoodError,
-    Part,
-    Word,
-    read_parts,
+from agent_ls.safety.piped_names import found_names, piped_names
+from agent_ls.safety.programs import (
+    VERSION_OPTIONS,
+    ForeignProgramError,
+    check_program,
+    check_version,
+    child_path,
 )
+from agent_ls.safety.read_only import PROGRAMS, VERSIONED, Program
+from agent_ls.safety.shell_tree import Sequence, read_shell
+from agent_ls.safety.shell_walk import State, Step, Walk
+from agent_ls.safety.shell_words import MAX_COMMAND_CHARS, NotUnderstoodError, Word
 from agent_ls.safety.text import visible_line
 
 CommandVerdict = Allow | Ask | Deny
@@ -43,27 +44,12 @@ READ_ONLY_ENV: dict[str, str] = {
 }
 """What an allowed command runs with, over the runner's own list."""
 
-_SYSTEM_FOLDERS = tuple(map(Path, ("/usr", "/bin", "/sbin", "/opt", "/nix")))
-_VERSION_OPTIONS = ("--version", "-V", "-v", "-version", "version")
-
 
 class _MustAskError(Exception):
     """The command is not plainly harmless; the message completes "it asks because"."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One part with the words as programs get them."""
-
-    name: str
-    arguments: tuple[Word, ...]
-
-    @property
-    def values(self) -> list[str]:
-        return [word.value for word in self.arguments]
-
-
-def decide(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
+def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
     """Say whether a shell command may run in ``cwd``: allow, ask with a reason, or deny.
 
     Shape: Deny only for what destroys a system; an Ask that no grant answers for text that cannot
@@ -73,14 +59,14 @@ def decide(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVerdict:
     if destroyed := catastrophe(command):
         return Deny(f"This command is never run: {destroyed}.")
     try:
-        parts = read_parts(command)
-    except NotUnderstoodError as error:
-        return Ask(
-            f"The command is not plainly read-only: {error}.", broad=not _must_be_seen(command)
-        )
-    try:
-        _judge_all(parts, cwd, roots)
-    except (_MustAskError, NotPlainError, NotInsideError) as error:
+        _judge_all(read_shell(command), cwd, roots)
+    except (
+        NotUnderstoodError,
+        _MustAskError,
+        NotPlainError,
+        NotInsideError,
+        ForeignProgramError,
+    ) as error:
         reason = f"The command is not plainly read-only: {error}."
         return Ask(reason, broad=not _must_be_seen(command))
     except UnknownOptionError as error:
@@ -104,100 +90,139 @@ def _must_be_seen(command: str) -> bool:
     return not command.strip() or too_long or bool(_MUST_BE_SEEN.search(command))
 
 
-def _judge_all(parts: Sequence[Part], cwd: Path, roots: Sequence[Root]) -> None:
-    """Judge each part in every folder it may run in; a failed cd leaves the old one."""
-    reaches = [Reach(cwd, tuple(roots))]
-    for place, part in enumerate(parts):
-        following = parts[place + 1].connector if place + 1 < len(parts) else ""
-        step = _step(part)
-        if step.name == "cd":
-            if part.connector == "|" or following == "|":
-                raise _MustAskError("cd stands in a pipe")
-            moved = [_changed(step, reach) for reach in reaches]
-            reaches = moved if following == "&&" and part.connector != "||" else [*reaches, *moved]
-            reaches = list(dict.fromkeys(reaches))
-            continue
-        for reach in reaches:
+def _judge_all(tree: Sequence, cwd: Path, roots: PySequence[Root]) -> None:
+    """Judge each command in every folder it may run in."""
+    judged: set[tuple[Step, Reach]] = set()
+
+    def judge(step: Step, reach: Reach) -> None:
+        if (step, reach) not in judged:
             _judge(step, reach)
+            judged.add((step, reach))
+
+    walk = Walk(judge, piped_names, _expanded)
+    walk.sequence(tree, (State(Reach(cwd, tuple(roots))),))
 
 
-def _step(part: Part) -> _Step:
-    first, *rest = part.words
-    if not first.is_plain or first.is_pattern:
-        raise _MustAskError("the program's name is written in a roundabout way")
-    return _Step(first.value, tuple(rest))
-
-
-def _changed(step: _Step, reach: Reach) -> Reach:
-    if len(step.arguments) != 1 or step.arguments[0].is_pattern:
-        raise _MustAskError("cd goes to a folder that is not plain")
-    return reach.moved(step.arguments[0].value)
-
-
-def _judge(step: _Step, reach: Reach) -> None:
+def _judge(step: Step, reach: Reach) -> None:
     """Refuse unless this step only reads, and only what lies inside."""
-    _check_program(step.name, reach)
-    values = _expanded(step, reach)
-    if values != step.values and step.name in ("find", "sed", "awk", "git", "test"):
-        raise _MustAskError(f"{step.name} gets names that the shell fills in")
-    if step.name in VERSIONED and len(values) == 1 and values[0] in _VERSION_OPTIONS:
-        _check_version(step.name, values[0])
-    elif step.name == "git":
-        _judge_git(step, reach)
-    elif look := LOOKS.get(step.name):
+    check_program(step.name, reach)
+    for word in step.reads:
+        if word.is_pattern:
+            raise _MustAskError("its input is a file that the shell looks for")
+        reach.check(word.value)
+    if step.name == "xargs":
+        _judge_xargs(step, reach)
+    elif step.name == "find" and "-exec" in step.values:
+        _judge_find_exec(step, reach)
+    else:
+        values = step.values if step.name == "[[" else _expanded(step.arguments, reach)
+        if values != step.values and step.name in ("find", "sed", "awk", "git", "test", "["):
+            raise _MustAskError(f"{step.name} gets names that the shell fills in")
+        _judge_values(step.name, values, reach)
+
+
+def _judge_values(name: str, values: list[str], reach: Reach) -> None:
+    if name in VERSIONED and len(values) == 1 and values[0] in VERSION_OPTIONS:
+        check_version(name, values[0], reach)
+    elif name == "git":
+        _judge_git(values, reach)
+    elif look := LOOKS.get(name):
         for path in look(values):
             reach.check(path)
-    elif program := PROGRAMS.get(step.name):
-        _judge_program(step.name, program, values, reach)
+    elif program := PROGRAMS.get(name):
+        _judge_program(name, program, values, reach)
     else:
-        raise _MustAskError(f"{visible_line(step.name)[:60]} is not known to only read")
+        raise _MustAskError(f"{visible_line(name)[:60]} is not known to only read")
 
 
-def _check_program(name: str, reach: Reach) -> None:
-    """Refuse a program that the workspace brings, or that it can choose."""
-    if "/" in name:
-        raise _MustAskError("the program is named by a path")
-    if name in BUILTINS:
+_SHOW_WORDS = frozenset({"echo", "basename", "dirname"})
+"""What may get any words: it shows them and opens nothing."""
+_XARGS_ALONE = frozenset({"-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-x", "-0r",
+                          "-r0"})  # fmt: skip
+_XARGS_NUMBER = re.compile(r"(?:-[nLP]|--max-(?:args|lines|procs)=)(\d*)")
+
+
+def _judge_xargs(step: Step, reach: Reach) -> None:
+    """Judge what xargs runs, with all names that it could get and with none."""
+    if step.feed is None:
+        raise _MustAskError("xargs gets words that are not known")
+    rest, mark = _xargs_command(_expanded(step.arguments, reach))
+    name, *arguments = rest or ["echo"]
+    if name in _SHOW_WORDS:
+        _judge_values(name, [one for one in arguments if one != mark], reach)
         return
-    found = shutil.which(name, path=child_path())
-    if found is None:
-        return
-    real = Path(found).resolve()
-    if reach.holds(Path(found)) or reach.holds(real):
-        raise _MustAskError(f"{name} is a program of the workspace")
-    if "shims" in (*Path(found).parts, *real.parts) or "shim" in real.name:
-        raise _MustAskError(f"which {name} runs is chosen by the workspace")
+    names = piped_names(step.feed, reach)
+    if names is None:
+        raise _MustAskError("xargs gets names that are not known")
+    _judge_with_names(name, arguments, names, mark, reach)
 
 
-def _check_version(name: str, option: str) -> None:
-    """Refuse options that mean something else, and programs that a version file could replace."""
-    if option in ("-v", "-V", "version") and not _says_version(name, option):
-        raise _MustAskError(f"{name} {option} is more than a question for the version")
-    found = shutil.which(name, path=child_path())
-    real = Path(found).resolve() if found else None
-    if real and not any(real.is_relative_to(folder) for folder in _SYSTEM_FOLDERS):
-        raise _MustAskError(f"{name} is not installed with the system")
+def _xargs_command(rest: list[str]) -> tuple[list[str], str | None]:
+    """Return the command that xargs runs, and the word that stands for a name."""
+    mark = None
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option.startswith("-I"):
+            mark = option[2:] or (rest.pop(0) if rest else "")
+        elif option in ("-d", "--delimiter") and rest and rest[0] in ("\\n", "\\0"):
+            rest.pop(0)
+        elif number := _XARGS_NUMBER.fullmatch(option):
+            if not number[1] and not (rest and rest.pop(0).isdigit()):
+                raise _MustAskError(f"xargs {visible_line(option)[:60]}")
+        elif option not in _XARGS_ALONE and option not in ("-d\\n", "-d\\0"):
+            raise _MustAskError(f"xargs {visible_line(option)[:60]}")
+    return rest, mark
 
 
-def _says_version(name: str, option: str) -> bool:
-    known = {
-        "-v": ("node", "perl", "ruby", "make", "gmake", "tmux"),
-        "-V": ("python", "python3", "tmux", "rg", "curl", "wget", "psql", "ruff", "uv"),
-        "version": ("go",),
-    }
-    return name in known.get(option, ())
+def _judge_find_exec(step: Step, reach: Reach) -> None:
+    """Judge find without its -exec, and what that runs with all names that find could give."""
+    values = _expanded(step.arguments, reach)
+    if values != step.values or values.count("-exec") > 1:
+        raise _MustAskError("find -exec")
+    start = values.index("-exec")
+    end = next((n for n in range(start, len(values)) if values[n] in (";", "+")), len(values))
+    command, rest = values[start + 1 : end], [*values[:start], *values[end + 1 :]]
+    if not command or end == len(values):
+        raise _MustAskError("find -exec")
+    _judge_values("find", rest, reach)
+    check_program(command[0], reach)
+    _judge_with_names(command[0], command[1:], found_names(rest, reach), "{}", reach)
 
 
-def _expanded(step: _Step, reach: Reach) -> list[str]:
-    """Return the arguments with patterns replaced by the files they fit, as the shell would."""
+def _judge_with_names(
+    name: str, arguments: list[str], names: list[str], mark: str | None, reach: Reach
+) -> None:
+    """Judge a program that gets file names in the place of ``mark``, or behind its words."""
+    check_program(name, reach)
+    program = PROGRAMS.get(name)
+    if program is None or program.operands not in ("paths", "pattern then paths"):
+        raise _MustAskError(f"{visible_line(name)[:60]} gets names from another program")
+    if mark is None:
+        _judge_program(name, program, arguments, reach)
+        arguments, mark = [*arguments, "{}"], "{}"
+    if arguments.count(mark) != 1 or any(mark in one and one != mark for one in arguments):
+        raise _MustAskError("the place of the names is not plain")
+    place = arguments.index(mark)
+    if program.operands == "pattern then paths" and not _has_pattern(program, arguments[:place]):
+        raise _MustAskError("a name stands where a pattern is meant")
+    _judge_program(name, program, [*arguments[:place], *names, *arguments[place + 1 :]], reach)
+
+
+def _has_pattern(program: Program, before: list[str]) -> bool:
+    parsed = parse(before, program.options)
+    return bool(parsed.operands) or parsed.has(*program.pattern_options)
+
+
+def _expanded(arguments: tuple[Word, ...], reach: Reach) -> list[str]:
+    """Return the words with patterns replaced by the files they fit, as the shell would."""
     values: list[str] = []
-    for word in step.arguments:
+    for word in arguments:
         values += reach.fitting(word.value) if word.is_pattern else [word.value]
     return values
 
 
-def _judge_git(step: _Step, reach: Reach) -> None:
-    use = read_git(step.values)
+def _judge_git(values: list[str], reach: Reach) -> None:
+    use = read_git(values)
     inner = reach.moved(use.folder)
     roots = [root.path for root in reach.roots]
     objection = repository_objection(inner.folder, roots, child_path())
@@ -246,9 +271,3 @@ def _judge_folders(
     hidden = name != "rg" or parsed.has("--hidden", "-.", "-u", "--unrestricted")
     for path in operands or ([] if name == "diff" else ["."]):
         reach.check_folder(path, hidden=hidden, follows=name == "diff")
-
-
-def child_path() -> str:
-    """Return PATH for children: absolute folders only, so that no folder of work adds programs."""
-    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(entry for entry in entries if entry.startswith("/")) or "/usr/bin:/bin"

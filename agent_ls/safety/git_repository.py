@@ -58,8 +58,7 @@ def repository_objection(folder: Path, roots: Sequence[Path], path: str) -> str 
     program = shutil.which("git", path=path)
     if program is None:
         return None
-    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
-    git = _Git(program, {"PATH": path, **kept, **CLEAN_GIT, "LC_ALL": "C.UTF-8"})
+    git = _Git(program, _environment(path))
     try:
         found = _places(git, folder)
         if found is None:
@@ -206,3 +205,20 @@ def _check_submodules(git: _Git, found: _Places, roots: Sequence[Path]) -> None:
         if inner is None or inner.top != place:
             raise _UnfitError(f"the submodule {place.name} is not an ordinary one")
         _check(git, inner, roots)
+
+
+def tracked_names(folder: Path, path: str) -> list[str] | None:
+    """Return the names that git tracks below a folder, relative to it; None when git cannot say."""
+    program = shutil.which("git", path=path)
+    if program is None:
+        return None
+    try:
+        listing = _Git(program, _environment(path)).ask(folder, "ls-files", "-z")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return None if listing is None else os.fsdecode(listing).split("\0")[:-1]
+
+
+def _environment(path: str) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
+    return {"PATH": path, **kept, **CLEAN_GIT, "LC_ALL": "C.UTF-8"}

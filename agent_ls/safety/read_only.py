@@ -162,7 +162,6 @@ PROGRAMS: dict[str, Program] = {
     "rg": _program(_RIPGREP, "pattern then paths",
                    pattern="-e --regexp -f --file --files --type-list", recursive="*"),
     # The machine, its clock and its person; nothing of the environment.
-    "echo": _program("-neE", "text"),
     "true": _program("", "text"), "false": _program("", "text"), ":": _program("", "text"),
     "pwd": _program("-LP --logical --physical", limit=0),
     "seq": _program("-w --equal-width -s: --separator: -f: --format:", "text", number=True),
@@ -207,6 +206,7 @@ VERSIONED = frozenset(
     {"python", "python3", "node", "git", "gcc", "g++", "cc", "c++", "clang", "clang++", "make",
      "gmake", "cmake", "ninja", "rg", "jq", "bash", "perl", "ruby", "java", "javac", "go", "tar",
      "grep", "sed", "awk", "gawk", "find", "ls", "diff", "patch", "curl", "wget", "ruff", "uv",
-     "gdb", "pandoc", "sqlite3", "psql", "tmux", "zsh", "fish", "nvim", "vim"}
+     "gdb", "pandoc", "sqlite3", "psql", "tmux", "zsh", "fish", "nvim", "vim", "npm", "pip", "pip3",
+     "docker", "tsc"}
 )  # fmt: skip
 """Asked for their version and nothing else, these do nothing else."""

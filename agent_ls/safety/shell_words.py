@@ -1,23 +1,29 @@
-"""A shell text read twice, by the grammar and by a strict reader of ours, into plain commands.
+"""Words of a shell text, read strictly: quotes, escapes, patterns and the plainest variables.
 
-The grammar is not bash, and neither are we: what both read as the same words in the same order
-is understood, and everything else is not. Owns reading; ``commands`` decides.
+Whatever is read here is what bash reads; everything else is not understood. Owns words; what they
+form together is read in ``shell_tree``.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from agent_ls.safety.text import has_hidden
-from agent_ls.syntax.parsing import Node, parse_shell, walk
 
 MAX_COMMAND_CHARS = 10_000
-MAX_PARTS = 50
 
-Connector = Literal["", "&&", "||", ";", "|"]
+NUMBER = "\ue000"
+"""Stands in a word for a number that only the shell will know; no command may hold it itself."""
+TEXT = "\ue004"
+"""Stands for any text at all, of one line."""
+_QUOTED, _BARE, _END = "\ue001", "\ue002", "\ue003"
+"""Around a variable's name in a word's value: inside of quotes, outside, and behind it."""
+_USE = re.compile(f"([{_QUOTED}{_BARE}])([^{_END}]*){_END}")
+_UNSPLIT = re.compile(f"[\\w./:=@%+,{NUMBER}-]+")
+"""What stays one word outside of quotes, and no pattern."""
 
 
 class NotUnderstoodError(Exception):
@@ -36,37 +42,34 @@ class Word:
     is_pattern: bool = False
     """Whether the shell would look for files that it fits."""
     is_plain: bool = True
-    """Written without quotes and escapes."""
+    """Written without quotes, escapes and variables."""
+
+    def filled(self, variables: Mapping[str, str]) -> Word:
+        """Return the word with the values of its variables.
+
+        Errors: ``NotUnderstoodError`` for one that is not known, or that would become more words.
+        """
+        if _QUOTED not in self.value and _BARE not in self.value:
+            return self
+        return replace(self, value=_USE.sub(lambda use: _value(use, variables), self.value))
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One simple command."""
+def _value(use: re.Match[str], variables: Mapping[str, str]) -> str:
+    value = variables.get(use[2])
+    if value is None:
+        raise NotUnderstoodError(f"it uses ${use[2]}, whose value is not known")
+    if use[1] == _BARE and not _UNSPLIT.fullmatch(value):
+        raise NotUnderstoodError(f"${use[2]} may become several words; quote it")
+    return value
 
-    connector: Connector
-    """What joins it to the one before; empty for the first."""
-    words: tuple[Word, ...]
-    """At least one."""
 
-
-def read_parts(command: str) -> tuple[Part, ...]:
-    """Return the simple commands of a text, in order; at least one.
-
-    Errors: ``NotUnderstoodError`` for everything that is not words, quotes, pipes, ``&& || ;``,
-    line ends, and output to /dev/null or to another descriptor.
-    """
+def check_text(command: str) -> None:
+    """Refuse a text that is too long or empty, or that a person would not see as it is."""
     if len(command) > MAX_COMMAND_CHARS:
         raise NotUnderstoodError(f"it is longer than {MAX_COMMAND_CHARS:,} characters")
     if not command.strip():
         raise NotUnderstoodError("it is empty")
     _check_characters(command)
-    parts = _Reader(command).parts()
-    if not parts:
-        raise NotUnderstoodError("it holds no command")
-    if len(parts) > MAX_PARTS:
-        raise NotUnderstoodError(f"it has more than {MAX_PARTS} parts")
-    _check_against_grammar(command, parts)
-    return parts
 
 
 def _check_characters(command: str) -> None:
@@ -86,48 +89,17 @@ def _is_look_alike(word: str) -> bool:
 
 _UNQUOTED = re.compile(r"[A-Za-z0-9_./:=@%+,^*?\[\]~!#-]|[^\x00-\x7f]")
 _ESCAPABLE = " *?[]().|+$^;&<>\\'\"#!{}/-:,"
-_OPERATOR = re.compile(r"&&|\|\||\|&|\||;(?!;|&)|\n")
-_REDIRECTION = re.compile(
-    r"(?:[12]?>>?|&>>?)[ \t]*/dev/null(?=[\s|;&]|$)|(?:0?<)[ \t]*/dev/null(?=[\s|;&]|$)"
-    r"|[12]?>&[12](?=[\s|;&]|$)"
-)
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*|[?#$])|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _BRACES = re.compile(r"[@^]\{[a-z0-9]*\}|\{\}")
 """Braces that expand to nothing else: git's references, and an empty pair."""
 
 
-class _Reader:
-    """Reads one text from left to right; refuses whatever it does not know."""
+class WordReader:
+    """Reads words from a text, from left to right; refuses whatever it does not know."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-
-    def parts(self) -> tuple[Part, ...]:
-        found: list[Part] = []
-        words: list[Word] = []
-        connector: Connector = ""
-        while True:
-            self._skip_blanks()
-            if self._at >= len(self._text):
-                break
-            if operator := _OPERATOR.match(self._text, self._at):
-                self._at = operator.end()
-                if words:
-                    found.append(Part(connector, tuple(words)))
-                    connector, words = _connector(operator[0]), []
-                elif operator[0] != "\n" or connector == "|":
-                    raise NotUnderstoodError("an operator has nothing before it")
-            elif redirection := _REDIRECTION.match(self._text, self._at):
-                self._at = redirection.end()
-                if not words:
-                    raise NotUnderstoodError("a redirection stands before its command")
-            else:
-                words.append(self._word())
-        if words:
-            found.append(Part(connector, tuple(words)))
-        elif connector not in ("", ";"):
-            raise NotUnderstoodError("an operator has nothing behind it")
-        return tuple(found)
 
     def _skip_blanks(self) -> None:
         text = self._text
@@ -147,9 +119,12 @@ class _Reader:
         is_pattern, is_plain = False, True
         while self._at < len(self._text):
             character = self._text[self._at]
-            if character in " \t\n;|&<>":
+            if character in " \t\n;|&<>)":
                 break
-            if character in "'\"\\":
+            if character == "$":
+                value.append(self._variable(_BARE))
+                is_plain = False
+            elif character in "'\"\\":
                 value.append(self._quoted(character))
                 is_plain = False
             elif braces := _BRACES.match(self._text, self._at):
@@ -165,10 +140,17 @@ class _Reader:
                 raise NotUnderstoodError(f"it uses {character!r} outside of quotes")
         written = self._text[start : self._at]
         if not written:
-            raise NotUnderstoodError(f"it uses {self._text[start]!r} outside of quotes")
+            raise NotUnderstoodError(f"it uses {self._text[start:][:1]!r} where a word is missing")
         if written.isdigit() and self._text[self._at : self._at + 1] in ("<", ">"):
             raise NotUnderstoodError("it redirects a numbered descriptor")
         return Word("".join(value), start, self._at, is_pattern, is_plain)
+
+    def _variable(self, kind: str) -> str:
+        found = _VARIABLE.match(self._text, self._at)
+        if found is None:
+            raise NotUnderstoodError("it uses '$' for more than a plain variable")
+        self._at = found.end()
+        return f"{kind}{found[1] or found[2]}{_END}"
 
     def _quoted(self, character: str) -> str:
         match character:
@@ -198,8 +180,11 @@ class _Reader:
             if character == '"':
                 self._at += 1
                 return "".join(value)
-            if character in "$`":
-                raise NotUnderstoodError(f"it uses {character!r} inside double quotes")
+            if character == "$":
+                value.append(self._variable(_QUOTED))
+                continue
+            if character == "`":
+                raise NotUnderstoodError("it uses '`' inside double quotes")
             if character == "\\":
                 following = self._text[self._at + 1 : self._at + 2]
                 if following in ("\n", ""):
@@ -218,57 +203,3 @@ class _Reader:
             raise NotUnderstoodError("it escapes a character that needs no escape")
         self._at += 2
         return following
-
-
-def _connector(operator: str) -> Connector:
-    match operator:
-        case "&&" | "||":
-            return operator
-        case "|" | "|&":
-            return "|"
-        case _:
-            return ";"
-
-
-_KNOWN_NODES = frozenset(
-    {
-        "program", "list", "pipeline", "command", "command_name", "word", "number", "raw_string",
-        "string", "string_content", "concatenation", "redirected_statement", "file_redirect",
-        "file_descriptor", "comment",
-        "&&", "||", ";", "|", "|&", "\n", '"', ">", ">>", "<", "&>", "&>>", ">&",
-        # The grammar splits words at these, the shell does not.
-        "{", "}", ",", "..", "[", "]", "==", "=",
-    }
-)  # fmt: skip
-
-
-def _check_against_grammar(command: str, parts: tuple[Part, ...]) -> None:
-    """Refuse unless the grammar finds the same words, and nothing but them."""
-    data = command.encode()
-    tree = parse_shell(data)
-    if tree is None or tree.root_node.has_error:
-        raise NotUnderstoodError("it does not parse")
-    commands: list[list[tuple[int, int]]] = []
-    for node in walk(tree.root_node):
-        if node.is_missing or node.type not in _KNOWN_NODES:
-            raise NotUnderstoodError(f"it uses {_spoken(node.type)}")
-        if node.type == "command":
-            commands.append([(one.start_byte, one.end_byte) for one in _words_of(node)])
-    ours = [[_bytes(command, word) for word in part.words] for part in parts]
-    if sorted(commands) != ours:
-        raise NotUnderstoodError("it can be read in more than one way")
-
-
-def _words_of(node: Node) -> list[Node]:
-    return [one for one in node.named_children if one.type not in ("file_redirect", "comment")]
-
-
-def _bytes(command: str, word: Word) -> tuple[int, int]:
-    if command.isascii():
-        return word.start, word.end
-    start = len(command[: word.start].encode())
-    return start, start + len(command[word.start : word.end].encode())
-
-
-def _spoken(node_type: str) -> str:
-    return f"a {node_type.replace('_', ' ')}" if node_type.isidentifier() else repr(node_type)

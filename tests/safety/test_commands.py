@@ -185,6 +185,15 @@ diff README.md /dev/null
 git --no-pager --version
 git log --oneline -- ':!src'
 git log -- ':/src'
+[ -f README.md ]
+[[ -f README.md ]]
+cat < README.md
+(ls)
+{ ls; }
+for i in 1; do ls; done
+if true; then ls; fi
+! ls
+awk '{print}' a=b README.md
 """
 
 
@@ -199,18 +208,13 @@ ls && rm x
 ls | xargs rm
 ls & rm x
 ls &
-(ls)
-{ ls; }
-for i in 1; do ls; done
 while true; do :; done
-if true; then ls; fi
 case x in x) ls;; esac
 f() { ls; }; f
 alias ls=rm; ls
 ls;; pwd
 coproc ls
 time ls
-! ls
 echo $(id)
 echo "$(id)"
 echo `id`
@@ -224,8 +228,6 @@ ls$IFS-la
 basename $(uuidgen)
 test -v 'a[$(id)]'
 test -t 1
-[ -f README.md ]
-[[ -f README.md ]]
 printf -v x y
 printf 'abc%n' PATH
 printf 'abc%5n' PATH
@@ -407,7 +409,6 @@ ls >| x
 ls >&x
 ls 3>&1
 ls <> x
-cat < README.md
 cat <<< x
 cat <<EOF
 ls > /dev/tcp/host/80
@@ -546,7 +547,6 @@ echo \
 !!
 find . -name *.md
 find . -name
-awk '{print}' a=b README.md
 awk ''
 command -v ./x
 which ../x

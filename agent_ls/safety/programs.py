@@ -1,0 +1,81 @@
+"""Which program a name stands for, and whether the workspace has a hand in that."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from agent_ls.safety.operands import Reach
+from agent_ls.safety.read_only import BUILTINS
+
+VERSION_OPTIONS = ("--version", "-V", "-v", "-version", "version")
+_SYSTEM_FOLDERS = tuple(map(Path, ("/usr", "/bin", "/sbin", "/opt", "/nix")))
+
+
+class ForeignProgramError(Exception):
+    """The workspace may choose what runs; the message completes "it asks because"."""
+
+
+def child_path() -> str:
+    """Return PATH for children: absolute folders only, so that no folder of work adds programs."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if entry.startswith("/")) or "/usr/bin:/bin"
+
+
+def check_program(name: str, reach: Reach) -> None:
+    """Refuse a program that the workspace brings, or that it can choose."""
+    if "/" in name:
+        raise ForeignProgramError("the program is named by a path")
+    if name in BUILTINS:
+        return
+    found = shutil.which(name, path=child_path())
+    if found is None:
+        return
+    real = Path(found).resolve()
+    if reach.holds(Path(found)) or reach.holds(real):
+        raise ForeignProgramError(f"{name} is a program of the workspace")
+    is_shim = "shims" in (*Path(found).parts, *real.parts) or "shim" in real.name
+    if is_shim and not _is_pyenv(found, reach):
+        raise ForeignProgramError(f"which {name} runs is chosen by the workspace")
+
+
+def check_version(name: str, option: str, reach: Reach) -> None:
+    """Refuse options that mean something else, and programs that a version file could replace."""
+    if option in ("-v", "-V", "version") and not _says_version(name, option):
+        raise ForeignProgramError(f"{name} {option} is more than a question for the version")
+    found = shutil.which(name, path=child_path())
+    real = Path(found).resolve() if found else None
+    if not found or not real or _is_pyenv(found, reach):
+        return
+    if not any(real.is_relative_to(folder) for folder in _SYSTEM_FOLDERS):
+        raise ForeignProgramError(f"{name} is not installed with the system")
+
+
+def _says_version(name: str, option: str) -> bool:
+    known = {
+        "-v": ("node", "npm", "perl", "ruby", "make", "gmake", "tmux"),
+        "-V": (
+            "python",
+            "python3",
+            "tmux",
+            "rg",
+            "curl",
+            "wget",
+            "psql",
+            "ruff",
+            "uv",
+            "pip",
+            "pip3",
+        ),
+        "version": ("go",),
+    }
+    return name in known.get(option, ())
+
+
+def _is_pyenv(found: str, reach: Reach) -> bool:
+    """Say whether it is pyenv's Python, and no file around the folder chooses another one."""
+    chosen = any(
+        (top / ".python-version").exists() for top in (reach.folder, *reach.folder.parents)
+    )
+    return Path(found).parts[-3:-1] == (".pyenv", "shims") and not chosen

@@ -1,0 +1,449 @@
+"""A shell text read twice, by the grammar and by a strict reader of ours, into a tree of commands.
+
+The grammar is not bash, and neither are we: what both read as the same words in the same order
+and nesting is understood, and everything else is not. Owns reading; ``commands`` decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent_ls.safety.flags import words
+from agent_ls.safety.shell_words import NotUnderstoodError, Word, WordReader, check_text
+from agent_ls.syntax.parsing import Node, parse_shell, walk
+
+MAX_PARTS = 50
+_MAX_DEPTH = 8
+
+Connector = Literal["", "&&", "||", ";"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command, or a test in brackets."""
+
+    words: tuple[Word, ...]
+    """At least one."""
+    reads: tuple[Word, ...] = ()
+    """Files that stand as its input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One variable gets a value."""
+
+    name: str
+    value: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Commands in braces, or in parentheses: then what they change ends with them."""
+
+    body: Sequence
+    is_subshell: bool
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """A loop over words."""
+
+    name: str
+    words: tuple[Word, ...]
+    body: Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class WhileRead:
+    """A loop over the lines of its input; no other ``while`` is understood."""
+
+    name: str
+    body: Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Branches with their conditions, and what else."""
+
+    branches: tuple[tuple[Sequence, Sequence], ...]
+    otherwise: Sequence | None
+
+
+Element = Command | Assignment | Group | For | WhileRead | If
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """What runs together; of one element, it runs in the shell itself."""
+
+    connector: Connector
+    """What joins it to the one before; empty for the first."""
+    elements: tuple[Element, ...]
+    is_negated: bool = False
+
+
+Sequence = tuple[Pipeline, ...]
+
+
+def read_shell(command: str) -> Sequence:
+    """Return the commands of a text, at least one.
+
+    Errors: ``NotUnderstoodError`` for everything that is not words, quotes, plain variables and
+    their assignment, pipes, ``&& || ; !``, line ends, groups, loops over words or read lines,
+    branches, input from a file, and output to /dev/null or to another descriptor.
+    """
+    check_text(command)
+    parser = _Parser(command)
+    tree = parser.whole()
+    if parser.count > MAX_PARTS:
+        raise NotUnderstoodError(f"it has more than {MAX_PARTS} parts")
+    _check_against_grammar(command, parser.facts)
+    return tree
+
+
+_OPERATOR = re.compile(r"&&|\|\||;(?!;|&)|\n")
+_PIPE = re.compile(r"\|&|\|(?!\|)")
+_REDIRECTION = re.compile(
+    r"(?:[12]?>>?|&>>?)[ \t]*/dev/null(?=[\s|;&)]|$)|(?:0?<)[ \t]*/dev/null(?=[\s|;&)]|$)"
+    r"|[12]?>&[12](?=[\s|;&)]|$)"
+)
+_INPUT = re.compile(r"0?<(?![<>&(])[ \t]*")
+_KEYWORD = re.compile(r"(?:\{|\}|!|\[\[|[a-z]+)(?=[\s;|&()<>]|$)")
+_RESERVED = words(
+    "if then elif else fi for while until do done case esac in select function time coproc { } ! "
+    "[[ ]]"
+)
+_ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
+_READ_LOOP = re.compile(
+    r"while[ \t]+(?P<command>(?:(?P<ifs>IFS=)[ \t]+)?(?P<read>read)[ \t]+(?:(?P<raw>-r)[ \t]+)?"
+    r"(?P<name>[A-Za-z_]\w*))[ \t]*(?=[;\n])",
+    re.ASCII,
+)
+
+Fact = tuple[str, tuple[tuple[int, int], ...]]
+"""What both readers have to find: a kind, and where it and its words begin and end."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What stands around an element: its words so far and its input."""
+
+    words: list[Word] = field(default_factory=list[Word])
+    reads: list[Word] = field(default_factory=list[Word])
+
+
+class _Parser(WordReader):
+    """Reads one text from left to right; refuses whatever it does not know."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.count = 0
+        self.facts: list[Fact] = []
+        self._depth = 0
+
+    def whole(self) -> Sequence:
+        """Return all of it."""
+        tree, _ = self._sequence(frozenset({""}))
+        if not tree:
+            raise NotUnderstoodError("it holds no command")
+        return tree
+
+    def _sequence(self, ends: frozenset[str]) -> tuple[Sequence, str]:
+        """Read up to one of ``ends``, which is read too; an empty one is the end of the text."""
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise NotUnderstoodError("it is nested too deeply")
+        found: list[Pipeline] = []
+        connector: Connector = ""
+        while True:
+            self._skip_lines()
+            end = self._end(ends)
+            if end is not None:
+                if connector in ("&&", "||") or not (found or "" in ends):
+                    raise NotUnderstoodError("an operator or keyword has nothing behind it")
+                self._depth -= 1
+                return tuple(found), end
+            found.append(self._pipeline(connector))
+            connector = self._connector(ends)
+
+    def _skip_lines(self) -> None:
+        self._skip_blanks()
+        while self._text[self._at : self._at + 1] == "\n":
+            self._at += 1
+            self._skip_blanks()
+
+    def _end(self, ends: frozenset[str]) -> str | None:
+        """Read what ends this sequence; None when a command stands there."""
+        if self._at >= len(self._text):
+            if "" in ends:
+                return ""
+            raise NotUnderstoodError("it ends before its last keyword")
+        if ")" in ends and self._text[self._at] == ")":
+            self._at += 1
+            return ")"
+        keyword = self._keyword()
+        if keyword and keyword in ends:
+            self._at += len(keyword)
+            return keyword
+        return None
+
+    def _keyword(self) -> str:
+        found = _KEYWORD.match(self._text, self._at)
+        return found[0] if found and found[0] in _RESERVED else ""
+
+    def _connector(self, ends: frozenset[str]) -> Connector:
+        """Read what stands behind a pipeline; before an end it may be nothing."""
+        if operator := _OPERATOR.match(self._text, self._at):
+            self._at = operator.end()
+            if operator[0] == "&&":
+                return "&&"
+            return "||" if operator[0] == "||" else ";"
+        closes = ")" in ends and self._text[self._at : self._at + 1] == ")"
+        if self._at < len(self._text) and not closes:
+            raise NotUnderstoodError(f"it uses {self._text[self._at]!r} outside of quotes")
+        return ";"
+
+    def _pipeline(self, connector: Connector) -> Pipeline:
+        is_negated = self._keyword() == "!"
+        if is_negated:
+            self.facts.append(("!", ((self._at, self._at + 1),)))
+            self._at += 1
+            self._skip_blanks()
+        elements = [self._element()]
+        while pipe := _PIPE.match(self._text, self._at):
+            self._at = pipe.end()
+            self._skip_lines()
+            elements.append(self._element())
+        return Pipeline(connector, tuple(elements), is_negated)
+
+    def _element(self) -> Element:
+        """Read a command or a compound, and the redirections behind it."""
+        start = self._at
+        if self._text[start : start + 1] == "(":
+            if self._text.startswith("((", start):
+                raise NotUnderstoodError("it uses '(('")
+            self._at += 1
+            body, _ = self._sequence(frozenset({")"}))
+            return self._compound("(", start, Group(body, is_subshell=True))
+        match self._keyword():
+            case "":
+                return self._simple()
+            case "{":
+                self._at += 1
+                body, _ = self._sequence(frozenset({"}"}))
+                return self._compound("{", start, Group(body, is_subshell=False))
+            case "if":
+                return self._compound("if", start, self._if())
+            case "for":
+                return self._compound("for", start, self._for())
+            case "while":
+                return self._compound("while", start, self._while())
+            case "[[":
+                return self._double_bracket()
+            case keyword:
+                raise NotUnderstoodError(f"it uses {keyword!r}")
+
+    def _compound(self, kind: str, start: int, element: Element) -> Element:
+        self._fact(kind, start)
+        found = self._rest(_Found(), takes_words=False)
+        if found.reads:
+            raise NotUnderstoodError("a group of commands gets a file as input")
+        return element
+
+    def _if(self) -> If:
+        branches: list[tuple[Sequence, Sequence]] = []
+        self._at += len("if")
+        end = "elif"
+        while end == "elif":
+            condition, _ = self._sequence(frozenset({"then"}))
+            body, end = self._sequence(frozenset({"elif", "else", "fi"}))
+            branches.append((condition, body))
+        otherwise = self._sequence(frozenset({"fi"}))[0] if end == "else" else None
+        return If(tuple(branches), otherwise)
+
+    def _for(self) -> For:
+        self._at += len("for")
+        self._skip_blanks()
+        name = self._word()
+        self._skip_blanks()
+        if not name.is_plain or self._keyword() != "in":
+            raise NotUnderstoodError("it has a loop that is not over plain words")
+        self._at += len("in")
+        found = self._rest(_Found(), takes_words=True)
+        if found.reads or not found.words:
+            raise NotUnderstoodError("it has a loop that is not over plain words")
+        self._fact("over", *(name, *found.words))
+        return For(name.value, tuple(found.words), self._do())
+
+    def _while(self) -> WhileRead:
+        found = _READ_LOOP.match(self._text, self._at)
+        if found is None:
+            raise NotUnderstoodError("it has a loop that is not over the lines of its input")
+        spans = [found.span(one) for one in ("ifs", "read", "raw", "name") if found[one]]
+        self.facts.append(("command", tuple(spans)))
+        if found["ifs"]:
+            self.facts.append(("=", (found.span("ifs"),)))
+        self._at = found.end()
+        return WhileRead(found["name"], self._do())
+
+    def _do(self) -> Sequence:
+        operator = _OPERATOR.match(self._text, self._at)
+        if operator is None or operator[0] not in (";", "\n"):
+            raise NotUnderstoodError("it has a loop without a body")
+        self._at = operator.end()
+        self._skip_lines()
+        start = self._at
+        if self._keyword() != "do":
+            raise NotUnderstoodError("it has a loop without a body")
+        self._at += len("do")
+        body, _ = self._sequence(frozenset({"done"}))
+        self._fact("do", start)
+        return body
+
+    def _double_bracket(self) -> Command:
+        start = self._at
+        inner = [Word("[[", start, start + 2)]
+        self._at += 2
+        while inner[-1].value != "]]":
+            self._skip_blanks()
+            at = self._at
+            joint = re.compile(r"(?:&&|\|\||=~|!(?==?[ \t])=?)(?=[ \t])").match(self._text, at)
+            if joint:
+                self._at = joint.end()
+                inner.append(Word(joint[0], at, self._at))
+                continue
+            inner.append(self._word())
+            if not inner[-1].is_plain and inner[-1].value in ("&&", "||", "]]"):
+                raise NotUnderstoodError("a test compares with an operator")
+        self._fact("[", start)
+        found = self._rest(_Found(), takes_words=False)
+        self.count += 1
+        return Command(tuple(inner), tuple(found.reads))
+
+    def _simple(self) -> Element:
+        assigned = _ASSIGNED.match(self._text, self._at)
+        if assigned:
+            return self._assignment(assigned)
+        start = self._at
+        found = self._rest(_Found(), takes_words=True)
+        if not found.words:
+            raise NotUnderstoodError("an operator or redirection stands before its command")
+        if found.words[0].value == "[":
+            self.facts.append(("[", ((start, found.words[-1].end),)))
+        else:
+            self._fact("command", *found.words)
+        self.count += 1
+        return Command(tuple(found.words), tuple(found.reads))
+
+    def _assignment(self, assigned: re.Match[str]) -> Assignment:
+        start, self._at = self._at, assigned.end()
+        value = Word("", self._at, self._at)
+        if self._at < len(self._text) and self._text[self._at] not in " \t\n;|&<>)":
+            value = self._word()
+        self.facts.append(("=", ((start, self._at),)))
+        self._skip_blanks()
+        self.count += 1
+        return Assignment(assigned[1], value)
+
+    def _rest(self, found: _Found, *, takes_words: bool) -> _Found:
+        """Read words and redirections up to an operator."""
+        while True:
+            self._skip_blanks()
+            here = self._text[self._at : self._at + 1]
+            if redirection := _REDIRECTION.match(self._text, self._at):
+                self._at = redirection.end()
+                if takes_words and not found.words:
+                    raise NotUnderstoodError("a redirection stands before its command")
+            elif reading := _INPUT.match(self._text, self._at):
+                if takes_words and not found.words:
+                    raise NotUnderstoodError("a redirection stands before its command")
+                self._at = reading.end()
+                found.reads.append(self._word())
+                self._fact("<", found.reads[-1])
+            elif not here or here in "\n;|&)" or not takes_words:
+                return found
+            else:
+                found.words.append(self._word())
+
+    def _fact(self, kind: str, *where: int | Word) -> None:
+        """Note what was read: words, or from a place up to here."""
+        spans = ((one, self._at) if isinstance(one, int) else (one.start, one.end) for one in where)
+        self.facts.append((kind, tuple(spans)))
+
+
+_KNOWN_NODES = frozenset(
+    {
+        "program", "list", "pipeline", "command", "command_name", "word", "number", "raw_string",
+        "string", "string_content", "concatenation", "redirected_statement", "file_redirect",
+        "file_descriptor", "comment", "simple_expansion", "expansion", "variable_name",
+        "special_variable_name", "variable_assignment", "subshell", "compound_statement",
+        "if_statement", "elif_clause", "else_clause", "for_statement", "do_group",
+        "while_statement", "negated_command", "test_command", "unary_expression",
+        "binary_expression", "test_operator", "extglob_pattern", "regex",
+        "&&", "||", ";", "|", "|&", "\n", '"', ">", ">>", "<", "&>", "&>>", ">&", "$", "${", "!",
+        "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "(", ")", "[[",
+        "]]", "=~", "!=",
+        # The grammar splits words at these, the shell does not.
+        "{", "}", ",", "..", "[", "]", "==", "=",
+    }
+)  # fmt: skip
+_COMPOUNDS = {
+    "subshell": "(", "compound_statement": "{", "if_statement": "if", "for_statement": "for",
+    "while_statement": "while", "do_group": "do", "test_command": "[", "variable_assignment": "=",
+}  # fmt: skip
+
+
+def _check_against_grammar(command: str, ours: list[Fact]) -> None:
+    """Refuse unless the grammar finds the same words and the same nesting, and nothing but them."""
+    tree = parse_shell(command.encode())
+    if tree is None or tree.root_node.has_error:
+        raise NotUnderstoodError("it does not parse")
+    theirs: list[Fact] = []
+    for node in walk(tree.root_node):
+        if node.is_missing or node.type not in _KNOWN_NODES:
+            raise NotUnderstoodError(f"it uses {_spoken(node.type)}")
+        theirs += _facts_of(node)
+    places = _byte_places(command)
+    in_bytes = [
+        (kind, tuple((places[start], places[end]) for start, end in spans)) for kind, spans in ours
+    ]
+    if sorted(theirs) != sorted(in_bytes):
+        raise NotUnderstoodError("it can be read in more than one way")
+
+
+def _facts_of(node: Node) -> Iterator[Fact]:
+    if node.type == "command":
+        named = (one for one in node.named_children if one.type not in ("file_redirect", "comment"))
+        yield "command", tuple(map(_span, named))
+    elif node.type == "negated_command":
+        yield "!", (_span(node.children[0]),)
+    elif node.type == "file_redirect" and any(one.type == "<" for one in node.children):
+        named = [one for one in node.named_children if one.type != "file_descriptor"]
+        if [one.text for one in named] != [b"/dev/null"]:
+            yield "<", tuple(map(_span, named))
+    elif kind := _COMPOUNDS.get(node.type):
+        yield kind, (_span(node),)
+        if kind == "for":
+            named = (one for one in node.named_children if one.type not in ("do_group", "comment"))
+            yield "over", tuple(map(_span, named))
+
+
+def _span(node: Node) -> tuple[int, int]:
+    return node.start_byte, node.end_byte
+
+
+def _byte_places(text: str) -> list[int] | range:
+    """Return where in its bytes each code point of a text begins, and where the text ends."""
+    if text.isascii():
+        return range(len(text) + 1)
+    places = [0]
+    for character in text:
+        places.append(places[-1] + len(character.encode()))
+    return places
+
+
+def _spoken(node_type: str) -> str:
+    return f"a {node_type.replace('_', ' ')}" if node_type.isidentifier() else repr(node_type)

@@ -1,0 +1,241 @@
+"""Walks a tree of commands as a shell would, with every folder and value that it may have then.
+
+A command may fail, so what follows it is judged for both. Owns the order and the state; what one
+command may do is the judge's to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from agent_ls.safety.flags import words
+from agent_ls.safety.operands import Reach
+from agent_ls.safety.shell_tree import (
+    Assignment,
+    Command,
+    Element,
+    For,
+    Group,
+    If,
+    Pipeline,
+    Sequence,
+    WhileRead,
+)
+from agent_ls.safety.shell_words import NUMBER, TEXT, NotUnderstoodError, Word
+
+_MAX_STEPS = 2_000
+_MAX_STATES = 16
+_NAME = re.compile(r"[a-z][a-z0-9_]*|[A-Z]")
+_NAMES = words("DIR FILE FILES NAME SRC ROOT BASE OUT COUNT MSG PATTERN TARGET VERSION")
+_SPECIAL = frozenset({"auto_resume", "histchars"})
+_SHOWS_ANYTHING = frozenset({"echo", "printf"})
+_TAKES_NUMBERS = frozenset({"exit", "test", "[", "[["}) | _SHOWS_ANYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where the shell stands, and what its variables hold."""
+
+    reach: Reach
+    variables: tuple[tuple[str, str], ...] = ()
+
+    def filled(self, word: Word) -> Word:
+        """Return a word with the values of its variables.
+
+        Errors: ``NotUnderstoodError`` for one that is not known.
+        """
+        special = {"?": NUMBER, "$": NUMBER, "#": "0", "PWD": str(self.reach.folder)}
+        return word.filled({**special, **dict(self.variables)})
+
+    def assigned(self, name: str, value: str) -> State:
+        """Return the state after an assignment."""
+        kept = {**dict(self.variables), name: value}
+        return replace(self, variables=tuple(sorted(kept.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One simple command with the words as programs get them."""
+
+    name: str
+    arguments: tuple[Word, ...]
+    reads: tuple[Word, ...] = ()
+    feed: tuple[Step, ...] | None = None
+    """The commands whose output is its input; None when that is not a pipe of plain commands."""
+
+    @property
+    def values(self) -> list[str]:
+        """Return the arguments' values."""
+        return [word.value for word in self.arguments]
+
+
+States = tuple[State, ...]
+_Outcome = tuple[States, States]
+"""The states after success and after failure."""
+
+
+@dataclass(slots=True)
+class Walk:
+    """One walk; counts what it has done, so that no text costs too much."""
+
+    judge: Callable[[Step, Reach], None]
+    """Raises for a step that must not run there unasked."""
+    names: Callable[[tuple[Step, ...], Reach], list[str] | None]
+    """The lines that a pipe could give, where that can be said."""
+    expand: Callable[[tuple[Word, ...], Reach], list[str]]
+    """The words with patterns replaced by names."""
+    _steps: int = 0
+
+    def sequence(self, tree: Sequence, states: States) -> _Outcome:
+        """Judge all commands of a sequence.
+
+        Errors: ``NotUnderstoodError``, and what the judge raises.
+        """
+        good, bad = states, states
+        for pipeline in tree:
+            match pipeline.connector:
+                case "&&":
+                    good, failed = self._pipeline(pipeline, good)
+                    bad = _joined(bad, failed)
+                case "||":
+                    done, bad = self._pipeline(pipeline, bad)
+                    good = _joined(good, done)
+                case "" | ";":
+                    good, bad = self._pipeline(pipeline, _joined(good, bad))
+                case _:
+                    assert_never(pipeline.connector)
+        return good, bad
+
+    def _pipeline(self, pipeline: Pipeline, states: States) -> _Outcome:
+        if len(pipeline.elements) == 1:
+            good, bad = self._element(pipeline.elements[0], states, ())
+            return (bad, good) if pipeline.is_negated else (good, bad)
+        for place, element in enumerate(pipeline.elements):
+            if isinstance(element, Command) and element.words[0].value == "cd":
+                raise NotUnderstoodError("cd stands in a pipe")
+            self._element(element, states, pipeline.elements[:place])
+        return states, states
+
+    def _element(self, element: Element, states: States, feed: tuple[Element, ...]) -> _Outcome:
+        match element:
+            case Command():
+                return self._command(element, states, feed)
+            case Assignment():
+                return self._assignment(element, states)
+            case Group():
+                good, bad = self.sequence(element.body, states)
+                return (states, states) if element.is_subshell else (good, bad)
+            case For():
+                after = _joined(*(self._for(element, state) for state in states))
+                return after, after
+            case WhileRead():
+                after = _joined(*(self._while(element, state, feed) for state in states))
+                return after, after
+            case If():
+                return self._if(element, states)
+            case _:
+                assert_never(element)
+
+    def _command(self, command: Command, states: States, feed: tuple[Element, ...]) -> _Outcome:
+        moved: list[State] = []
+        for state in states:
+            self._steps += 1
+            if self._steps > _MAX_STEPS:
+                raise NotUnderstoodError("it does more than can be checked")
+            step = _step(command, state, feed)
+            if step.name == "cd":
+                moved.append(replace(state, reach=_changed(step, state.reach)))
+            else:
+                self.judge(step, state.reach)
+        return (_joined(moved), states) if moved else (states, states)
+
+    def _assignment(self, assignment: Assignment, states: States) -> _Outcome:
+        name = assignment.name
+        _check_name(name)
+        done = _joined(
+            state.assigned(name, state.filled(assignment.value).value) for state in states
+        )
+        return done, done
+
+    def _for(self, loop: For, state: State) -> States:
+        _check_name(loop.name)
+        values = self.expand(tuple(map(state.filled, loop.words)), state.reach)
+        now: States = (state,)
+        for value in values:
+            now = _joined(one.assigned(loop.name, value) for one in now)
+            now = _joined(*self.sequence(loop.body, now))
+        return now
+
+    def _while(self, loop: WhileRead, state: State, feed: tuple[Element, ...]) -> States:
+        """Judge the body for each line; any number of them may come, so none may move the shell."""
+        _check_name(loop.name)
+        steps = _fed(feed, state)
+        if not feed:
+            raise NotUnderstoodError("it reads lines of nothing")
+        lines = None if steps is None else self.names(steps, state.reach)
+        for line in [TEXT] if lines is None else lines:
+            before = (state.assigned(loop.name, line),)
+            if set(_joined(*self.sequence(loop.body, before))) - set(before):
+                raise NotUnderstoodError("a loop over lines changes the shell")
+        return (state,)
+
+    def _if(self, branch: If, states: States) -> _Outcome:
+        ended: list[States] = []
+        for condition, body in branch.branches:
+            good, states = self.sequence(condition, states)
+            ended += self.sequence(body, good)
+        ended += self.sequence(branch.otherwise, states) if branch.otherwise else [states]
+        after = _joined(*ended)
+        return after, after
+
+
+def _joined(*some: Iterable[State]) -> States:
+    found = tuple(dict.fromkeys(state for states in some for state in states))
+    if len(found) > _MAX_STATES:
+        raise NotUnderstoodError("where it would stand cannot be said")
+    return found
+
+
+def _check_name(name: str) -> None:
+    """Refuse to assign what a shell or a program may give a meaning to."""
+    if name in _SPECIAL or not (_NAME.fullmatch(name) or name in _NAMES):
+        raise NotUnderstoodError(f"it assigns {name}")
+
+
+def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Step:
+    first, *rest = command.words
+    if not first.is_plain or (first.is_pattern and first.value not in ("[", "[[")):
+        raise NotUnderstoodError("the program's name is written in a roundabout way")
+    arguments = tuple(map(state.filled, rest))
+    reads = tuple(map(state.filled, command.reads))
+    step = Step(first.value, arguments, reads, _fed(feed, state))
+    _check_unknown(step)
+    return step
+
+
+def _check_unknown(step: Step) -> None:
+    """Refuse words that only the shell will know, but where any word does."""
+    for place, value in enumerate(step.values):
+        shown = step.name in _SHOWS_ANYTHING and not (step.name == "printf" and place == 0)
+        if TEXT in value and not shown:
+            raise NotUnderstoodError(f"{step.name} gets a line whose text is not known")
+        if NUMBER in value and not (shown or step.name in _TAKES_NUMBERS):
+            raise NotUnderstoodError(f"{step.name} gets a number that is not known")
+    if any(TEXT in word.value or NUMBER in word.value for word in step.reads):
+        raise NotUnderstoodError("it reads a file whose name is not known")
+
+
+def _fed(feed: tuple[Element, ...], state: State) -> tuple[Step, ...] | None:
+    commands = [one for one in feed if isinstance(one, Command)]
+    if len(commands) < len(feed):
+        return None
+    return tuple(_step(one, state) for one in commands)
+
+
+def _changed(step: Step, reach: Reach) -> Reach:
+    if len(step.arguments) != 1 or step.arguments[0].is_pattern or step.reads:
+        raise NotUnderstoodError("cd goes to a folder that is not plain")
+    return reach.moved(step.arguments[0].value)

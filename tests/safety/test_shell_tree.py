@@ -1,0 +1,140 @@
+"""The strict reader: what it understands, bash understands in the same way."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_ls.safety.shell_tree import Command, read_shell
+from agent_ls.safety.shell_words import NotUnderstoodError
+
+Parts = list[tuple[str, list[str]]]
+
+
+def read_parts(command: str) -> Parts:
+    """Return the plain commands of a text with what joins each to the one before."""
+    found: Parts = []
+    for pipeline in read_shell(command):
+        connector: str = pipeline.connector
+        for element in pipeline.elements:
+            assert isinstance(element, Command)
+            found.append((connector, [word.value for word in element.words]))
+            connector = "|"
+    return found
+
+
+def check(command: str, expected: Parts | None) -> None:
+    """Assert the parts read, or with None that the text is not understood."""
+    if expected is None:
+        with pytest.raises(NotUnderstoodError):
+            read_shell(command)
+        return
+    assert read_parts(command) == expected
+
+
+@pytest.mark.parametrize(
+    "command, expected",
+    [
+        ("a b", [("", ["a", "b"])]),
+        ("a 'b c' \"d e\" f\\ g", [("", ["a", "b c", "d e", "f g"])]),
+        ("a --x=\"y z\" -n5", [("", ["a", "--x=y z", "-n5"])]),
+        ('a "b\\.c" "d\\"e" "f\\\\g"', [("", ["a", "b\\.c", 'd"e', "f\\g"])]),
+        ("a | b |& c && d || e; f\ng", [
+            ("", ["a"]), ("|", ["b"]), ("|", ["c"]), ("&&", ["d"]), ("||", ["e"]), (";", ["f"]),
+            (";", ["g"]),
+        ]),
+        ("a 2>/dev/null >&2 2>&1 </dev/null | b", [("", ["a"]), ("|", ["b"])]),
+        ("a>/dev/null", [("", ["a"])]),
+        ("a ''", [("", ["a", ""])]),
+        ("a # b; c\nd", [("", ["a"]), (";", ["d"])]),
+        ("a b#c", [("", ["a", "b#c"])]),
+        ("a \\\n b", [("", ["a", "b"])]),
+        ("a HEAD@{1} x^{tree} {}", [("", ["a", "HEAD@{1}", "x^{tree}", "{}"])]),
+        ("a HEAD~2 b~", [("", ["a", "HEAD~2", "b~"])]),
+        ("a é 'ü'", [("", ["a", "é", "ü"])]),
+        ("a ~", None), ("a b=~/c", None), ("a b:~", None),
+        ("a ${b-c}", None), ('a "$(b)"', None), ("a $1", None), ("a $", None), ('a "`b`"', None),
+        ("a $'b'", None),
+        ("a {b,c}", None), ("a {1..2}", None), ("a (b)", None), ("(a", None), ("a)", None),
+        ("(a) b", None), ("((a))", None), ("()", None),
+        ("a & b", None), ("a &", None),
+        ("a <&3", None), ("a <<<b", None),
+        ("a >b", None), ("a <<b", None), ("a 3>/dev/null", None), ("a >&-", None),
+        ("a 'b", None), ('a "b', None), ("a \\", None), ("a \\b", None),
+        ("a=b c", None), ("a; ; b", None), ("; a", None), ("a |", None), ("a &&", None),
+        ("#", None), ("", None), ("a\rb", None), ("if a; then b", None), ("if a; fi", None),
+        ("then a", None), ("{ a }", None),
+        ("for a; do b; done", None), ("for a in b do c; done", None), ("while a; do b; done", None),
+        ("[[ a", None), ("[[ a ]", None), ("[[ a ]] b", None), ("a | ! b", None), ("! ! a", None),
+        ("a=b c=d", None), ("a[0]=b", None), ("a <", None), ("<b a", None), ("(a) <b", None),
+    ],
+)  # fmt: skip
+def test_plain_commands_are_read_and_others_are_not(command: str, expected: Parts | None) -> None:
+    check(command, expected)
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash to compare with")
+@settings(max_examples=300)
+@given(st.text(alphabet="ab1 '\"\\#=-.,:@^{}~!%+/;|&<>\n\t()é", min_size=1, max_size=14))
+def test_bash_reads_the_same_words(text: str) -> None:
+    try:
+        ((_, (_, *words)),) = read_parts(f"show {text}")
+    except (NotUnderstoodError, ValueError, AssertionError):
+        return
+    script = f'show() {{ for word; do printf "%s\\0" "$word"; done; }}\nshow {text}'
+    done = subprocess.run(
+        ["bash", "--norc", "--noprofile", "-c", script],
+        capture_output=True,
+        env={"LC_ALL": "C.UTF-8"},
+        timeout=10,
+        stdin=subprocess.DEVNULL,
+    )
+    shown = done.stdout + done.stderr
+    if "<" in text:
+        # The file that is read need not be there.
+        return
+    assert done.returncode == 0
+    if ">" not in text:
+        assert shown.decode() == "".join(f"{word}\0" for word in words)
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="there is no bash to compare with")
+@settings(max_examples=150)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["show 1", "show 2", "(", ")", "{", "}", ";", "\n", "&&", "||", "|", "!", "if", "then",
+             "else", "elif", "fi", "for x in 1 2", "do", "done", "true", "false", "# x\n"]
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)  # fmt: skip
+def test_what_is_read_is_shell_for_bash_too(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    try:
+        read_shell(text)
+    except NotUnderstoodError:
+        return
+    done = subprocess.run(
+        ["bash", "--norc", "--noprofile", "-n", "-c", text], capture_output=True, timeout=10
+    )
+    assert done.returncode == 0, (text, done.stderr)
+
+
+def test_variables_are_filled_in_where_they_stay_one_word() -> None:
+    (pipeline,) = read_shell('a $x "$x$y" ${x}.py "$?"')
+    (command,) = pipeline.elements
+    assert isinstance(command, Command)
+    _, *words = command.words
+    known = {"x": "src", "y": "a b *", "?": "0"}
+    assert [word.filled(known).value for word in words] == ["src", "srca b *", "src.py", "0"]
+    for value in ("", "a b", "*", "~ ", "a\nb"):
+        with pytest.raises(NotUnderstoodError):
+            words[0].filled({"x": value})
+    with pytest.raises(NotUnderstoodError):
+        words[0].filled({})
