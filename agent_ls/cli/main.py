@@ -16,7 +16,7 @@ from threading import Timer
 from typing import NoReturn
 
 from agent_ls import __version__
-from agent_ls.cli.output import while_read
+from agent_ls.cli.output import never_fail_to_show, while_read
 from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_TIMEOUT, EXIT_USAGE
 
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
@@ -39,6 +39,7 @@ _COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     started_s = time.monotonic()
+    never_fail_to_show()
     parser = _parser()
     arguments = parser.parse_args(argv)
     arguments.started_s = started_s

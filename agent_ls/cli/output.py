@@ -1,11 +1,19 @@
-"""Standard output and a reader of it that has gone away."""
+"""Standard output: an encoding that lacks signs, and a reader that has gone away."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+
+
+def never_fail_to_show() -> None:
+    """Have a sign that the terminal's encoding lacks shown as ``?`` rather than end the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 @contextmanager

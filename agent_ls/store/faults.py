@@ -93,6 +93,14 @@ def explain(error: BaseException, location: Location) -> StoreError:
             return _unreachable(location, reason)
         return _fault(location, f"{reason}. Check that its folder exists and belongs to you.")
     if isinstance(error, ModuleNotFoundError):
+        driver = location.url.partition("://")[0].partition("+")[2]
+        if driver not in ("", "pg8000"):
+            return _fault(
+                location,
+                f"the Python package {error.name!r} is missing. Write postgresql:// instead of "
+                f"postgresql+{driver}://, for which agent-ls[postgres] brings the driver, or "
+                f"install {driver} beside agent-ls.",
+            )
         return _fault(
             location,
             f"the Python package {error.name!r} is missing. Install agent-ls again, "

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from agent_ls.settings import user_file
 from agent_ls.store.sql_store import open_store
 from tests.store.stories import TURN, Journal
 
+REPOSITORY = Path(__file__).parents[2]
 _KEEPER = "---\ndescription: keeps the docs\ntools: read_file\n---\nYou keep the docs.\n"
 
 
@@ -135,3 +139,37 @@ async def _fill(place: Path) -> None:
     store = open_store(place)
     await store.append(Journal("ses_0000000000000000000000000A").all(*TURN), durable=True)
     await store.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("doctor",),
+        ("sessions", "list"),
+        ("explain", "--help"),
+        ("--help",),
+        ("run", "Grüße ✓", "--model", "openai/x"),
+    ],
+)
+@pytest.mark.parametrize("variables", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONUTF8": "0"}])
+def test_no_command_fails_for_a_sign_that_the_terminal_lacks(
+    folder: Path, words: tuple[str, ...], variables: dict[str, str]
+) -> None:
+    odd = folder / "Größe ✓"
+    odd.mkdir()
+    env = {
+        **{name: os.environ[name] for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME")},
+        "HOME": str(folder),
+        "LC_ALL": "C",
+        "PYTHONCOERCECLOCALE": "0",
+        "AGENT_LS_API_BASE": "http://127.0.0.1:9/v1",
+        **variables,
+    }
+    command = [sys.executable, "-m", "agent_ls", *words]
+    if words[0] in ("doctor", "run"):
+        command += ["--workspace", str(odd)]
+    done = subprocess.run(command, capture_output=True, env=env, cwd=REPOSITORY, check=False)
+    assert b"Traceback" not in done.stderr
+    assert b"UnicodeEncodeError" not in done.stderr
+    assert done.stdout + done.stderr
+    assert (done.stdout + done.stderr).isascii()

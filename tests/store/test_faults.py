@@ -358,7 +358,8 @@ def test_the_ways_to_name_a_server_come_to_the_same() -> None:
 
 
 async def test_another_driver_is_used_when_the_url_names_it(tmp_path: Path) -> None:
-    await check("postgresql+psycopg://me@127.0.0.1:1/x", "'psycopg' is missing")
+    advice = "'psycopg' is missing. Write postgresql:// instead of postgresql.psycopg://"
+    await check("postgresql+psycopg://me@127.0.0.1:1/x", advice)
 
 
 async def test_a_folder_of_sockets_may_stand_for_the_host(postgres: Postgres) -> None:

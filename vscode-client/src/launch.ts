@@ -54,7 +54,7 @@ export async function findServer(
   if (python && !(await probe(python))) return { command: python, args: PYTHON_ARGS };
   throw new NoServerError(
     "The agent server is not installed on this machine.",
-    "Install it with `uv tool install agent-ls` or `pipx install agent-ls`, or set `agent-ls.python` to an interpreter that has it. Then restart the server.",
+    "Install it from a clone of its repository with `uv tool install .` or `pipx install .`, or set `agent-ls.python` to an interpreter that has it. Then restart the server.",
   );
 }
 
@@ -86,7 +86,7 @@ async function interpreted(
   if (complaint) {
     throw new NoServerError(
       `The interpreter of the setting \`agent-ls.python\` cannot start agent-ls: ${complaint}`,
-      `Install agent-ls into it with \`${wanted} -m pip install agent-ls\` (Python 3.11 or newer), or correct the setting.`,
+      `Install agent-ls into it with \`${wanted} -m pip install .\` in a clone of its repository (Python 3.11 or newer), or correct the setting.`,
     );
   }
   return { command, args: PYTHON_ARGS };

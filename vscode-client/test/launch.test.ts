@@ -71,7 +71,7 @@ test("without anything the advice says what to do", async () => {
   await program("bin/python3", "exit 1");
   const error = await check({}, "bin").catch((one: unknown) => one);
   expect(error).toBeInstanceOf(NoServerError);
-  expect((error as NoServerError).advice).toContain("uv tool install agent-ls");
+  expect((error as NoServerError).advice).toContain("uv tool install .");
 });
 
 test("what is no program is passed over", async () => {
