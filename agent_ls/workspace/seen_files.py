@@ -12,7 +12,7 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from agent_ls.domain.images import FileImage, is_text
 from agent_ls.domain.permissions import PERMISSIONS
@@ -110,16 +110,18 @@ class SeenFiles:
         """Remember a file as it is now; None when none is there. ``hashes`` too large ones."""
         self.forget(path)
         looked_ns = time.time_ns()
+        # In strings, as paths would take longer than all else that is done for a file.
+        place = path.as_posix()
+        fronts = {one: f"{one.as_posix().rstrip('/')}/" for one in roots}
         root = max(
-            (one for one in roots if path.is_relative_to(one)),
-            key=lambda one: len(one.parts),
+            (one for one, front in fronts.items() if place.startswith(front)),
+            key=lambda one: len(fronts[one]),
             default=None,
         )
         if root is None:
             return None
         try:
-            below = PurePosixPath(path.relative_to(root).as_posix())
-            descriptor = open_beneath(root, below, _LOOKING)
+            descriptor = open_beneath(root, place[len(fronts[root]) :], _LOOKING)
         except PermissionError:
             # It may be there, and nobody may know what it holds.
             seen = _closed(path)
