@@ -69,6 +69,8 @@ class TreeWatch:
         """In the order of their beginnings."""
         self._looking = asyncio.Lock()
         self._gap = ""
+        self._paths: dict[str, Path] = {}
+        """Those of the last list: to make and to compare others takes longer than to look."""
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Look before a command; None for one that plainly only reads, and needs no second look."""
@@ -170,13 +172,14 @@ class TreeWatch:
         listed, roots = set(self._listed()), self._roots()
         known = {path: seen for path in self._files if (seen := self._files.get(path))}
         changes: list[FileChange] = []
-        for path in sorted({*listed, *known}):
+        for path in listed | known.keys():
             before = known.get(path)
             # One that is not listed may lie behind a link by now; a look does not go there.
             is_same = before is not None and path in listed and signature(path) == before.signature
             if not is_same:
                 after = self._files.look(path, roots, hashes=True)
                 changes.append(FileChange(path, before, after))
+        changes.sort(key=lambda one: one.path)
         its = self._doing_of([mark], changes)
         others = [one for one in self._running if one is not mark]
         left = self._doing_of(others, changes)
@@ -202,18 +205,18 @@ class TreeWatch:
         return found
 
     def _listed(self) -> list[Path]:
-        found: list[Path] = []
+        found: dict[str, Path] = {}
         self._gap = ""
         for root in self._workspace.roots:
             names = at_most(self._max_files, walk(root.path))
             if names.is_cut:
                 self._gap = f"only the first {len(names):,} files of {root.name} are watched"
-            found += [
-                root.path / name
-                for name in names
-                if _COMPILED not in name or _COMPILED not in name.split("/")
-            ]
-        return found
+            for name in names:
+                if _COMPILED not in name or _COMPILED not in name.split("/"):
+                    place = f"{root.path}/{name}"
+                    found[place] = self._paths.get(place) or root.path / name
+        self._paths = found
+        return list(found.values())
 
     def _roots(self) -> list[Path]:
         return [root.path for root in self._workspace.roots]
