@@ -8,6 +8,9 @@ from typing import Literal
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.domain.record import Record
 
+MAX_KEPT_BYTES = 8 * 2**20
+"""Of a file that is no text, or too large for one; the store takes no larger ones."""
+
 
 class FileImage(Record):
     """What a file held at one moment, as a whole."""
@@ -22,6 +25,13 @@ class FileImage(Record):
     is_text: bool = False
     is_missing: bool = False
     """The blob store had the bytes once; they are gone or damaged, and only the digest is known."""
+    other_path: str = ""
+    """Of bytes that are not kept: where the command moved the file to, or from."""
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Say whether the store has the bytes, or takes them before they go from the disk."""
+        return self.is_kept or (self.digest is not None and self.size_bytes <= MAX_KEPT_BYTES)
 
     @property
     def words(self) -> str:
@@ -38,10 +48,14 @@ class PutImage(Record):
     path: str
     base: FileImage | None
     goal: FileImage | None
+    by_move: str = ""
+    """The place that the file moves to, or comes from: its bytes are nowhere but on disk."""
 
     @property
-    def effect(self) -> Literal["change", "create", "delete"]:
+    def effect(self) -> Literal["change", "create", "delete", "move"]:
         """Return what it does to the file."""
+        if self.by_move:
+            return "move"
         if self.goal is None:
             return "delete"
         return "create" if self.base is None else "change"
@@ -66,6 +80,8 @@ def change_words(images: Images) -> str:
     if before is None or after is None:
         there = before or after
         state = "deleted" if after is None else "new"
+        if there and there.other_path:
+            state = f"moved {'to' if after is None else 'from'} {there.other_path}"
         words = f"{state}, {there.words}" if there else "gone again"
     elif before.is_missing or after.is_missing:
         words = _MISSING if before.is_missing else f"{before.words} → {after.words}"
@@ -77,9 +93,14 @@ def change_words(images: Images) -> str:
 
 
 def can_be_undone(images: Images) -> bool:
-    """Say whether enough of both sides is known to bring the first one back safely."""
+    """Say whether the first side can come back without the loss of the second."""
     before, after = images
-    return (before is None or before.is_kept) and (after is None or after.digest is not None)
+    if before is not None and after is not None:
+        return before.is_kept and after.can_be_kept
+    there = before or after
+    if there is None or (there.other_path and there.digest):
+        return True
+    return there.can_be_kept if before is None else there.is_kept
 
 
 def is_text(data: bytes, *, is_whole: bool = True) -> bool:

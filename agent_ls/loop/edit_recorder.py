@@ -26,6 +26,12 @@ _BOM = "\ufeff"
 _NOT_APPLIED = "The process died before this edit; the file shows that it was not applied."
 _UNCLEAR = "The process died during this edit, and the file does not show whether it was applied."
 
+NOT_HELD = (
+    "kept: the store does not hold its bytes, so nothing deletes or overwrites them; move or "
+    "delete the file yourself if you do not need it"
+)
+"""Why a file stays whose bytes are nowhere but on disk."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
@@ -80,9 +86,15 @@ class EditRecorder:
 
         Errors: ``BytesDamaged`` where the store has lost them; then nothing has begun.
         """
-        data = edit.goal and await self.blobs.get_blob(edit.goal.digest or "")
-        if edit.goal is not None and data is None:
-            return EditOutcome(status="refused", reason=missing_words(self.blobs))
+        reason = await put_hindrance(edit, self.blobs)
+        if reason is None and not await self._is_held(edit):
+            reason = NOT_HELD
+        if reason is not None:
+            return EditOutcome(status="refused", reason=reason)
+        is_stored = edit.goal is not None and not edit.by_move
+        data = (
+            await self.blobs.get_blob(edit.goal.digest or "") if edit.goal and is_stored else None
+        )
         await self.recorder.emit(intent.model_copy(update={"edit": edit}))
         try:
             with self._watched(edit):
@@ -92,6 +104,20 @@ class EditRecorder:
         await self._put_ended(edit, intent, outcome)
         return outcome
 
+    async def _is_held(self, edit: PutImage) -> bool:
+        """Say whether the store holds the bytes that an edit takes away; it is given small ones.
+
+        Invariant: no bytes are deleted or overwritten that the store does not hold.
+        """
+        if edit.base is None or edit.by_move:
+            return True
+        with contextlib.suppress(BytesDamaged):
+            if await self.blobs.get_blob(edit.base.digest or "") is not None:
+                return True
+            data = await self.workspace.saved(edit.path) if edit.base.can_be_kept else None
+            return data is not None and await self.blobs.put_blob(data) == edit.base.digest
+        return False
+
     async def _put_ended(self, edit: PutImage, intent: ReviewDecided, outcome: EditOutcome) -> None:
         await self.recorder.emit(
             ReviewApplied(
@@ -100,7 +126,7 @@ class EditRecorder:
                 status=outcome.status,
                 reason=outcome.reason,
                 after_blob=edit.goal.digest
-                if edit.goal is not None and outcome.status == "applied"
+                if edit.goal is not None and not edit.by_move and outcome.status == "applied"
                 else None,
             )
         )
@@ -218,6 +244,20 @@ class EditRecorder:
         return self.watch.editing({edit.path, _place_after(edit)})
 
 
+async def put_hindrance(edit: PutImage, blobs: Blobs) -> str | None:
+    """Return why an edit of a whole file cannot happen; None when nothing is lost by it.
+
+    Errors: ``BytesDamaged`` where the store has lost what the file is to hold.
+    """
+    if edit.by_move:
+        return None
+    if edit.goal is not None and await blobs.get_blob(edit.goal.digest or "") is None:
+        return missing_words(blobs)
+    if edit.base is None or edit.base.can_be_kept:
+        return None
+    return NOT_HELD
+
+
 def missing_words(blobs: Blobs) -> str:
     """Return why a file is not given what the store had of it once, and what can be done."""
     return (
@@ -237,6 +277,8 @@ def look_at(path: str, image: FileImage | None) -> Look:
 
 def _place_after(edit: FileEdit | PutImage) -> str:
     """Return where the file is once the edit is applied."""
+    if isinstance(edit, PutImage):
+        return edit.by_move or edit.path
     return edit.new_path if edit.kind == "move" else edit.path
 
 

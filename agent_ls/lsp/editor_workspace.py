@@ -261,10 +261,11 @@ class EditorWorkspace:
 
     async def put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
         """Give a closed file these bytes; one that is open is not written behind the editor."""
-        if await self._open.holding_newest(edit.path) is not None:
-            return EditOutcome(
-                status="refused", reason=f"{edit.path} is open in the editor; close it there first"
-            )
+        for path in filter(None, (edit.path, edit.by_move)):
+            if await self._open.holding_newest(path) is not None:
+                return EditOutcome(
+                    status="refused", reason=f"{path} is open in the editor; close it there first"
+                )
         return self._written(edit.path, await self._open.disk.put(edit, data))
 
     def is_own_move(self, place: Path, new_place: Path) -> bool:

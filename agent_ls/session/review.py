@@ -26,14 +26,16 @@ from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
 from agent_ls.session.followed_ledger import FollowedLedger
 from agent_ls.session.review_carrying import MOST_STEPS, OF_ONE_FILE, Carrying
+from agent_ls.session.review_images import linked, wholes_of
 from agent_ls.session.review_ledger import Ledger, RestorePoint, Selection
+from agent_ls.session.review_losses import kept_as_rest
 from agent_ls.session.review_newer import newer_changes, overtaken
 from agent_ls.session.review_order import goals, in_order, in_the_way
 from agent_ls.session.review_plans import next_step
 from agent_ls.session.review_renames import renames
 from agent_ls.session.review_restoring import Restoring
 from agent_ls.session.review_rings import Ring, ring_of, room_step
-from agent_ls.session.review_steps import Clash, FileResult, places
+from agent_ls.session.review_steps import Clash, FileResult, Step, places
 
 _FROM: Mapping[ReviewDecision, HunkState] = {"keep": "open", "undo": "open", "redo": "undone"}
 _GOAL: Mapping[ReviewDecision, HunkState] = {"keep": "kept", "undo": "undone", "redo": "open"}
@@ -118,7 +120,8 @@ class Review:
             for _ in range(_ROUNDS):
                 files = (await self.ledger()).turns[turn_id].files
                 # A file that got its name back only now is another one than had it before.
-                left = [one for one in in_order(files) if seen.isdisjoint(_ids(files[one]))]
+                order = in_order(files, wholes_of(files, _GOAL[decision]))
+                left = [one for one in order if seen.isdisjoint(_ids(files[one]))]
                 seen.update(*(_ids(files[one]) for one in left))
                 for path in left:
                     if chosen.path in (None, path):
@@ -221,11 +224,13 @@ class Review:
 
         Otherwise each decision would find its plan overtaken by the others' until it gives up.
         """
-        file = (await self.ledger()).file(turn_id, path)
+        files = (await self.ledger()).turns[turn_id].files
+        file = files.get(path)
         hunks = [one for one in file.hunks if wanted is None or one.id in wanted] if file else []
         if not hunks:
             return FileResult(turn_id, path, "nothing")
-        async with self._queue.of([Path(name) for name in {path, *goals(hunks)}]):
+        names = {path, *goals(hunks), *linked(path, wholes_of(files, _GOAL[decision]))}
+        async with self._queue.of([Path(name) for name in names]):
             return await self._decide_file(decision, turn_id, path, wanted)
 
     async def _decide_file(
@@ -270,7 +275,8 @@ class Review:
     ) -> FileResult | int:
         """Carry one edit out; return how many hunks it settled, or why it cannot go on."""
         workspace = self._workspace
-        names = {file.path, *goals(hunks)}
+        wholes = wholes_of((await self.ledger()).turns[turn_id].files, goal)
+        names = {file.path, *goals(hunks), *linked(file.path, wholes)}
         async with self._order.of(places(workspace, names)):
             ledger = await self.ledger()
             files = ledger.turns[turn_id].files
@@ -279,7 +285,11 @@ class Review:
                 return 0
             step = in_the_way(files, file, hunks) or overtaken(ledger, turn_id, file, hunks)
             newer = newer_changes(ledger, turn_id, file)
-            step = step or await next_step(workspace, file, hunks, goal, newer=newer)
+            step = step or await next_step(workspace, file, hunks, goal, newer=newer, wholes=wholes)
+            if isinstance(step, Step) and goal == "undone":
+                own = ledger.lineages.that_made(_ids(file))
+                touches = own.touches if own else ()
+                step = await kept_as_rest(workspace, ledger.touches, touches, step.edit) or step
             if isinstance(step, Clash):
                 return FileResult(turn_id, file.path, "conflict", 0, step.reason, step)
             event = self._carrying.decided(decision, turn_id, file.path, step.hunks)

@@ -152,6 +152,7 @@ class Ledger:
                 at,
                 images=event.images,
                 modes=(event.before_mode, event.after_mode),
+                command=event.call_id,
             )
             self.lineages.keep(touch)
             await follow_edit(self.turns, touch, self._fetch)

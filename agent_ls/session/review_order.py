@@ -6,27 +6,37 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk
+from agent_ls.session.review_images import Wholes, homes, sources
 from agent_ls.session.review_lineages import Lineage
 from agent_ls.session.review_rings import ring_of
 from agent_ls.session.review_steps import Clash
 
 
-def in_order(files: Mapping[str, FileLedger]) -> list[str]:
+def in_order(files: Mapping[str, FileLedger], wholes: Wholes) -> list[str]:
     """Return the files' paths, those that changed last first, but each behind the one that stands
     where it goes back to. Of those that changed places with each other one has to come first.
     """
     newest = reversed(list(files.items()))
-    return _behind_their_goals({path: goals(file.hunks) for path, file in newest})
+    return _behind_their_goals(
+        {path: {*goals(file.hunks), *homes(path, wholes)} for path, file in newest}
+    )
 
 
-def restored_in_order(lineages: Sequence[Lineage]) -> list[Lineage]:
+def restored_in_order(lineages: Sequence[Lineage], wholes: Wholes) -> list[Lineage]:
     """Return what happened to each file such that none comes before the one in its old place.
 
-    Files that are gone stand in no other's place, and come back last.
+    Files that are gone stand in no other's place, and come back last, but for those whose bytes
+    others have.
     """
-    of = {one.path: one for one in lineages if one.stands}
-    order = _behind_their_goals({path: {one.origin} for path, one in of.items()})
-    return [*(of[path] for path in order), *(one for one in lineages if not one.stands)]
+    of = {
+        one.path: one
+        for one in lineages
+        if one.stands or (not one.is_covered and sources(one.path, wholes))
+    }
+    order = _behind_their_goals(
+        {path: {one.origin, *homes(path, wholes)} for path, one in of.items()}
+    )
+    return [*(of[path] for path in order), *(one for one in lineages if one not in of.values())]
 
 
 def _behind_their_goals(goals_of: Mapping[str, set[str]]) -> list[str]:

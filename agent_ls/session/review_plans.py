@@ -22,7 +22,7 @@ from agent_ls.edits.line_ends import with_ends_of
 from agent_ls.edits.review import FileLedger
 from agent_ls.edits.review_hunks import Hunk, flat
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.session.review_images import image_step
+from agent_ls.session.review_images import Wholes, image_step
 from agent_ls.session.review_since import Newer, done_by, image_done_by, merged_texts
 from agent_ls.session.review_steps import APART, MISSING, Clash, Step
 
@@ -35,18 +35,19 @@ async def next_step(
     *,
     newer: Sequence[Newer] = (),
     freed: Collection[str] = (),
+    wholes: Wholes | None = None,
 ) -> Step | Clash:
     """Return what brings these hunks nearer to ``state``: the whole file first, then lines.
 
     What stands under ``freed`` names is going to make room. What ``newer`` turns made so already
-    is theirs to take back first.
+    is theirs to take back first. ``wholes`` are the turn's other files that may have the bytes.
 
     Invariant: nothing is moved whose lines cannot be brought back.
 
     Errors: ``WorkspaceError`` for a file that cannot be read.
     """
     if file.images is not None:
-        return await _of_layers(workspace, file, hunks, state, newer)
+        return await _of_layers(workspace, file, hunks, state, newer, wholes or {})
     lines = [one for one in hunks if one.kind == "text"]
     whole = [one for one in hunks if one.kind != "text"]
     now = await workspace.read(file.path) if await workspace.exists(file.path) else None
@@ -81,13 +82,14 @@ async def _of_layers(
     hunks: Sequence[Hunk],
     state: HunkState,
     newer: Sequence[Newer],
+    wholes: Wholes,
 ) -> Step | Clash:
     """Undo the whole file before what was changed in it earlier; redo that first."""
     whole = file.hunks[0]
     rest = [one for one in hunks if one.id != whole.id]
     is_meant = len(rest) < len(hunks)
     if is_meant and (state == "undone" or not rest):
-        step = await image_step(workspace, file, state)
+        step = await image_step(workspace, file, state, wholes)
         if isinstance(step, Step) and step.edit is None:
             reason = image_done_by(newer, file, state)
             return Clash(file.path, 0, None, None, reason) if reason is not None else step

@@ -6,7 +6,7 @@ before, between and after the edits stays.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 from agent_ls.domain.edits import (
@@ -25,11 +25,12 @@ from agent_ls.edits.lines import BOM
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.modes import FileModes
 from agent_ls.edits.review_hunks import flat
-from agent_ls.loop.edit_recorder import missing_words
+from agent_ls.loop.edit_recorder import put_hindrance
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.session.review_images import restored_image
+from agent_ls.session.review_images import Wholes, restored_image, sources
 from agent_ls.session.review_lineages import Lineage
+from agent_ls.session.review_losses import kept_as_rest
 from agent_ls.session.review_since import merged_texts
 from agent_ls.session.review_steps import APART, MISSING, Clash, FileResult, places
 from agent_ls.session.review_touches import Touch, both_images, images_of, text_of, texts_of
@@ -42,6 +43,7 @@ async def restoring_step(
     path: str,
     *,
     freed: Collection[str] = (),
+    wholes: Wholes | None = None,
 ) -> FileEdit | PutImage | Clash | None:
     """Return the next edit that brings the file at ``path`` back; None when it is as it was.
 
@@ -55,7 +57,9 @@ async def restoring_step(
     if (images := await _images(touches, blobs)) is not None:
         is_moved = any(one.path != one.new_path for one in touches)
         is_free = lineage.is_covered and path in freed
-        return await restored_image(workspace, path, images, is_moved=is_moved, is_free=is_free)
+        return await restored_image(
+            workspace, path, images, wholes or {}, is_moved=is_moved, is_free=is_free
+        )
     is_there = not lineage.is_covered and await workspace.exists(path)
     now = await workspace.read(path) if is_there else None
     sides = [await texts_of(one, blobs.get_blob) for one in touches]
@@ -98,6 +102,28 @@ async def _images(touches: Sequence[Touch], blobs: Blobs) -> list[Images] | None
     ]
 
 
+def wholes_since(lineages: Iterable[Lineage]) -> Wholes:
+    """Return the whole files that a restore is about, as they are and as they were."""
+    found: dict[str, Images] = {}
+    for lineage in lineages:
+        first, last = lineage.touches[0].images, lineage.touches[-1].images
+        if first is not None and last is not None and not lineage.is_covered:
+            found[lineage.path] = (last[1], first[0])
+    return found
+
+
+def after_move(turn_id: str, path: str, wholes: Wholes) -> FileResult | None:
+    """Return what a restore would make of a path whose bytes would have moved before; None when
+    that was all.
+    """
+    goal = wholes[path][1]
+    if goal is None:
+        return None
+    source = next(iter(sources(path, wholes)), "")
+    edit = "move" if source else "create"
+    return FileResult(turn_id, path, "done", edit=edit, new_path=source)
+
+
 async def foreseen(
     workspace: Workspace,
     blobs: Blobs,
@@ -105,25 +131,30 @@ async def foreseen(
     lineage: Lineage,
     *,
     freed: Collection[str] = (),
+    wholes: Wholes | None = None,
+    touches: Sequence[Touch] = (),
 ) -> FileResult:
     """Return what a restore would make of a file as it is now; nothing is changed.
 
-    What stands under ``freed`` names would make room.
+    What stands under ``freed`` names would make room. ``touches`` are all that there were.
     """
     path = lineage.path
     try:
         places(workspace, {path, lineage.origin})
-        step = await restoring_step(workspace, blobs, lineage, path, freed=freed)
-        goal = step.goal if isinstance(step, PutImage) else None
-        if goal is not None and await blobs.get_blob(goal.digest or "") is None:
-            return FileResult(turn_id, path, "refused", reason=missing_words(blobs))
+        step = await restoring_step(workspace, blobs, lineage, path, freed=freed, wholes=wholes)
+        if isinstance(step, PutImage) and (reason := await put_hindrance(step, blobs)):
+            return FileResult(turn_id, path, "refused", reason=reason)
+        step = await kept_as_rest(workspace, touches, lineage.touches, step) or step
     except (WorkspaceError, BytesDamaged) as error:
         return FileResult(turn_id, path, "refused", reason=str(error))
     if isinstance(step, Clash):
         return FileResult(turn_id, path, "conflict", 0, step.reason, step)
     if step is None:
         return FileResult(turn_id, path, "nothing")
-    return FileResult(turn_id, name_after(step, path), "done", edit=effect_of(step))
+    new_path = step.by_move if isinstance(step, PutImage) else ""
+    return FileResult(
+        turn_id, name_after(step, path), "done", edit=effect_of(step), new_path=new_path
+    )
 
 
 def name_after(edit: FileEdit | PutImage, path: str) -> str:

@@ -12,11 +12,20 @@ from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.recorder import Recorder
 from agent_ls.session.review_carrying import MOST_STEPS, OF_ONE_FILE, Carrying
+from agent_ls.session.review_images import Wholes, linked
 from agent_ls.session.review_ledger import Ledger, RestorePoint
 from agent_ls.session.review_lineages import Lineage
+from agent_ls.session.review_losses import kept_as_rest
 from agent_ls.session.review_moments import calls_that_changed, lineages
 from agent_ls.session.review_order import restored_in_order
-from agent_ls.session.review_restore import effect_of, foreseen, name_after, restoring_step
+from agent_ls.session.review_restore import (
+    after_move,
+    effect_of,
+    foreseen,
+    name_after,
+    restoring_step,
+    wholes_since,
+)
 from agent_ls.session.review_rings import Ring, aside, restorable_rings
 from agent_ls.session.review_steps import Clash, FileResult, places
 
@@ -69,13 +78,15 @@ class Restoring:
         for ring in await restorable_rings(self._workspace, self._blobs, turn_id, those):
             await self._carrying.settled(self._make_room_to_restore(turn_id, ring))
         found: list[FileResult] = []
-        for planned in restored_in_order(lineages(await self._ledger(), point)):
+        planned_files = lineages(await self._ledger(), point)
+        wholes = wholes_since(planned_files)
+        for planned in restored_in_order(planned_files, wholes):
             ledger = await self._ledger()
             now = lineages(ledger, point)
             # The file that stood in its place may have gone back since.
             lineage = next(one for one in now if one.touches[0].at == planned.touches[0].at)
             name = ledger.called(lineage.path)
-            result = await self._restore_file(point, lineage)
+            result = await self._restore_file(point, lineage, wholes)
             if result.status == "done" and result.path == lineage.path:
                 result = replace(result, path=name)
             # What kept the later turns' part is of no account where all of it is as it was.
@@ -93,20 +104,38 @@ class Restoring:
         rings = await restorable_rings(self._workspace, self._blobs, turn_id, those)
         ring_of = {name: ring for ring in rings for name in ring}
         freed = set[str]()
+        moved = set[str]()
+        """The other places of files that would have moved by then."""
         found: dict[str, FileResult] = {}
-        for one in restored_in_order(those):
+        wholes, touches = wholes_since(those), (await self._ledger()).touches
+        for one in restored_in_order(those, wholes):
             # Its place in a ring is another one's of the ring, and free for nobody else.
             ring = ring_of.get(one.path, ()) if one.stands else ()
             free = freed | set(ring)
-            result = await foreseen(self._workspace, self._blobs, turn_id, one, freed=free)
+            if one.path in moved and one.path in wholes:
+                result = after_move(turn_id, one.path, wholes)
+                if result is not None:
+                    found[one.touches[0].at] = result
+                    moved.add(result.new_path)
+                continue
+            result = await foreseen(
+                self._workspace,
+                self._blobs,
+                turn_id,
+                one,
+                freed=free,
+                wholes=wholes,
+                touches=touches,
+            )
             found[one.touches[0].at] = result
+            moved.add(result.new_path)
             if result.edit == "delete" and ring:
                 # It does not go there itself.
                 freed.add(one.origin)
             elif result.edit in ("move", "delete") and not ring:
                 freed.add(one.path)
-        each = [found[one.touches[0].at] for one in those]
-        return [one for one in each if one.status != "nothing"]
+        each = [found.get(one.touches[0].at) for one in those]
+        return [one for one in each if one is not None and one.status != "nothing"]
 
     def _refuse_running(self) -> None:
         if self._recorder.state.is_running:
@@ -125,18 +154,24 @@ class Restoring:
             # Each of them is tried all the same, and says what keeps it.
             _log.info("%s cannot make room: %s", ring[0], error)
 
-    async def _restore_file(self, point: RestorePoint, lineage: Lineage) -> FileResult:
+    async def _restore_file(
+        self, point: RestorePoint, lineage: Lineage, wholes: Wholes
+    ) -> FileResult:
         workspace, turn_id = self._workspace, point.turn_id
         path = lineage.path
         done = 0
         try:
             for _ in range(MOST_STEPS):
-                names = {path, lineage.origin}
+                names = {path, lineage.origin, *linked(path, wholes)}
                 async with self._order.of(places(workspace, names)):
                     if self._recorder.state.is_running:
                         reason = "a turn has begun meanwhile"
                         return FileResult(turn_id, path, "refused", done, reason)
-                    step = await restoring_step(workspace, self._blobs, lineage, path)
+                    step = await restoring_step(
+                        workspace, self._blobs, lineage, path, wholes=wholes
+                    )
+                    touches = (await self._ledger()).touches
+                    step = await kept_as_rest(workspace, touches, lineage.touches, step) or step
                     if isinstance(step, Clash):
                         return FileResult(turn_id, path, "conflict", 0, step.reason, step)
                     event = self._carrying.decided("restore", turn_id, path, ())

@@ -55,6 +55,8 @@ class FileResult:
     """Both versions, for a conflict."""
     edit: Literal["change", "create", "delete", "move"] | None = None
     """What a restore does to the file."""
+    new_path: str = ""
+    """The other place of a file whose bytes are moved, as the store does not hold them."""
 
 
 @dataclass(frozen=True, slots=True)

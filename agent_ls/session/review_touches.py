@@ -41,6 +41,8 @@ class Touch:
     """Both sides where one of them is no text."""
     modes: Modes = (None, None)
     """The permissions before and after, where it can have changed them."""
+    command: str = ""
+    """The call that ran the command which did it; a sub-agent's own."""
 
     @property
     def is_gone(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
 from agent_ls.workspace.editors_part import FileChange
-from agent_ls.workspace.seen_files import Signature
+from agent_ls.workspace.seen_files import identity
 
 _RULES = ".gitignore"
 
@@ -30,12 +30,11 @@ class Arrivals:
         self._folders, self._roots, self._since_ns = folders, roots, since_ns
         changes = list(changes)
         self._gone = {
-            _identity(one.before.signature)
+            identity(one.before.signature)
             for one in changes
             if one.before is not None
             and (
-                one.after is None
-                or _identity(one.after.signature) != _identity(one.before.signature)
+                one.after is None or identity(one.after.signature) != identity(one.before.signature)
             )
         }
         # Files that were left out before were there all the same.
@@ -47,9 +46,7 @@ class Arrivals:
         if change.after is None:
             return False
         is_dated = max(change.after.signature[2:]) >= self._since_ns
-        return (
-            is_dated or _identity(change.after.signature) in self._gone or self._is_in_new(change)
-        )
+        return is_dated or identity(change.after.signature) in self._gone or self._is_in_new(change)
 
     def _is_in_new(self, change: FileChange) -> bool:
         if not self._are_rules_same:
@@ -69,8 +66,3 @@ class Arrivals:
             except OSError:
                 self._is_new[folder] = False
         return self._is_new[folder]
-
-
-def _identity(signature: Signature) -> Signature:
-    """Return what a file keeps when it, or its folder, is moved."""
-    return (*signature[:3], 0)

@@ -259,19 +259,29 @@ class DiskWorkspace:
         return _applied(data, text)
 
     def _put(self, edit: PutImage, data: bytes | None) -> EditOutcome:
-        place, base, goal = paths.locate_file(edit.path, self._roots), edit.base, edit.goal
-        if place.below.parts != place.spelled:
-            raise WorkspaceError(f"a link stands at {edit.path} or above it, and is not followed")
-        if base is None:
+        place, base, goal = self._unlinked(edit.path), edit.base, edit.goal
+        if edit.by_move:
+            there, other = base or goal, self._unlinked(edit.by_move)
+            version = disk_files.version((there and there.digest) or "")
+            if goal is None:
+                disk_files.move(place, edit.path, other, version=version)
+            else:
+                disk_files.move(other, edit.by_move, place, version=version)
+        elif base is None:
             mode = goal.mode if goal else None
             disk_files.create(place, edit.path, data or b"", mode=mode)
-            return EditOutcome(status="applied")
-        version = disk_files.version(base.digest or "")
-        if data is None:
-            disk_files.delete(place, edit.path, version=version)
+        elif data is None:
+            disk_files.delete(place, edit.path, version=disk_files.version(base.digest or ""))
         else:
+            version = disk_files.version(base.digest or "")
             disk_files.replace(place, edit.path, data, version=version, mode_after=edit.mode_after)
         return EditOutcome(status="applied")
+
+    def _unlinked(self, path: str) -> Place:
+        place = paths.locate_file(path, self._roots)
+        if place.below.parts != place.spelled:
+            raise WorkspaceError(f"a link stands at {path} or above it, and is not followed")
+        return place
 
     def _there(self) -> list[Root]:
         """Return the folders but those that are gone, which must not take the others along."""

@@ -14,13 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent_ls.domain.images import FileImage, is_text
+from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
 from agent_ls.domain.permissions import PERMISSIONS
 from agent_ls.safety.beneath import open_beneath
 from agent_ls.workspace.disk_files import MAX_BYTES
 
-MAX_WHOLE_BYTES = 8 * 2**20
-"""Of a file that is no text, or too large for one; larger ones cannot be brought back."""
 _MAX_HASHED_BYTES = 64 * 2**20
 """A larger file is told from a changed one by size and time alone."""
 _MAX_KEPT_TEXTS_BYTES = 64 * 2**20
@@ -148,10 +146,10 @@ class SeenFiles:
         if not stat.S_ISREG(facts.st_mode):
             return None
         signature = signature_of(facts)
-        if facts.st_size > MAX_WHOLE_BYTES:
+        if facts.st_size > MAX_KEPT_BYTES:
             return _large(descriptor, signature, facts.st_mode, hashes=hashes)
         parts: list[bytes] = []
-        left = MAX_WHOLE_BYTES + 1
+        left = MAX_KEPT_BYTES + 1
         while left > 0 and (part := os.read(descriptor, min(left, _BLOCK))):
             parts.append(part)
             left -= len(part)
@@ -179,6 +177,11 @@ def _closed(path: Path) -> Seen | None:
     except OSError:
         return None
     return Seen(signature_of(facts), facts.st_mode) if stat.S_ISREG(facts.st_mode) else None
+
+
+def identity(signature: Signature) -> Signature:
+    """Return what a file keeps when it, or its folder, is moved."""
+    return (*signature[:3], 0)
 
 
 def signature_of(facts: os.stat_result) -> Signature:

@@ -27,6 +27,7 @@ from agent_ls.workspace.agent_edits import AgentEdits
 from agent_ls.workspace.arrivals import Arrivals
 from agent_ls.workspace.editors_part import EditorsPart, FileChange
 from agent_ls.workspace.ignore import MAX_FILES, at_most, walk
+from agent_ls.workspace.moved_files import with_moves
 from agent_ls.workspace.seen_files import Seen, SeenFiles, Signature, signature
 
 CLOCK_NS = 20_000_000
@@ -108,9 +109,10 @@ class TreeWatch:
         finally:
             self._running.remove(running)
             running.steps.end()
+        linked, moved = await _in_thread(lambda: with_moves(others))
         changes = [
-            _change(shown, one.before, one.after)
-            for one in others
+            _change(shown, one, self._workspace.shown(moved.get(one.path, one.path)) or "")
+            for one in linked
             if (shown := self._workspace.shown(one.path)) is not None
         ]
         return tuple(sorted(changes, key=lambda one: one.images is not None))
@@ -239,11 +241,16 @@ def _as_it_is(change: FileChange) -> tuple[Path, Signature | None]:
     return change.path, change.after and change.after.signature
 
 
-def _change(path: str, before: Seen | None, after: Seen | None) -> CommandChange:
+def _change(path: str, change: FileChange, other_path: str) -> CommandChange:
+    before, after = change.before, change.after
     data = before and before.data, after and after.data
     if all(one is None or one.is_plain for one in (before, after)):
         modes = before and before.permissions, after and after.permissions
         return CommandChange(path, *data, modes=modes)
     is_known = before is None or before.data is not None
-    images = before and before.image, after and after.image
+    other = {"other_path": other_path if other_path != path else ""}
+    images = (
+        before and before.image.model_copy(update=other),
+        after and after.image.model_copy(update=other),
+    )
     return CommandChange(path, *data, is_before_known=is_known, images=images)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import sqlalchemy as sa
 
 from agent_ls.assembly import SystemClock
 from agent_ls.domain import events as e
@@ -34,6 +37,7 @@ from agent_ls.session.review import Review
 from agent_ls.session.review_ledger import RestorePoint, Selection
 from agent_ls.session.review_moments import moment_before
 from agent_ls.session.review_steps import FileResult
+from agent_ls.store import schema
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace.disk import DiskWorkspace
@@ -323,3 +327,15 @@ async def reviewed(folder: Path, files: dict[str, str]) -> AsyncGenerator[Review
         yield Reviewed(folder, store)
     finally:
         await store.close()
+
+
+async def damage(session: Reviewed, data: bytes) -> None:
+    """Let the disk lose these stored bytes."""
+    await session.store.append([], durable=True)
+    engine = sa.create_engine(
+        f"sqlite:///{session.folder.parent / 'work.db'}", poolclass=sa.NullPool
+    )
+    with engine.begin() as connection:
+        digest = hashlib.sha256(data).hexdigest()
+        those = sa.update(schema.blobs).where(schema.blobs.c.digest == digest)
+        assert connection.execute(those.values(data=b"x\n")).rowcount == 1

@@ -25,7 +25,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.session.review_ledger import RestorePoint, Selection
 from agent_ls.session.review_steps import FileResult
 from agent_ls.store import schema
-from tests.session.reviewing import Reviewed, TypedBehind, reviewed
+from tests.session.reviewing import Reviewed, TypedBehind, damage, reviewed
 
 _TEXT = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
 _AB = {"a.py": _TEXT, "b.py": "b\n"}
@@ -1300,18 +1300,6 @@ async def test_readers_that_stop_waiting_do_not_make_the_review_begin_anew(tmp_p
         after={"a.py": _TEXT.replace("two", "2")},
         still_open=[("a.py", "two")],
     )
-
-
-async def damage(session: Reviewed, data: bytes) -> None:
-    """Let the disk lose these stored bytes."""
-    await session.store.append([], durable=True)
-    engine = sa.create_engine(
-        f"sqlite:///{session.folder.parent / 'work.db'}", poolclass=sa.NullPool
-    )
-    with engine.begin() as connection:
-        digest = hashlib.sha256(data).hexdigest()
-        those = sa.update(schema.blobs).where(schema.blobs.c.digest == digest)
-        assert connection.execute(those.values(data=b"x\n")).rowcount == 1
 
 
 async def lose(session: Reviewed, *texts: str) -> None:

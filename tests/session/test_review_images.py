@@ -103,7 +103,13 @@ ROWS = {
         "conflict",
         reason="too large to be kept",
     ),
-    "huge_made": Row({}, _put("b.bin", _LARGE), "new, text, 9.4 MB"),
+    "huge_made": Row(
+        {},
+        _put("b.bin", _LARGE),
+        "new, text, 9.4 MB; cannot be undone",
+        "conflict",
+        reason="the store does not hold its bytes",
+    ),
     "sparse_made": Row(
         {},
         _sparse("b.bin", 65 * 2**20),
