@@ -10,6 +10,7 @@ from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import split_lines
 from agent_ls.edits.locate import MAX_PLACES, Ground
 from agent_ls.edits.requests import Candidate, Refused
+from agent_ls.edits.shown_marks import cut_line
 
 _MAX_SHOWN = 5
 _MAX_DIFF_LINES = 16
@@ -81,7 +82,7 @@ def not_found(ground: Ground, old: str, standing: int | None = None, why: str = 
 
 def cut(line: str) -> str:
     """Return the line, shortened to what a message has room for."""
-    return line if len(line) <= _MAX_LINE_CHARS else line[:_MAX_LINE_CHARS] + "…"
+    return cut_line(line, _MAX_LINE_CHARS)
 
 
 def _difference(best: Candidate, old: str) -> str:

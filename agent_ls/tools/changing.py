@@ -7,12 +7,20 @@ from collections.abc import Sequence
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.edits import FileEdit, Replacement, apply_replacements
+from agent_ls.domain.errors import ToolError
 from agent_ls.edits.diff import unified
 from agent_ls.edits.lines import BOM
+from agent_ls.edits.shown_marks import leaked_mark
 from agent_ls.tools.showing import preview
 
 MERGED = " {} had changed since you read it; those changes are kept."
 """Said of edits that were made for an older text."""
+
+
+def check_whole(new: str, before: str | None) -> None:
+    """Refuse a new text that quotes a mark for text left out. Errors: ``ToolError``."""
+    if (reason := leaked_mark(new, before)) is not None:
+        raise ToolError(reason)
 
 
 def marked_as(now: str, text: str) -> str:

@@ -13,6 +13,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
+from agent_ls.edits.shown_marks import cut_line
 from agent_ls.loop.ports.workspace import Listed, Root, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name
@@ -174,7 +175,5 @@ class Grep:
         }
 
     def _line(self, hit: Hit) -> str:
-        text = cleaned(hit.text).rstrip()
-        if len(text) > self.options.max_line_chars:
-            text = text[: self.options.max_line_chars] + "…"
+        text = cut_line(cleaned(hit.text).rstrip(), self.options.max_line_chars)
         return f"{visible_line(hit.path)}:{hit.line}: {text}"

@@ -18,7 +18,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.syntax.naming import NotOne, resolve
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import preview_of
+from agent_ls.tools.changing import check_whole, preview_of
 from agent_ls.tools.symbol_edits import Position, inserted
 from agent_ls.tools.symbol_places import (
     change_of,
@@ -86,6 +86,7 @@ class InsertSymbol:
     async def _plan(self, arguments: InsertSymbolArguments) -> tuple[TextFile, Symbol, ChangeText]:
         path = arguments.path
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
+        check_whole(arguments.text, file.text)
         anchor = the_symbol(symbols, arguments.anchor, path)
         position, text = arguments.position, arguments.text
         after = inserted(file.text, symbols, anchor, position, text, language)

@@ -10,8 +10,10 @@ from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.edits import TextFile
 from agent_ls.domain.record import Record
 from agent_ls.edits.lines import split_lines
+from agent_ls.edits.shown_marks import cut_line
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, has_hidden
@@ -31,6 +33,9 @@ class ReadFileArguments(Arguments):
     path: FilePath = Field(description="File to read.")
     start_line: Annotated[int, Field(ge=1, description="First line, from 1.")] = 1
     lines: Annotated[int | None, Field(ge=1, description="How many lines.")] = None
+    start_column: Annotated[
+        int | None, Field(ge=1, description="Show only line start_line, from this character on.")
+    ] = None
 
 
 class ReadFileOptions(Record):
@@ -83,6 +88,8 @@ class ReadFile:
         first = arguments.start_line
         if first > max(len(lines), 1):
             return ToolOutput(f"{arguments.path} has only {len(lines)} lines.")
+        if arguments.start_column is not None:
+            return self._part(file, arguments, cleaned(lines[first - 1]) if lines else "")
         count = arguments.lines or self.options.max_lines
         wanted = lines[first - 1 : first - 1 + count]
         shown = self._numbered(wanted, first)
@@ -92,6 +99,10 @@ class ReadFile:
         if hidden := [n for n, line in enumerate(wanted[: len(shown)], first) if has_hidden(line)]:
             where = ", ".join(map(str, hidden[:10]))
             notes.append(f"Invisible characters are left out in line {where}.")
+        if cut := [n for n, line in enumerate(wanted[: len(shown)], first) if self._is_cut(line)]:
+            column = self.options.max_line_chars + 1
+            where = f"start_line={cut[0]}, start_column={column}"
+            notes.append(f"Cut: line {', '.join(map(str, cut[:10]))}; {where} shows the rest.")
         if not lines:
             notes.append("The file is empty.")
         if last < len(lines):
@@ -116,15 +127,33 @@ class ReadFile:
         shown: list[str] = []
         room = self.options.max_chars
         for number, line in enumerate(lines, first):
-            text = f"{number:>5}\t{self._cut(cleaned(line))}"
+            text = f"{number:>5}\t{cut_line(cleaned(line), self.options.max_line_chars)}"
             room -= len(text) + 1
             if room < 0 and shown:
                 break
             shown.append(text)
         return shown
 
-    def _cut(self, line: str) -> str:
-        limit = self.options.max_line_chars
-        if len(line) <= limit:
-            return line
-        return f"{line[:limit]}… (+{len(line) - limit} characters)"
+    def _is_cut(self, line: str) -> bool:
+        return len(cleaned(line)) > self.options.max_line_chars
+
+    def _part(self, file: TextFile, arguments: ReadFileArguments, line: str) -> ToolOutput:
+        """Return one line from a character on, as far as there is room."""
+        number, start = arguments.start_line, (arguments.start_column or 1) - 1
+        if start >= max(len(line), 1):
+            return ToolOutput(f"Line {number} has only {len(line)} characters.")
+        shown = line[start : start + self.options.max_chars]
+        end = start + len(shown)
+        note = f"Characters {start + 1}-{end} of {len(line)} of line {number}"
+        if end < len(line):
+            note += f"; go on with start_line={number}, start_column={end + 1}"
+        return ToolOutput(
+            f"{shown}\n({note}.)",
+            data={
+                "path": arguments.path,
+                "version": file.version,
+                "text_blob": self.seen.keep(file.path, file.text) if self.seen else None,
+            },
+            value=shown,
+            value_is_cut=len(shown) < len(line),
+        )

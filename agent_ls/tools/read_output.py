@@ -30,6 +30,9 @@ class ReadOutputArguments(Arguments):
     )
     start_line: int = Field(1, ge=1, description="First line, from 1.")
     lines: int = Field(200, ge=1, le=1_000, description="How many lines.")
+    start_column: int = Field(
+        1, ge=1, description="Show only line start_line, from this character on."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +72,34 @@ class ReadOutput:
             raise ToolError("There is no output with this handle in this session.")
         lines = data.decode(errors="replace").splitlines()
         first = arguments.start_line
-        shown = _fitting(lines[first - 1 : first - 1 + arguments.lines])
-        if not shown:
+        if first > len(lines):
             raise ToolError(f"The output has only {len(lines)} lines.")
+        start = arguments.start_column - 1
+        if start or len(lines[first - 1]) > _MAX_CHARS:
+            return _part(lines[first - 1], first, start)
+        shown = _fitting(lines[first - 1 : first - 1 + arguments.lines])
         last = first - 1 + len(shown)
         note = f"\n(lines {first}-{last} of {len(lines)})"
         return ToolOutput("\n".join(shown) + note, data={"lines": len(shown)})
 
 
+def _part(line: str, number: int, start: int) -> ToolOutput:
+    """Return one line from a character on, as far as there is room."""
+    if start >= len(line):
+        raise ToolError(f"Line {number} has only {len(line)} characters.")
+    shown = line[start : start + _MAX_CHARS]
+    end = start + len(shown)
+    note = f"characters {start + 1}-{end} of {len(line)} of line {number}"
+    if end < len(line):
+        note += f"; go on with start_line={number}, start_column={end + 1}"
+    return ToolOutput(f"{shown}\n({note})")
+
+
 def _fitting(lines: list[str]) -> list[str]:
-    """Return the first lines that fit; at least one, which may be cut."""
+    """Return the first lines that fit; the first one does."""
     size = 0
     for count, line in enumerate(lines):
         size += len(line) + 1
         if size > _MAX_CHARS:
-            return [one[:_MAX_CHARS] for one in lines[: max(count, 1)]]
+            return lines[:count]
     return lines

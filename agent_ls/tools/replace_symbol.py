@@ -18,7 +18,7 @@ from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import MERGED, preview_of
+from agent_ls.tools.changing import MERGED, check_whole, preview_of
 from agent_ls.tools.symbol_bounds import keeps_shared
 from agent_ls.tools.symbol_edits import replaced
 from agent_ls.tools.symbol_places import (
@@ -84,6 +84,7 @@ class ReplaceSymbol:
     ) -> tuple[TextFile, Symbol, ChangeText, list[str]]:
         path = arguments.path
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
+        check_whole(arguments.new_text, file.text)
         symbol = the_symbol(symbols, arguments.symbol, path)
         after, notes = replaced(file.text, symbol, arguments.new_text, language)
         if symbol.shared:

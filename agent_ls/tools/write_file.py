@@ -26,7 +26,7 @@ from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import MERGED, marked_as, preview_of
+from agent_ls.tools.changing import MERGED, check_whole, marked_as, preview_of
 
 
 class WriteFileArguments(Arguments):
@@ -86,10 +86,12 @@ class WriteFile:
     ) -> tuple[ChangeText | CreateFile, str | None, str]:
         """Return the change, the text before it, and what else the model has to know of it."""
         if not await self.workspace.exists(arguments.path):
+            check_whole(arguments.content, None)
             return CreateFile(path=arguments.path, text=arguments.content), None, ""
         file = await self.workspace.read(arguments.path)
         # Lines that stay keep their bytes, and the editor its marks in them.
         content = marked_as(file.text, arguments.content)
+        check_whole(content, file.text)
         replacements = replacements_between(file.text, content)
         if not replacements:
             raise ToolError(f"{arguments.path} already has exactly this text; nothing was done.")

@@ -61,7 +61,8 @@ async def test_pages_of_a_long_file_are_whole_lines_that_make_the_file(place: Pl
 async def test_a_very_long_line_is_cut_and_says_so(place: Place) -> None:
     place.write("a.txt", "x" * 2_000)
     tool = ReadFile(place.workspace, ReadFileOptions(max_line_chars=10))
-    check((await place.call(tool, path="a.txt")).text, "    1\txxxxxxxxxx… (+1990 characters)")
+    check((await place.call(tool, path="a.txt")).text, "    1\txxxxxxxxxx… (+1990 characters)",
+          "(Cut: line 1; start_line=1, start_column=11 shows the rest.)")  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -238,7 +239,7 @@ async def test_many_hits_are_cut_and_say_so(place: Place) -> None:
     assert lines[-1] == "(more than 3 lines; narrow the search)"
     assert len(lines) == 4
     output = await place.call(tool, pattern="x{9}")
-    assert output.text == "a.txt:51: needlexxxx…"
+    assert output.text == "a.txt:51: needlexxxx… (+496 characters)"
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2", "[", "(?P<x"])
