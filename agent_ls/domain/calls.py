@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import JsonValue
-
+from agent_ls.domain.plain_json import PlainJson
 from agent_ls.domain.record import Record
 
 
@@ -66,7 +65,7 @@ class ToolResult(Record):
     text: str
     """What the model reads: masked, already cut to the configured size."""
     error: ErrorKind | None = None
-    data: JsonValue = None
+    data: PlainJson = None
     """Structured facts for faces and policies (paths, diff statistics, exit code); not sent."""
     output_id: str | None = None
     """Blob digest of the whole output when ``text`` was cut."""

@@ -24,6 +24,7 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.model_io import FinishReason, ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.plain_json import PlainJson
 from agent_ls.domain.plans import PlanItem, ProposedCall
 from agent_ls.domain.record import Record
 from agent_ls.domain.review import ReviewDecision
@@ -559,7 +560,7 @@ class OutputStored(_Event):
     path: tuple[str, ...]
     """Kind, then keys."""
     method: OutputMethod = "set"
-    value: JsonValue = None
+    value: PlainJson = None
     replaces: str | None = None
     """The call of the same answer whose value at this path it overwrote: their order was open."""
 
@@ -604,7 +605,7 @@ class FinalOutputGiven(_Event):
 
     type: Literal["final_output_given"] = "final_output_given"
     call_id: str
-    value: JsonValue
+    value: PlainJson
 
 
 class GrantsRevoked(_Event):

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
 from agent_ls.domain.record import Record
+
+_MAX_TOKENS = 2**53
+
+
+def _counted(value: object) -> object:
+    """Return a number; 0 for one that counts nothing: an endpoint may report anything."""
+    if value is None:
+        return 0
+    is_number = isinstance(value, int | float)
+    return 0 if is_number and not 0 <= value <= _MAX_TOKENS else value
+
+
+Count = Annotated[int, BeforeValidator(_counted)]
+Amount = Annotated[float, BeforeValidator(_counted)]
 
 
 class Usage(Record):
     """Tokens of one or more provider requests; ``input_tokens`` includes the cached ones."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost_usd: float = 0.0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_tokens: Count = 0
+    cache_write_tokens: Count = 0
+    reasoning_tokens: Count = 0
+    cost_usd: Amount = 0.0
 
     @property
     def total_tokens(self) -> int:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.mistakes import causes
 from agent_ls.domain.model_io import ToolSpec
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.references import DESTINATION, destination_in, literal
 from agent_ls.loop.sockets import PlannedCall, Tool
 
@@ -47,13 +48,9 @@ def plan_call(
 def parse_object(text: str) -> dict[str, Any]:
     """Return the one JSON object that ``text`` is.
 
-    Errors: ``ValueError`` for anything else, repeated keys and non-finite numbers included.
+    Errors: ``ValueError`` for anything else, and for what cannot be stored and shown.
     """
-    data: Any
-    try:
-        data = json.loads(text, object_pairs_hook=_unique, parse_constant=_not_json)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    data = plain_json(text)
     if not isinstance(data, dict):
         raise ValueError(f"it is a {type(data).__name__}, not an object")
     return cast("dict[str, Any]", data)
@@ -80,14 +77,3 @@ def _why(error: ValidationError) -> str:
         f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in causes(error)
     ]
     return "The arguments do not fit: " + "; ".join(found) + "."
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        raise ValueError("a key stands in it twice")
-    return data
-
-
-def _not_json(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")

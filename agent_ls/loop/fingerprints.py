@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.news import ReadVersions, is_news
 from agent_ls.loop.retries import is_transient
 from agent_ls.loop.spelling import in_one_spelling
@@ -43,8 +44,8 @@ def call_fingerprint(tool: str, arguments_json: str) -> str:
     A plain ``cat``, ``head`` or ``tail`` of one file is a read of that file.
     """
     try:
-        data: object = json.loads(arguments_json or "{}")
-    except (ValueError, RecursionError):
+        data: object = plain_json(arguments_json or "{}")
+    except ValueError:
         return f"{tool} {' '.join(arguments_json.split())}"
     if not isinstance(data, dict):
         return f"{tool} {arguments_json.strip()}"

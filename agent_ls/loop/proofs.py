@@ -6,7 +6,6 @@ back, or a command that is none of the goal's own.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from agent_ls.domain.calls import Effect
@@ -22,6 +21,7 @@ from agent_ls.domain.events import (
     TurnStarted,
 )
 from agent_ls.domain.goals import Goal, Proof
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.view import TurnView
 
 
@@ -96,7 +96,7 @@ def _by_call(
     if started is None:
         return None
     try:
-        arguments = json.loads(started.arguments_json or "{}")
+        arguments = plain_json(started.arguments_json or "{}")
     except ValueError:
         return None
     match arguments, finished.result.data:

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import OutputMethod, OutputStored
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.expressions import (
     Destination,
     Expression,
@@ -234,8 +235,8 @@ def _own(call: ToolCall) -> dict[str, Any]:
 def loaded(call: ToolCall) -> dict[str, Any]:
     """Return a call's arguments; empty when they are no JSON object."""
     try:
-        data: object = json.loads(call.arguments_json)
-    except (ValueError, RecursionError):
+        data: object = plain_json(call.arguments_json)
+    except ValueError:
         return {}
     return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 

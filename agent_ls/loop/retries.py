@@ -14,6 +14,7 @@ from typing import cast
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.news import ReadVersions, is_news
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
@@ -34,8 +35,8 @@ _DATA_NAMES = ("output_path", "output_method")
 def fingerprint(tool: str, arguments_json: str) -> str:
     """Return what is equal for calls that do the same, however their JSON is written."""
     try:
-        data: object = json.loads(arguments_json)
-    except (ValueError, RecursionError):
+        data: object = plain_json(arguments_json)
+    except ValueError:
         return f"{tool} {arguments_json}"
     if isinstance(data, dict):
         given = cast("dict[str, object]", data)

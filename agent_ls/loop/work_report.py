@@ -6,11 +6,11 @@ Everything in it was written by a model or read from files: whoever sends it say
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import AsyncIterator, Iterator
 
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import ToolCallFinished, ToolCallStarted
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.view import TurnView
@@ -53,9 +53,10 @@ def _commands(view: TurnView) -> Iterator[str]:
 
 def _command(arguments_json: str) -> str:
     try:
-        return str(json.loads(arguments_json).get("command", ""))[:200]
-    except (ValueError, AttributeError):
+        given = plain_json(arguments_json)
+    except ValueError:
         return ""
+    return str(given.get("command", ""))[:200] if isinstance(given, dict) else ""
 
 
 async def _diffs(view: TurnView, workspace: Workspace, blobs: Blobs) -> AsyncIterator[str]:

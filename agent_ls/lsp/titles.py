@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from pydantic import JsonValue
 
 from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.grants import grant_words
 from agent_ls.safety.text import label
 
@@ -60,6 +60,6 @@ def choice_name(choice: ApprovalChoice, grant: str | None) -> str:
 def parsed(arguments_json: str) -> JsonValue:
     """Return a call's arguments; the text itself when it is not JSON."""
     try:
-        return json.loads(arguments_json)
+        return plain_json(arguments_json)
     except ValueError:
         return arguments_json

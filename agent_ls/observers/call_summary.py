@@ -5,10 +5,10 @@ Source: seed 002, argument summarizer.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.edits.plan import parse_patch
 from agent_ls.edits.requests import Refused
 from agent_ls.safety.secrets import mask
@@ -26,7 +26,7 @@ def summary_of(tool: str, arguments_json: str) -> str:
     Never raises: arguments that are no JSON object are shown as they are.
     """
     try:
-        arguments: object = json.loads(arguments_json or "{}")
+        arguments: object = plain_json(arguments_json or "{}")
         if isinstance(arguments, dict):
             known = cast("_Arguments", arguments)
             limit = _MAX_FOREIGN_CHARACTERS if "/" in tool else _MAX_CHARACTERS

@@ -5,8 +5,9 @@ For readers that must never trip over what an endpoint or a client sends.
 
 from __future__ import annotations
 
-import math
 from typing import cast
+
+_MAX_COUNT = 2**53
 
 Object = dict[str, object]
 
@@ -28,6 +29,7 @@ def as_text(value: object) -> str:
 
 def as_count(value: object) -> int:
     """Return a number of things, at least 0; 0 for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return max(0, int(value))
+    # Neither more than a database takes, nor infinity, nor what is no number.
+    return int(value) if 0 <= value <= _MAX_COUNT else 0

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import EVENT, Event
+from agent_ls.domain.plain_json import soft_json
 
 Body = dict[str, Any]
 """An event as JSON has it."""
@@ -42,6 +44,9 @@ def read_event(body: str, kind: str, version: int) -> Event:
     try:
         return EVENT.validate_json(body)
     except ValidationError as error:
+        # An older version let values in that are not read again as they were written.
+        with suppress(ValueError, RecursionError):
+            return EVENT.validate_python(soft_json(body))
         raise StoreError(
             f"it is damaged ({error.error_count()} errors: {error.errors()[0]['msg']})"
         ) from error

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.domain.sentences import counted
 from agent_ls.observers.call_summary import summary_of
 from agent_ls.observers.report.diffs import Material, counts, edit, sizes
@@ -117,7 +118,7 @@ def _decided(call: CallTrace) -> Html | None:
 def _arguments(arguments_json: str, material: Material) -> Html | None:
     """Return arguments as names and values; as they are when they are no object."""
     try:
-        given: object = json.loads(arguments_json or "{}")
+        given: object = plain_json(arguments_json or "{}")
     except ValueError:
         given = None
     if not isinstance(given, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
@@ -12,6 +11,7 @@ from pydantic import Field
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.view import TurnView
@@ -153,7 +153,7 @@ def _has_failed(result: ToolResult) -> bool:
 def _target(call: ToolCall) -> str:
     """Return what the call was about, on one line; empty when its arguments do not say."""
     try:
-        arguments = json.loads(call.arguments_json)
+        arguments = plain_json(call.arguments_json)
     except ValueError:
         return ""
     if not isinstance(arguments, dict):
