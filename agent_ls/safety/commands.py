@@ -260,6 +260,25 @@ def _judge_program(name: str, program: Program, values: list[str], reach: Reach)
     _judge_folders(name, program, parsed, operands, reach)
 
 
+_PLAIN_GLOB = re.compile(r"!.*|\*\.(?!env)[a-z]{1,4}")
+_PLAIN_TYPE = re.compile(
+    r"py|js|ts|rust|go|java|c|cpp|md|markdown|html|css|json|yaml|toml|ruby|php"
+)
+
+
+def _looks_at_hidden(parsed: Parsed, reach: Reach) -> bool:
+    """Say whether rg may read hidden files: a glob or an ignore file can ask for them too."""
+    given = parsed.given
+    globs = [*given.get("-g", []), *given.get("--glob", []), *given.get("--iglob", [])]
+    types = [*given.get("-t", []), *given.get("--type", [])]
+    return (
+        parsed.has("--hidden", "-.", "-u", "--unrestricted", "--ignore-file")
+        or not all(map(_PLAIN_GLOB.fullmatch, globs))
+        or not all(map(_PLAIN_TYPE.fullmatch, types))
+        or any((reach.folder / name).exists() for name in (".ignore", ".rgignore"))
+    )
+
+
 def _judge_folders(
     name: str, program: Program, parsed: Parsed, operands: list[str], reach: Reach
 ) -> None:
@@ -268,6 +287,6 @@ def _judge_folders(
     reads_all = "*" in program.recursive_options or parsed.has(*program.recursive_options)
     if lists_names or not reads_all:
         return
-    hidden = name != "rg" or parsed.has("--hidden", "-.", "-u", "--unrestricted")
+    hidden = name != "rg" or _looks_at_hidden(parsed, reach)
     for path in operands or ([] if name == "diff" else ["."]):
         reach.check_folder(path, hidden=hidden, follows=name == "diff")

@@ -707,3 +707,17 @@ def test_no_attack_runs_unasked(chunk: int, project: Path) -> None:
     roots = (Root("proj", project, is_trusted=True),)
     some = _ALL[chunk::10]
     assert [one for one in some if isinstance(decide(one, project, roots), Allow)] == []
+
+
+@pytest.mark.parametrize(
+    "command", ["rg -g '.env' OUT", "rg -g '.e*' OUT .", "rg --iglob '*' OUT", "rg -t sh OUT"]
+)
+def test_rg_reads_hidden_files_that_a_glob_asks_for(command: str, tmp_path: Path) -> None:
+    folder = tmp_path.resolve()
+    (folder / ".env").write_text(_SECRET)
+    roots = (Root("folder", folder, is_trusted=True),)
+    assert not isinstance(decide(command, folder, roots), Allow)
+    assert decide("rg -t py OUT", folder, roots) == Allow()
+    assert decide("rg -g '*.py' OUT", folder, roots) == Allow()
+    (folder / ".ignore").write_text("!.env\n")
+    assert not isinstance(decide("rg OUT", folder, roots), Allow)
