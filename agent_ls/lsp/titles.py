@@ -11,7 +11,7 @@ from agent_ls.domain.plain_json import plain_json
 from agent_ls.loop.grants import grant_words
 from agent_ls.safety.text import label
 
-_TITLE_ARGUMENTS = ("command", "path", "file", "pattern", "query", "symbol", "url", "question")
+_TITLE_ARGUMENTS = ("command", "pattern", "path", "file", "query", "symbol", "url", "question")
 """What a person wants to know of a call first, in this order."""
 _MAX_TITLE_CHARACTERS = 120
 

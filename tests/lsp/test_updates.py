@@ -477,6 +477,7 @@ def test_what_streams_becomes_a_chunk(piece: e.Ephemeral, expected: str) -> None
             "run_command make test\\nmake lint",
         ),
         ("read_file", '{"path": "a.py", "lines": 3}', "read_file a.py"),
+        ("grep", '{"path": ".", "pattern": "price"}', "grep price"),
         ("update_plan", '{"items": []}', "update_plan"),
         ("read_file", "{ broken", "read_file"),
         ("grep", '{"pattern": "' + "x" * 200 + '"}', "grep " + "x" * 54 + " … " + "x" * 58),

@@ -205,7 +205,7 @@ function picture(name, frames, [width, height]) {
       "--no-sandbox",
       "--disable-gpu",
       "--hide-scrollbars",
-      "--virtual-time-budget=6000",
+      "--virtual-time-budget=12000",
       "--allow-file-access-from-files",
       `--window-size=${width},${height}`,
       `--screenshot=${join(out, `${name}.png`)}`,
