@@ -109,6 +109,7 @@ class Faces:
             for reader in self._readers():
                 session.follow(reader)
             session.follow(_IdleWatch(self))
+            self.notices.begin(session.state)
             if not is_reviewed:
                 self.progress.begin(session.state)
             if self.publisher is not None:

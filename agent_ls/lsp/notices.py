@@ -15,6 +15,8 @@ from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import TurnStatus
+from agent_ls.loop.state import SessionState
+from agent_ls.lsp.undelivered import Undelivered
 from agent_ls.safety.text import visible_line
 
 Level = Literal["error", "warning", "info", "log"]
@@ -46,10 +48,15 @@ class Notices:
         self._write_answer = write_answer
         self._told: set[str] = set()
         self._tasks: set[asyncio.Future[None]] = set()
+        self._queues: dict[str, Undelivered] = {}
+        """What was said and has not reached the model, by session."""
 
     def on_event(self, stored: e.StoredEvent) -> None:
         """Say what an event gives reason to."""
+        returned = self._queue_of(stored.session_id).feed(stored.event)
         match stored.event:
+            case e.CancelRequested() if returned:
+                self._say_returned(returned)
             case e.TurnEnded():
                 self._on_end(stored.event)
             case e.ApprovalRequested(request=request):
@@ -67,6 +74,19 @@ class Notices:
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
         """Ignore what streams."""
+
+    def begin(self, state: SessionState) -> None:
+        """Go on from here with a session."""
+        self._queue_of(state.session_id).begin(state)
+
+    def _queue_of(self, session_id: str) -> Undelivered:
+        return self._queues.setdefault(session_id, Undelivered())
+
+    def _say_returned(self, words: list[str]) -> None:
+        """Give back what the model never got; the panel puts it into its own input."""
+        if self._write_answer is not None:
+            said = "; ".join(f"“{visible_line(one)}”" for one in words)
+            self._say("warning", f"Stopped before the agent got your words: {said}")
 
     def _on_end(self, event: e.TurnEnded) -> None:
         if event.output:

@@ -20,6 +20,7 @@ from agent_ls.loop.state import SessionState
 from agent_ls.lsp import wire
 from agent_ls.lsp.notice_updates import notice, of_acting, of_outside
 from agent_ls.lsp.titles import call_title, choice_name, parsed
+from agent_ls.lsp.undelivered import Undelivered
 
 _MAX_ADVICE_CHARS = 400
 """What a side model says is shown up to this length."""
@@ -34,7 +35,7 @@ class Translation:
         """Take what each tool is to a person, and how a path of the agent becomes a URI."""
         self._tool_kinds = tool_kinds
         self._uri_of = uri_of
-        self._steers: list[str] = []
+        self._undelivered = Undelivered()
         self._calls: dict[str, ToolCall] = {}
         self._total = Usage()
         self._last = Usage()
@@ -50,7 +51,7 @@ class Translation:
         """Go on from here; clients have what came before from a snapshot."""
         for stored in state.turn.events if state.turn else ():
             self.feed(stored.event)
-        self._steers = [one.text for one in state.queue if one.kind == "steer"]
+        self._undelivered.begin(state)
         self._total = state.usage
 
     def feed(self, event: e.Event) -> list[wire.Update]:
@@ -146,13 +147,13 @@ class Translation:
             case e.PolicySilenced():
                 return wire.SilencedUpdate(origin=event.origin)
             case e.PromptQueued():
-                if event.kind == "steer":
-                    self._steers.append(event.text)
+                self._undelivered.feed(event)
                 return wire.QueuedUpdate(content=_text(event.text), when_busy=event.kind)
 
     def _of_turn(self, event: e.TurnStarted | e.CancelRequested | e.TurnEnded) -> list[wire.Update]:
         match event:
             case e.TurnStarted():
+                self._undelivered.feed(event)
                 self._step = 0
                 self._trouble, self._is_told = f"model:{event.turn_id}", False
                 anchor = event.anchor
@@ -162,7 +163,8 @@ class Translation:
                     wire.UserMessageUpdate(content=_text(event.prompt), origin="user"),
                 ]
             case e.CancelRequested():
-                return [wire.CancelUpdate(by=event.by)]
+                returned = self._undelivered.feed(event)
+                return [wire.CancelUpdate(by=event.by, returned=returned)]
             case e.TurnEnded():
                 return [
                     wire.TurnEndedUpdate(
@@ -201,9 +203,9 @@ class Translation:
             case e.RequestPrepared():
                 self._step = event.number
                 self._window_tokens = event.window_tokens
-                steers, self._steers = self._steers, []
                 return [
-                    wire.UserMessageUpdate(content=_text(one), origin="steer") for one in steers
+                    wire.UserMessageUpdate(content=_text(one), origin="steer")
+                    for one in self._undelivered.feed(event)
                 ]
             case e.AttemptFinished() | e.AdviceGiven():
                 return self._of_attempt(event)

@@ -478,6 +478,8 @@ class CancelUpdate(Wire):
 
     session_update: Literal["cancel_requested"] = "cancel_requested"
     by: str
+    returned: list[str] = []
+    """What was queued and the model never got, oldest first: it is the person's again."""
 
 
 class TurnEndedUpdate(Wire):

@@ -377,6 +377,28 @@ def test_a_steer_is_a_message_when_the_model_gets_it() -> None:
     assert [(one["content"]["text"], one["origin"]) for one in updates] == [("faster", "steer")]
 
 
+@pytest.mark.parametrize("kind", ["steer", "follow_up"])
+def test_what_a_stop_overtook_goes_back_and_is_in_no_later_turn(kind: Any) -> None:
+    queued = e.PromptQueued(text="faster", kind=kind)
+    stop = e.CancelRequested(by="panel")
+    end = e.TurnEnded(
+        turn_id="trn_1", stop=StopReason.CANCELLED, status=TurnStatus.CANCELLED, output=""
+    )
+    begun = e.TurnStarted(turn_id="trn_2", prompt="next")
+    prepared = e.RequestPrepared(step_id="stp_2", number=1)
+    assert check(queued, stop)[0]["returned"] == ["faster"]
+    assert check(queued, stop, stop)[0]["returned"] == []
+    assert check(queued, stop, end, begun, prepared) == []
+
+
+def test_a_queued_prompt_that_becomes_a_turn_is_said_once() -> None:
+    queued = e.PromptQueued(text="next", kind="steer")
+    begun = e.TurnStarted(turn_id="trn_2", prompt="next")
+    prepared = e.RequestPrepared(step_id="stp_2", number=1)
+    assert check(queued, begun, prepared) == []
+    assert check(queued, begun, e.CancelRequested(by="panel"))[0]["returned"] == []
+
+
 def notices(*events: e.Event) -> dict[str, str]:
     """Return what a client shows that keeps one notice an id, in order."""
     translation = Translation({}, lambda path: None)

@@ -251,6 +251,14 @@ class Storyteller:
         assert place.read_text() == self._golden(golden)
         assert place.stat().st_mode & 0o777 == 0o600
 
+    async def step_returned(self, *words: str) -> None:
+        """The person gets these words back: in the panel's update, else in one message."""
+        if self.editor.kind is KINDS["panel"]:
+            for one in words:
+                await self.step_update("cancel_requested", re.escape(one))
+        else:
+            await self.step_message(".*".join(["^Stopped before", *map(re.escape, words)]))
+
     async def step_stop(self) -> None:
         await self.editor.execute("agent-ls.stop")
 

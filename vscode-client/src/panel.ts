@@ -9,7 +9,7 @@ import { type FromPanel, momentId, PANEL_COMMANDS, type Restore, type ToPanel } 
 import { page } from "./page";
 import type { Review } from "./review";
 import type { Agent } from "./server";
-import type { AnchorParams } from "./wire";
+import type { AnchorParams, Update } from "./wire";
 import { message } from "./words";
 
 type Said<T extends FromPanel["type"]> = Extract<FromPanel, { type: T }>;
@@ -35,7 +35,13 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.#listeners = [
       agent.onState((server) => this.#post({ type: "server", server })),
       conversation.onSnapshot((snapshot) => this.#post({ type: "snapshot", snapshot })),
-      conversation.onUpdates((params) => this.#post({ type: "updates", params })),
+      conversation.onUpdates((params) => {
+        this.#post({ type: "updates", params });
+        // What a stop overtook comes back into the input.
+        const text = params.updates.flatMap(returned).join("\n\n");
+        const problem = "Stopped before the agent got this.";
+        if (text) this.#post({ type: "unsent", text, problem });
+      }),
       conversation.onRefused((problem) => this.#post({ type: "refused", problem })),
       conversation.onConfig((config) => this.#post({ type: "config", config })),
       review.onChange((turns) => this.#post({ type: "review", turns })),
@@ -190,4 +196,8 @@ function here(): AnchorParams | null {
     line: start.line,
     lastLine: isEmpty ? null : last,
   };
+}
+
+function returned(update: Update): string[] {
+  return update.sessionUpdate === "cancel_requested" ? (update.returned ?? []) : [];
 }

@@ -72,6 +72,8 @@ export interface CancelResult {
 export interface CancelUpdate {
   sessionUpdate: "cancel_requested";
   by: string;
+  /** What was queued and the model never got, oldest first: it is the person's again. */
+  returned: string[];
 }
 
 /** The step's chunks so far do not count: the request is sent again. */
