@@ -615,6 +615,8 @@ class GrantsRevoked(_Event):
     grants: tuple[str, ...]
     why: str
     """For a person: what was edited, or who took them back."""
+    for_good: bool = False
+    """The call at hand is why, so those that are written down end for later sessions too."""
 
 
 class EffectSimulated(_Event):

@@ -219,6 +219,8 @@ class Allow:
 
     after_s: float = 0.0
     """How long the call waits before it runs."""
+    reads_only: bool = False
+    """The command plainly only reads, with the environment for such commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,8 @@ class Ask:
     reason: str
     broad: bool = True
     """Whether ``allow_session`` may be offered and earlier grants count."""
+    reads_only: bool = False
+    """As of ``Allow``."""
 
 
 @dataclass(frozen=True, slots=True)

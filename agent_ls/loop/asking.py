@@ -13,9 +13,12 @@ from typing import Literal
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, Preview
 from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.errors import SettingsError, ToolError, WorkspaceError
-from agent_ls.domain.verdicts import Ask
+from agent_ls.domain.events import GrantsRevoked
+from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.arguments import plan_call
 from agent_ls.loop.denials import denied
+from agent_ls.loop.guarding import decide
+from agent_ls.loop.kit import Kit
 from agent_ls.loop.plans import digest
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.turn import Turn
@@ -35,7 +38,13 @@ _ALLOWS = (
 
 async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
     """Return the call itself when it may run, an amended one, or the denial."""
+    grants = turn.session.grants
     async with turn.asking:
+        if verdict.broad and turn.session.grants is not grants:
+            # A yes given while this one waited in line may cover it.
+            _, now = await decide(planned, turn)
+            if isinstance(now, Allow):
+                return planned
         return await _ask_alone(planned, verdict, turn)
 
 
@@ -106,7 +115,17 @@ async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn
     try:
         await asyncio.to_thread(turn.kit.rules.add, grant, folders, _FOR_GOOD[answer.choice])
     except SettingsError as error:
-        # It holds for this session all the same.
+        # It holds for this call alone.
+        _log.warning("%s", error)
+
+
+async def revoke_rules(event: GrantsRevoked, kit: Kit) -> None:
+    """Take back what was allowed for good, so that no later session goes by it."""
+    folders = [root.path for root in kit.workspace.roots]
+    try:
+        await asyncio.to_thread(kit.rules.revoke, event.grants, folders)
+    except SettingsError as error:
+        # It does not hold in this session all the same.
         _log.warning("%s", error)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.errors import StoreError
-from agent_ls.domain.events import CallDecided, ToolCallFinished, ToolCallStarted
+from agent_ls.domain.events import CallDecided, GrantsRevoked, ToolCallFinished, ToolCallStarted
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
-from agent_ls.loop.asking import ask
+from agent_ls.loop.asking import ask, revoke_rules
 from agent_ls.loop.command_changes import run_watched
 from agent_ls.loop.denials import denied
 from agent_ls.loop.guarding import Decided, decide
@@ -74,11 +75,11 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
         planned, decided = await ask_before_tool(planned, decided, turn)
         origin, verdict = decided
         match verdict:
-            case Allow(after_s=after_s):
+            case Allow(after_s=after_s, reads_only=reads_only):
                 await _decided(planned, turn, "allow", origin)
                 if after_s:
                     await turn.kit.clock.sleep(after_s)
-                return planned
+                return replace(planned, reads_only=reads_only)
             case Deny(reason=reason, whatever_tool=whatever_tool):
                 await _decided(planned, turn, "deny", origin, reason)
                 # It may ask the person: one question at a time, counted with those before it.
@@ -95,7 +96,7 @@ async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> Planne
                 if isinstance(outcome, ToolResult):
                     return outcome
                 if outcome is planned:
-                    return planned
+                    return replace(planned, reads_only=verdict.reads_only)
                 planned = outcome
                 decided = await decide(planned, turn)
                 if isinstance(decided[1], Ask) and decided[1].broad:
@@ -159,5 +160,7 @@ async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> ToolResult:
             continue
         result = outcome.result
         for event in outcome.events:
+            if isinstance(event, GrantsRevoked) and event.for_good:
+                await revoke_rules(event, turn.kit)
             await turn.emit(event)
     return await keep_output(planned, result, turn)

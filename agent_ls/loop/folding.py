@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.focus import with_focus
@@ -82,6 +83,14 @@ def _fold_session(state: SessionState, event: e.Event) -> SessionState:
             return replace(state, findings=_findings_renamed(state.findings, event))
         case _:
             return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
+
+
+def _always_after(before: frozenset[str], event: e.ApprovalResolved) -> frozenset[str]:
+    """Return which grants stand and fall with a rule that is written down."""
+    if event.grant is None:
+        return before
+    rule = {event.grant}
+    return before | rule if event.answer.choice is ApprovalChoice.ALLOW_ALWAYS else before - rule
 
 
 def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
@@ -202,6 +211,7 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
                 state,
                 approvals=without_entry(state.approvals, event.approval_id),
                 grants=MappingProxyType({**state.grants, **given}),
+                always=_always_after(state.always, event),
                 revoked=state.revoked - given.keys(),
             )
         case e.QuestionAsked():
@@ -213,7 +223,12 @@ def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
         case e.GrantsRevoked():
             gone = set(event.grants)
             left = {rule: seq for rule, seq in state.grants.items() if rule not in gone}
-            return replace(state, grants=MappingProxyType(left), revoked=state.revoked | gone)
+            return replace(
+                state,
+                grants=MappingProxyType(left),
+                always=state.always - gone,
+                revoked=state.revoked | gone,
+            )
         case e.TurnEnded():
             return replace(state, approvals=MappingProxyType({}), questions=MappingProxyType({}))
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import assert_never
 
 from agent_ls.domain.errors import StoreError
@@ -26,14 +27,20 @@ async def decide(planned: PlannedCall, turn: Turn) -> Decided:
     The first Deny ends the round. Among several Asks one that is not broad wins, because no
     earlier grant may answer it.
     """
-    decided: Decided = (NO_OBJECTION, Allow())
+    origin = NO_OBJECTION
+    decided: Allow | Ask | Defer = Allow()
+    reads_only = False
     for guard in turn.kit.guards:
         verdict = await _judged(guard, planned, turn)
         if isinstance(verdict, Deny):
             return guard.name, verdict
-        if _rank(verdict) > _rank(decided[1]):
-            decided = (guard.name, verdict)
-    return decided
+        reads_only = reads_only or (isinstance(verdict, Allow) and verdict.reads_only)
+        if _rank(verdict) > _rank(decided):
+            origin, decided = guard.name, verdict
+    if isinstance(decided, Allow | Ask):
+        # Found once, and carried along: to look again later could give another answer.
+        decided = replace(decided, reads_only=reads_only)
+    return origin, decided
 
 
 async def _judged(guard: Guard, planned: PlannedCall, turn: Turn) -> GuardVerdict:

@@ -87,6 +87,7 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         turn_id=turn.state.turn_id,
         view=turn.view,
         report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
+        reads_only=planned.reads_only,
     )
     replans = 0
     while True:

@@ -102,6 +102,8 @@ class PlannedCall:
     arguments: BaseModel
     goes_to: Destination | None = None
     """Where else than into the conversation its result goes."""
+    reads_only: bool = False
+    """The guards found that its command plainly only reads."""
 
     @property
     def effect(self) -> Effect:
@@ -170,6 +172,8 @@ class ToolContext:
     view: TurnView
     report: Callable[[str], None]
     """Shows live output; never kept."""
+    reads_only: bool = False
+    """As of ``PlannedCall``."""
 
 
 @dataclass(frozen=True, slots=True)

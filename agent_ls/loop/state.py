@@ -147,6 +147,8 @@ class SessionState:
     """What a person allowed for the session, each with the number of the event that said so."""
     changed_at: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """By path: the number of the newest event that says that a call changed it, or may have."""
+    always: frozenset[str] = frozenset()
+    """Those of the grants that are written down, and hold for as long as they are."""
     revoked: frozenset[str] = frozenset()
     """Rules that do not hold in this session until the person says so again."""
     silenced: frozenset[str] = frozenset()

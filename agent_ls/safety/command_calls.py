@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.verdicts import Ask, Deny
+from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.safety.command_places import judge_places
@@ -38,9 +38,11 @@ def decide_command(command: str, cwd: Path, roots: Sequence[Root]) -> CommandVer
     Looks at the disk, so call it off the event loop.
     """
     verdict = decide(command, cwd, roots)
-    if not isinstance(verdict, Ask):
-        # What is plainly read-only was looked at place by place already.
+    if isinstance(verdict, Deny):
         return verdict
+    if isinstance(verdict, Allow):
+        # What is plainly read-only was looked at place by place already.
+        return Allow(reads_only=True)
     match judge_places(command, cwd, roots):
         case Deny() as refused:
             return refused

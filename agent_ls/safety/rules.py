@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +93,15 @@ class SavedRules:
         new = Rule(grant=grant, folders=_names(folders), decision=decision)
         same = (new.grant, new.folders)
         self._change(lambda old: (*(one for one in old if (one.grant, one.folders) != same), new))
+
+    def revoke(self, grants: Collection[str], folders: Sequence[Path]) -> None:
+        """Allow these there no longer; what is rejected stays so.
+
+        Errors: ``SettingsError`` when that cannot be written down.
+        """
+        if not set(grants).isdisjoint(self.granted(folders)):
+            gone = {Rule(grant=one, folders=_names(folders), decision="allow") for one in grants}
+            self._change(lambda old: tuple(one for one in old if one not in gone))
 
     def forget(self, rule: Rule) -> None:
         """Take a rule back.

@@ -29,7 +29,9 @@ def stale_grants(
     commands = {rule: seq for rule, seq in given.items() if rule.startswith(_COMMANDS)}
     oldest = min(commands.values(), default=state.seq)
     changed = {
-        path: seq for path, seq in state.changed_at.items() if seq > oldest and _steers(path, roots)
+        path: seq
+        for path, seq in state.changed_at.items()
+        if seq > oldest and steers_commands(path, roots)
     }
     newest = max(changed.values(), default=0)
     stale = tuple(sorted(rule for rule, seq in commands.items() if seq < newest))
@@ -39,7 +41,8 @@ def stale_grants(
     return GrantsRevoked(grants=stale, why=why)
 
 
-def _steers(path: str, roots: Sequence[Root]) -> bool:
+def steers_commands(path: str, roots: Sequence[Root]) -> bool:
+    """Say whether commands may run what lies under this path."""
     try:
         return is_executed_later(path, roots)
     except WorkspaceError:

@@ -204,7 +204,7 @@ class Children:
             agent=child.kind.name,
             parent_id=state.session_id,
             parent_call_id=child.call_id,
-            grants=tuple(sorted(state.grants)),
+            grants=tuple(sorted(state.grants.keys() - state.always)),
             revoked=tuple(sorted(state.revoked)),
             dry_run=state.is_dry_run,
         )

@@ -13,12 +13,11 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
-from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.commands import CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
-from agent_ls.safety.commands import READ_ONLY_ENV, decide
+from agent_ls.safety.commands import READ_ONLY_ENV
 from agent_ls.safety.text import plain_output_slowly
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.showing import preview
@@ -104,7 +103,6 @@ class RunCommand:
             return ToolOutput(f"{arguments.cwd} is not a folder.", ErrorKind.RUNTIME)
         unsaved = await self.workspace.save_dirty()
         limit_s = min(arguments.timeout_s or self.options.timeout_s, self.options.max_timeout_s)
-        verdict = await asyncio.to_thread(decide, arguments.command, folder, self.workspace.roots)
         try:
             outcome = await self.runner.run(
                 arguments.command,
@@ -112,7 +110,7 @@ class RunCommand:
                 timeout_s=limit_s,
                 on_output=context.report,
                 # Part of what makes a command plainly read-only is set there.
-                env=READ_ONLY_ENV if isinstance(verdict, Allow) else None,
+                env=READ_ONLY_ENV if context.reads_only else None,
             )
         except OSError as error:
             raise ToolError(f"The command could not be started: {error.strerror}.") from None

@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import EditorSteps, Workspace
 from agent_ls.loop.settling import settled
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.safety.command_calls import decide_call
 from agent_ls.workspace.agent_edits import AgentEdits
 from agent_ls.workspace.arrivals import Arrivals
 from agent_ls.workspace.editors_part import EditorsPart, FileChange
@@ -75,7 +73,7 @@ class TreeWatch:
 
     async def begin(self, planned: PlannedCall) -> CommandMark | None:
         """Look before a command; None for one that plainly only reads, and needs no second look."""
-        if isinstance(await decide_call(planned, self._workspace), Allow):
+        if planned.reads_only:
             return None
         async with self._looking:
             # What the editor does while the files are looked at may be seen or not.

@@ -6,9 +6,11 @@ from typing import Literal
 
 import pytest
 
-from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
+from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.edits import MoveFile
 from agent_ls.domain.events import (
+    ApprovalResolved,
     ChildEnded,
     ChildFile,
     CommandChanged,
@@ -16,6 +18,7 @@ from agent_ls.domain.events import (
     EditIntended,
     Event,
     GrantsRevoked,
+    ToolCallStarted,
 )
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Allow, Ask
@@ -112,3 +115,38 @@ async def test_a_yes_after_the_change_holds_and_nothing_is_taken_back_twice(
     happened = [granted("run_command:a"), applied("Makefile"), TOLD, granted("run_command:a")]
     view = view_of(*happened)
     await check(workspace, rules, view, {"a": True, "b": False}, None)
+
+
+async def test_a_yes_for_good_holds_only_for_as_long_as_it_is_written_down(
+    workspace, rules, root
+) -> None:
+    answer = ApprovalAnswer(choice=ApprovalChoice.ALLOW_ALWAYS, by="test")
+    given = ApprovalResolved(approval_id="apr_1", answer=answer, grant="run_command:b")
+    view = view_of(given, granted("run_command:a"))
+    await check(workspace, rules, view, {"a": True, "b": True}, None)
+    SavedRules(rules.file).forget(rules.all()[0])
+    await check(workspace, rules, view, {"a": True, "b": False}, None)
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+async def test_the_call_that_makes_the_change_ends_it_for_later_sessions(
+    workspace, rules, root, is_own
+) -> None:
+    tool = RunCommand(workspace, ShellRunner())
+    planned = PlannedCall(call_of("run_command"), tool, tool.Arguments(command="x"))
+    started = ToolCallStarted(call_id=planned.call.id, tool="run_command", effect=Effect.EXECUTE)
+    changed = CommandChanged(call_id=planned.call.id, path="Makefile")
+    view = view_of(*((started, changed) if is_own else (changed, started)))
+    result = ToolResult(call_id=planned.call.id, text="")
+    outcome = await RevokeGrants(workspace, rules).follow(planned, result, view)
+    (event,) = outcome.events
+    assert isinstance(event, GrantsRevoked)
+    assert event.for_good is is_own
+
+
+def test_what_is_revoked_is_gone_for_the_next_session_and_rejections_stay(rules, root) -> None:
+    rules.add("run_command:c", [root], "allow")
+    rules.add("edit", [root], "reject")
+    SavedRules(rules.file).revoke(("run_command:b", "edit", "unknown"), [root])
+    assert rules.granted([root]) == ("run_command:c",)
+    assert rules.decision("edit", [root]) == "reject"

@@ -434,3 +434,12 @@ async def test_the_command_guard_looks_at_commands_alone(workspace) -> None:
     await check(guard, foreign(Effect.EXECUTE), view_of(), ALLOWED)
     outside = plan(workspace, "run_command", command="ls", cwd="..")
     await check(guard, outside, view_of(), DENIED)
+
+
+@pytest.mark.parametrize("guard", [CommandGuard, Approval])
+async def test_a_command_that_only_reads_is_found_to_do_so(workspace, guard) -> None:
+    found = await guard(workspace).judge(plan(workspace, "run_command", command="ls"), view_of())
+    assert found == Allow(reads_only=True)
+    other = plan(workspace, "run_command", command="make")
+    granted_view = view_of(granted("run_command:make"))
+    assert await guard(workspace).judge(other, granted_view) == Allow()

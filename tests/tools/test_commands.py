@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,9 @@ async def test_the_environment_holds_no_keys_and_a_clean_git_only_for_reading(
     (place.root / ".git/objects").mkdir()
     (place.root / ".git/refs").mkdir()
     # The configuration that was set for it is seen by git itself.
-    read_only = await place.call(tool, command="git config --get core.pager")
+    context = replace(place.context(), reads_only=True)
+    arguments = RunCommandArguments(command="git config --get core.pager")
+    read_only = await tool.run(arguments, context)
     assert read_only.text == "Exit code 0.\ncat"
 
 

@@ -257,7 +257,8 @@ async def test_what_lies_behind_a_link_is_not_looked_at(folder: Path, tmp_path: 
 
 
 async def test_a_command_that_only_reads_is_not_watched(folder: Path) -> None:
-    assert await TreeWatch(workspace(folder)).begin(planned(folder, "git status")) is None
+    call = replace(planned(folder, "git status"), reads_only=True)
+    assert await TreeWatch(workspace(folder)).begin(call) is None
 
 
 async def test_what_an_agent_edits_meanwhile_is_no_commands_doing(folder: Path) -> None:

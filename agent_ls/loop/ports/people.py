@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -38,5 +38,12 @@ class Rules(Protocol):
         """Write a rule down; the newest for a grant holds.
 
         Errors: ``SettingsError`` when it cannot be written down.
+        """
+        ...
+
+    def revoke(self, grants: Collection[str], folders: Sequence[Path]) -> None:
+        """Allow these there no longer; what is rejected stays so.
+
+        Errors: ``SettingsError`` when that cannot be written down.
         """
         ...

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.events import ToolCallStarted
 from agent_ls.loop.ports.people import Rules
-from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.view import TurnView
-from agent_ls.safety.stale_grants import stale_grants
+from agent_ls.safety.stale_grants import stale_grants, steers_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +35,20 @@ class RevokeGrants:
             return FollowUpOutcome(result)
         roots = self.workspace.roots
         revoked = await asyncio.to_thread(stale_grants, view.session, roots, self.rules)
-        return FollowUpOutcome(result, (revoked,) if revoked else ())
+        if revoked is None:
+            return FollowUpOutcome(result)
+        # A rule that was written down since an older change is not ended by that.
+        own = _is_changed_by(planned.call.id, view, roots)
+        return FollowUpOutcome(result, (revoked.model_copy(update={"for_good": own}),))
+
+
+def _is_changed_by(call_id: str, view: TurnView, roots: Sequence[Root]) -> bool:
+    """Say whether this call, or one beside it, changed what commands run."""
+    started = (
+        one.seq
+        for one in reversed(view.turn.events)
+        if isinstance(one.event, ToolCallStarted) and one.event.call_id == call_id
+    )
+    since = next(started, view.session.seq)
+    changed = (path for path, seq in view.session.changed_at.items() if seq > since)
+    return any(steers_commands(path, roots) for path in changed)

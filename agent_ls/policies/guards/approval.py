@@ -66,11 +66,16 @@ class Approval:
                 assert_never(view.mode)
 
     async def _holds(self, grant: str, view: TurnView) -> bool:
-        """Say whether the person allowed this before, and nothing that it may run changed since."""
-        if grant not in view.session.grants and (
-            grant in view.session.revoked or await self._rule(grant) != "allow"
-        ):
-            return False
+        """Say whether the person allowed this before, and nothing that it may run changed since.
+
+        What was allowed for good holds for as long as the rule is there, whoever takes it back.
+        """
+        session = view.session
+        is_written = self.rules is not None and grant in session.always
+        if is_written or grant not in session.grants:
+            is_ruled = grant not in session.revoked and await self._rule(grant) == "allow"
+            if not is_ruled:
+                return False
         roots = self.workspace.roots
         stale = await asyncio.to_thread(stale_grants, view.session, roots, self.rules)
         return stale is None or grant not in stale.grants

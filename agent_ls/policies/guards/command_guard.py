@@ -29,7 +29,7 @@ class CommandGuard:
         match verdict:
             case Deny():
                 return verdict
-            case Ask(broad=False):
+            case Ask(broad=False) | Allow():
                 return verdict
             case _:
                 return Allow()
