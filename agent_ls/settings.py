@@ -25,6 +25,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.observers.otel import TelemetryOptions
+from agent_ls.processes.reading import read_file
 from agent_ls.safety.trust import TrustedFolders, trust_file
 
 _ENV = "AGENT_LS_"
@@ -287,9 +288,9 @@ def _from_environment(environment: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _read_toml(path: Path, problems: list[str]) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_file(path).decode("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         problems.append(f"{path}: could not be read, so none of it counts: {error}.")
         return {}

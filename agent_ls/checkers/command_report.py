@@ -15,9 +15,11 @@ from agent_ls.checkers.lines import line_text, lines_of
 from agent_ls.checkers.own_pattern import read_by_pattern
 from agent_ls.checkers.process import ProgramOutcome
 from agent_ls.domain.findings import CheckReport, Finding
+from agent_ls.processes.reading import read_file
 from agent_ls.safety.text import cleaned, visible, visible_line
 
 _MAX_REASON = 500
+_MAX_FILE_BYTES = 8 * 2**20
 _MAX_SAID = 10_000
 
 
@@ -106,7 +108,7 @@ def _inside(run: CommandRun, printed: str) -> Path:
 
 def _lines(file: Path) -> list[str] | None:
     try:
-        text = file.read_bytes().decode(errors="replace")
+        text = read_file(file, max_bytes=_MAX_FILE_BYTES).decode(errors="replace")
     except (OSError, ValueError):
         # There is none such, or there can be none, such as one with a NUL in its name.
         return None

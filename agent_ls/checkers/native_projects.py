@@ -16,6 +16,7 @@ from typing import Any
 
 from agent_ls.checkers.shadow import Shadow
 from agent_ls.checkers.tsc_job import CONFIGURATION, CONFIGURATIONS, TscJob
+from agent_ls.processes.reading import read_file
 
 _AT_ONCE = 4
 _EXTENDS = re.compile(r'"extends"\s*:\s*(\[[^\]]*\]|"[^"]*")')
@@ -153,7 +154,7 @@ def _extended(configuration: Path) -> set[Path]:
     while waiting:
         path = waiting.pop()
         try:
-            told = _EXTENDS.search(path.read_text(encoding="utf-8", errors="replace"))
+            told = _EXTENDS.search(read_file(path).decode(errors="replace"))
         except OSError:
             continue
         for name in _STRING.findall(told[1]) if told else ():

@@ -21,6 +21,7 @@ from agent_ls.checkers.overlay import folders_up
 from agent_ls.checkers.shadow import Shadow, shadow_tree
 from agent_ls.checkers.tsc_job import TscAnswer, TscFailedError, TscJob, failure
 from agent_ls.checkers.tsc_output import Printed, parse_output, place_of
+from agent_ls.processes.reading import MAX_BYTES, read_file
 
 _QUIET = ("--noEmit", "--pretty", "false", "--emitDeclarationOnly", "false")
 _WITHOUT_PROJECT = (
@@ -166,7 +167,11 @@ class _Shadowed:
         if text is not None:
             return text
         try:
-            return path.read_bytes().decode(errors="replace").removeprefix("\ufeff")
+            return (
+                read_file(path, max_bytes=8 * MAX_BYTES)
+                .decode(errors="replace")
+                .removeprefix("\ufeff")
+            )
         except OSError:
             return ""
 

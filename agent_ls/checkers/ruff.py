@@ -20,6 +20,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.processes.reading import read_file
 
 _SUFFIXES = (".py", ".pyi")
 _OWN_CONFIGURATION = (".ruff.toml", "ruff.toml")
@@ -165,8 +166,8 @@ def _is_configured(file: Path) -> bool:
         if any((folder / name).is_file() for name in _OWN_CONFIGURATION):
             return True
         try:
-            project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            project = tomllib.loads(read_file(folder / "pyproject.toml").decode("utf-8"))
+        except (OSError, ValueError, RecursionError):
             continue
         if "ruff" in project.get("tool", {}):
             return True

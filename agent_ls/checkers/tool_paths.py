@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.processes.reading import read_file
 
 _OWN_PROGRAMS = ("node_modules/.bin", ".venv/bin", "venv/bin")
 
@@ -123,8 +124,8 @@ def _typescript_of(place: Path) -> TypeScript | None:
 
 def _typescript_at(package: Path) -> TypeScript | None:
     try:
-        told: object = json.loads((package / "package.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        told: object = json.loads(read_file(package / "package.json"))
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(told, dict):
         return None

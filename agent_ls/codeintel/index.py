@@ -17,6 +17,7 @@ from pathlib import Path
 
 from agent_ls.codeintel.tag_file import TagFile, sweep
 from agent_ls.codeintel.tags import MAX_TAGGED_BYTES, NOTHING, Tags, tags_of
+from agent_ls.processes.reading import read_file
 from agent_ls.syntax.definitions import made_by
 from agent_ls.syntax.languages import Language, language_of
 
@@ -122,7 +123,7 @@ class Index:
         if (text := scope.texts.get(name)) is not None:
             return text
         try:
-            data = Path(_path(scope, name)).read_bytes()
+            data = read_file(Path(_path(scope, name)), max_bytes=MAX_TAGGED_BYTES)
         except OSError:
             return None
         return data.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -154,7 +155,11 @@ class Index:
             return None
         language = self.language(name)
         try:
-            tags = tags_of(Path(path).read_bytes(), language) if language else NOTHING
+            tags = (
+                tags_of(read_file(Path(path), max_bytes=MAX_TAGGED_BYTES), language)
+                if language
+                else NOTHING
+            )
         except OSError:
             return NOTHING
         is_settled = now_ns - facts.st_mtime_ns > _SETTLED_NS

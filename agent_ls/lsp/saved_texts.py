@@ -7,7 +7,6 @@ in, or the disk was written under it; only what was once seen equal tells which.
 from __future__ import annotations
 
 import hashlib
-import stat
 from collections import deque
 from pathlib import Path
 from typing import Literal
@@ -15,6 +14,7 @@ from typing import Literal
 from agent_ls.edits.encodings import Encoding, encodings_of, ended, held_as, possible_encodings
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
 from agent_ls.lsp.uris import uri_to_path
+from agent_ls.processes.reading import read_file
 
 _MAX_BYTES = 2 * 2**20
 """Of a larger file nothing is known: it is read while the editor waits."""
@@ -179,10 +179,7 @@ def as_bytes(document: Snapshot, on_disk: bytes | None) -> bytes:
 
 def content(place: Path) -> bytes:
     """Return a file's bytes. Errors: ``OSError``, also for what is no file or too large."""
-    facts = place.stat()
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MAX_BYTES:
-        raise OSError("not looked at")
-    return place.read_bytes()
+    return read_file(place, max_bytes=_MAX_BYTES)
 
 
 def _unmarked(data: bytes) -> bytes:

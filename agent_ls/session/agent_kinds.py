@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from agent_ls.domain.agents import AgentKind
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.loop.ports.workspace import Root
+from agent_ls.processes.reading import read_file
 
 _log = logging.getLogger(__name__)
 
@@ -89,10 +90,7 @@ def _kind_in(path: Path) -> AgentKind:
 
     Errors: ``OSError``, and ``ValueError`` that says what is wrong with it.
     """
-    with path.open("rb") as file:
-        data = file.read(_MAX_FILE_BYTES + 1)
-    if len(data) > _MAX_FILE_BYTES:
-        raise ValueError(f"it is larger than {_MAX_FILE_BYTES} bytes")
+    data = read_file(path, max_bytes=_MAX_FILE_BYTES)
     head, role = _parts(data.decode("utf-8"))
     values: dict[str, object] = {"name": path.stem, **_front(head), "role": role.strip()}
     try:

@@ -222,3 +222,33 @@ def test_a_folder_never_takes_back_what_restricts_it(
     assert (loaded.problems == ()) is is_taken
     alone = load_settings(environment={"HOME": os.environ["HOME"]})
     assert (loaded.settings != alone.settings) is is_taken
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "huge", "deep", "file-for-a-folder"])
+def test_a_file_of_a_repository_that_cannot_be_read_is_told_and_left_out(
+    tmp_path: Path, kind: str
+) -> None:
+    folder = tmp_path / "project" / ".agent-ls"
+    place = folder / "config.toml"
+    folder.parent.mkdir()
+    if kind == "file-for-a-folder":
+        folder.touch()
+    else:
+        folder.mkdir()
+    match kind:
+        case "pipe":
+            os.mkfifo(place)
+        case "device":
+            place.symlink_to("/dev/zero")
+        case "folder":
+            place.mkdir()
+        case "huge":
+            place.write_bytes(b"#" * 2_000_000)
+        case "deep":
+            place.write_text("a = " + "[" * 100_000)
+        case _:
+            pass
+    loaded = load_settings(folders=[folder.parent], environment={"HOME": os.environ["HOME"]})
+    assert loaded.settings.mode is Mode.ASK
+    (problem,) = loaded.problems
+    assert "could not be read, so none of it counts" in problem

@@ -1,0 +1,46 @@
+"""Reads a file that somebody else may have put there: an ordinary one, of a size that is borne.
+
+A pipe without a writer would be waited for, a device read without end; either may stand under any
+name in a folder that was downloaded, or behind a link there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+MAX_BYTES = 2**20
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+def read_file(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the bytes of an ordinary file; links are followed.
+
+    Errors: ``OSError``, also for what is no ordinary file and for more than ``max_bytes``.
+    """
+    # Merely to open a device may do something, so it is looked at before as well.
+    _check(os.stat(path), path, max_bytes)  # noqa: PTH116 - as below
+    descriptor = os.open(path, _FLAGS)
+    try:
+        _check(os.fstat(descriptor), path, max_bytes)
+        parts: list[bytes] = []
+        left = max_bytes + 1
+        while left > 0 and (part := os.read(descriptor, left)):
+            parts.append(part)
+            left -= len(part)
+    finally:
+        os.close(descriptor)
+    if left <= 0:
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes:,} bytes", str(path))
+    return b"".join(parts)
+
+
+def _check(facts: os.stat_result, path: Path, max_bytes: int) -> None:
+    if stat.S_ISDIR(facts.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+    if not stat.S_ISREG(facts.st_mode):
+        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    if facts.st_size > max_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes:,} bytes", str(path))
