@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _PROGRAM = str(Path(__file__).with_name("launcher.py"))
+_LAUNCHER_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "LC_ALL", "LANG")
 _HEADER = struct.Struct("!I")
 _READ_BYTES = 2**16
 _RETRY_S = 0.001
@@ -79,6 +80,11 @@ class PipedProgram:
             output.close()
         # Transports let go of their pipes in the loop's next round.
         await asyncio.sleep(0)
+
+
+async def strays() -> list[int]:
+    """Return the processes that programs of ours left behind when they died, whichever did."""
+    return await _launcher().strays()
 
 
 async def get_ready() -> None:
@@ -174,6 +180,7 @@ class _Launcher:
         self._last = 0
         self._starting: dict[int, asyncio.Future[Program]] = {}
         self._running: dict[int, asyncio.Future[int]] = {}
+        self._listing: dict[int, asyncio.Future[list[int]]] = {}
         self._received = b""
         ours, theirs = socket.socketpair()
         with theirs:
@@ -182,7 +189,8 @@ class _Launcher:
                 sys.executable,
                 # -I and -S: nothing of the folder or the environment is imported.
                 [sys.executable, "-I", "-S", _PROGRAM],
-                os.environ,
+                # It finds programs by PATH, and hands on no variable of its own.
+                {name: os.environ[name] for name in _LAUNCHER_VARIABLES if name in os.environ},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
                     # Our own standard output is the editor's.
@@ -206,6 +214,17 @@ class _Launcher:
         number = self._last
         answer = self._starting[number] = self._loop.create_future()
         request = {"command": [*command], "cwd": str(cwd or "/"), "env": {**env}, "number": number}
+        await self._ask(request, descriptors)
+        return await answer
+
+    async def strays(self) -> list[int]:
+        """Return what came to the launcher; nothing when it was killed."""
+        self._last += 1
+        answer = self._listing[self._last] = self._loop.create_future()
+        await self._ask({"number": self._last}, ())
+        return await answer
+
+    async def _ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         data = json.dumps(request).encode()
         with socket.socket(fileno=os.dup(self._fd)) as sending:
             sending.setblocking(False)
@@ -214,7 +233,6 @@ class _Launcher:
                     await self._send(sending, data, descriptors)
                 except ConnectionError:
                     self._on_lost()
-        return await answer
 
     async def _send(self, sending: socket.socket, data: bytes, descriptors: Sequence[int]) -> None:
         while True:
@@ -242,6 +260,9 @@ class _Launcher:
 
     def _on_answer(self, answer: Mapping[str, Any]) -> None:
         number = answer["number"]
+        if "strays" in answer:
+            self._listing.pop(number).set_result(answer["strays"])
+            return
         if "code" in answer:
             self._running.pop(number).set_result(answer["code"])
             return
@@ -261,8 +282,11 @@ class _Launcher:
             ended.set_result(_LOST)
         for starting in self._starting.values():
             starting.set_exception(OSError("the process that starts programs was killed"))
+        for listing in self._listing.values():
+            listing.set_result([])
         self._running.clear()
         self._starting.clear()
+        self._listing.clear()
 
     def close(self) -> None:
         """Let the launcher end."""

@@ -22,7 +22,7 @@ import psutil
 
 from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.loop.settling import settled
-from agent_ls.processes.launching import Program, start
+from agent_ls.processes.launching import Program, start, strays
 from agent_ls.safety.commands import child_path
 from agent_ls.workspace.live_output import LiveOutput
 
@@ -129,6 +129,7 @@ class _Running:
         self.process = process
         self.output = output
         self._mark = mark
+        self._born_s = _born_s(process.pid)
         self._control = control
         self._status = status
 
@@ -142,7 +143,7 @@ class _Running:
             pass
         if self.process.returncode != 0:
             # The supervisor was killed or stopped: what carries the mark is looked for instead.
-            await _sweep(self.process, self._mark)
+            await _sweep(self.process, self._mark, self._born_s)
 
     def status(self) -> _Status:
         """Return what the supervisor said; called once, after the end."""
@@ -276,19 +277,41 @@ async def _read(read_end: int, output: _Output) -> None:
         transport.close()
 
 
-async def _sweep(process: Program, mark: str) -> None:
-    """Kill everything that carries the mark or stayed in the session, then the supervisor."""
+async def _sweep(process: Program, mark: str, born_s: float) -> None:
+    """Kill everything that carries the mark, stayed in the session or below, or was left behind."""
     deadline_s = time.monotonic() + _SWEEP_S
-    while left := await asyncio.to_thread(_members, process.pid, mark):
+    while True:
+        orphans = await strays()
+        left = await asyncio.to_thread(_members, process.pid, mark, orphans, born_s)
+        if not left:
+            break
         await asyncio.to_thread(_kill_all, left)
         if time.monotonic() >= deadline_s:
             break
     await process.wait()
 
 
-def _members(pid: int, mark: str) -> list[psutil.Process]:
-    """Return the living processes of the command, itself included."""
-    found: list[psutil.Process] = []
+def _born_s(pid: int) -> float:
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.Error:
+        return float("inf")
+
+
+def _members(pid: int, mark: str, orphans: list[int], born_s: float) -> list[psutil.Process]:
+    """Return the living processes of the command, itself included.
+
+    Of the orphans those count that are not older than it and carry no other command's mark.
+    """
+    found = [*_below(pid)]
+    for one in orphans:
+        try:
+            process = psutil.Process(one)
+            if process.create_time() >= born_s and process.environ().get(_MARK, mark) == mark:
+                found += [process, *_below(one)]
+        except (psutil.Error, OSError):
+            continue
+    found = [one for one in found if _is_alive(one)]
     for one in psutil.process_iter():
         try:
             if one.status() == psutil.STATUS_ZOMBIE:
@@ -298,6 +321,20 @@ def _members(pid: int, mark: str) -> list[psutil.Process]:
         except (psutil.Error, OSError):
             continue
     return found
+
+
+def _below(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def _is_in_session(pid: int, leader: int) -> bool:

@@ -127,10 +127,25 @@ def _end_all(child: int, wake: int) -> None:
                 # What was told to end may take its time; what came since must be told too.
                 if pid not in told or number == signal.SIGKILL:
                     told.add(pid)
-                    with suppress(OSError):
-                        os.kill(pid, number)
+                    _signal(pid, number, living)
             if select.select([wake], [], [], _POLL_S)[0]:
                 os.read(wake, 4_096)
+
+
+def _signal(pid: int, number: int, living: list[int]) -> None:
+    """Send a signal to the process itself, never to another one that has got its number since."""
+    with suppress(OSError, ValueError, IndexError):
+        if not hasattr(os, "pidfd_open"):
+            os.kill(pid, number)
+            return
+        handle = os.pidfd_open(pid)
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+            if parent == os.getpid() or parent in living:
+                signal.pidfd_send_signal(handle, number)
+        finally:
+            os.close(handle)
 
 
 def _descendants() -> list[int]:
