@@ -40,6 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     started_s = time.monotonic()
     never_fail_to_show()
+    if argv is None:
+        # The program itself, before it starts anything that could look at it.
+        from agent_ls.processes.sealing import seal
+
+        seal()
     parser = _parser()
     arguments = parser.parse_args(argv)
     arguments.started_s = started_s

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
@@ -44,7 +45,7 @@ from agent_ls.providers.reach import unreachable
 ALLOWED_ENVIRONMENT: Final = frozenset(
     {
         "ALL_PROXY", "APPDATA", "CURL_CA_BUNDLE", "HOME", "HTTPS_PROXY", "HTTP_PROXY", "LANG",
-        "LC_ALL", "LC_CTYPE", "LITELLM_LOG", "LOCALAPPDATA", "LOGNAME", "NO_PROXY", "PATH",
+        "LC_ALL", "LC_CTYPE", "LITELLM_LOG", "LOCALAPPDATA", "LOGNAME", "NO_PROXY", 
         "PROGRAMDATA", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE", "SYSTEMROOT",
         "TEMP", "TMP", "TMPDIR", "TZ", "USER", "USERPROFILE", "WINDIR", "XDG_CACHE_HOME",
         "all_proxy", "https_proxy", "http_proxy", "no_proxy",
@@ -52,6 +53,7 @@ ALLOWED_ENVIRONMENT: Final = frozenset(
 )  # fmt: skip
 """What the child sees of the server's environment: enough to run and to connect, and no keys."""
 
+_SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 _LOOPBACK = "localhost,127.0.0.1,::1"
 _MILLION = 1_000_000
 _NO_MODEL = (
@@ -217,10 +219,15 @@ class ModelHost:
 
     def _command(self) -> list[str]:
         # -P: nothing is imported from the working directory.
-        return [self.options.python or sys.executable, "-P", "-m", _MODULE]
+        python = self.options.python or sys.executable
+        # A bare name is looked up here: the child's own PATH is another.
+        return [shutil.which(python) or python, "-P", "-m", _MODULE]
 
     def _child_environment(self) -> dict[str, str]:
         found = {name: self._env[name] for name in ALLOWED_ENVIRONMENT if name in self._env}
+        # Its libraries run programs such as uname by name, and PATH may begin with a folder of the
+        # person's projects.
+        found["PATH"] = os.defpath if sys.platform == "win32" else _SYSTEM_PATH
         found["PYTHONPATH"] = str(Path(agent_ls.__file__).parent.parent)
         for name in ("NO_PROXY", "no_proxy"):
             found[name] = ",".join(part for part in (found.get(name, ""), _LOOPBACK) if part)
