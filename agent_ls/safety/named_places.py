@@ -41,7 +41,7 @@ _WRAPPERS = words(
 )
 _TEXT = words("echo printf true false : test [ export local declare typeset set unset exit wait")
 _READERS = (PROGRAMS.keys() | LOOKS.keys() | words("source . bat less more pygmentize")) - _TEXT
-_WRITERS = words("tee touch truncate patch sponge ed ex vi vim nano mkdir mkfifo mknod split")
+_WRITERS = words("tee touch truncate patch sponge ed ex vi vim nano mkfifo mknod split")
 _COPIERS = words("cp mv install ln rsync scp dd")
 _TAKERS = words("rm rmdir unlink shred")
 _INTERPRETERS = re.compile(
@@ -110,7 +110,7 @@ class _Reading:
                     yield from self._command(node)
                 case "file_redirect":
                     yield from self._redirect(node)
-                case "heredoc_body" if self.runs_code:
+                case "heredoc_body" | "herestring_redirect" if self.runs_code:
                     yield from self._tokens(_text(node))
                 case _:
                     pass
@@ -270,7 +270,7 @@ def _uses(name: str, given: Sequence[list[str]], *, is_reading: bool) -> list[Us
         use = "write"
     elif name in _TAKERS:
         use = "take"
-    elif name == "git" and any(one[0] in _GIT_READS for one in given[:4]):
+    elif name == "git" and _subcommand(given) in _GIT_READS:
         use = "read"
     uses: list[Use | None] = [use] * len(given)
     first = next((at for at, one in enumerate(given) if not one[0].startswith("-")), None)
@@ -282,6 +282,14 @@ def _uses(name: str, given: Sequence[list[str]], *, is_reading: bool) -> list[Us
         written = (at + 1 for at, one in enumerate(given[:-1]) if one[0] in ("-o", "--output"))
         uses = ["write" if at in set(written) else one for at, one in enumerate(uses)]
     return uses
+
+
+def _subcommand(given: Sequence[list[str]]) -> str:
+    """Return what git is to do, behind its own options."""
+    rest = [one[0] for one in given]
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in ("-C", "-c") else rest[1:]
+    return rest[0] if rest else ""
 
 
 def _configures(given: Sequence[list[str]]) -> bool:
