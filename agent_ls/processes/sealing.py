@@ -40,4 +40,4 @@ def _move_variables(libc: ctypes.CDLL) -> None:
             continue
         ctypes.memset(address + len(name) + 1, ord("*"), len(value))
         # A library that asks for it, such as a database's, gets a copy that is shown nowhere.
-        os.putenv(name, value)
+        os.putenv(os.fsdecode(name), os.fsdecode(value))

@@ -100,7 +100,8 @@ class SavedRules:
         Errors: ``SettingsError`` when that cannot be written down.
         """
         if not set(grants).isdisjoint(self.granted(folders)):
-            gone = {Rule(grant=one, folders=_names(folders), decision="allow") for one in grants}
+            places = _names(folders)
+            gone = [Rule(grant=one, folders=places, decision="allow") for one in grants]
             self._change(lambda old: tuple(one for one in old if one not in gone))
 
     def forget(self, rule: Rule) -> None:
