@@ -15,6 +15,7 @@ from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.mistakes import causes
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.plain_json import plain_json
+from agent_ls.loop.other_agents import counterpart
 from agent_ls.loop.references import DESTINATION, destination_in, literal
 from agent_ls.loop.sockets import PlannedCall, Tool
 
@@ -27,8 +28,7 @@ def plan_call(
     """Return the call with valid arguments, or its structural error result."""
     tool = tools.get(call.tool)
     if tool is None:
-        names = ", ".join(tools)
-        return structural(call, f"There is no tool {call.tool!r}. The tools are: {names}.")
+        return _unknown(call, tools, specs)
     try:
         data = parse_object(call.arguments_json)
     except ValueError as error:
@@ -45,6 +45,18 @@ def plan_call(
     return PlannedCall(call, tool, arguments, goes_to)
 
 
+def _unknown(
+    call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
+) -> ToolResult:
+    """Return the result of a call to no tool of ours, with the one that does the same."""
+    ours = counterpart(call.tool, call.arguments_json, tools)
+    if not ours:
+        names = ", ".join(tools)
+        return structural(call, f"There is no tool {call.tool!r}. The tools are: {names}.")
+    why = f"There is no tool {call.tool!r}; {ours} does this here."
+    return structural(call, why, specs, of=ours)
+
+
 def parse_object(text: str) -> dict[str, Any]:
     """Return the one JSON object that ``text`` is.
 
@@ -56,8 +68,13 @@ def parse_object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", data)
 
 
-def structural(call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = ()) -> ToolResult:
-    """Return the error result with the whole call, so that the model can correct itself."""
+def structural(
+    call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = (), *, of: str = ""
+) -> ToolResult:
+    """Return the error result with the whole call, so that the model can correct itself.
+
+    ``of`` is the tool whose parameters are told, by default the one that was called.
+    """
     parts = [
         f"error: {error}",
         f"call: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})",
@@ -65,7 +82,7 @@ def structural(call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = ()) -> 
     parts += [
         f"parameters of {spec.name}: {json.dumps(spec.parameters, ensure_ascii=False)}"
         for spec in specs
-        if spec.name == call.tool
+        if spec.name == (of or call.tool)
     ]
     parts.append("Nothing was done. Correct the call and try again.")
     return ToolResult(call_id=call.id, text="\n".join(parts), error=ErrorKind.STRUCTURAL)

@@ -20,6 +20,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.changing import MERGED, check_whole, places_of, preview_of
+from agent_ls.tools.nearest import read_file_named
 
 
 class Edit(Arguments):
@@ -85,7 +86,7 @@ class EditFile:
 
     async def _plan(self, arguments: EditFileArguments) -> tuple[TextFile, ChangeText, str]:
         """Return the file, its change, and what else the model has to know of it."""
-        file = await self.workspace.read(arguments.path)
+        file = await read_file_named(arguments.path, self.workspace)
         check_whole("\n".join(edit.new_string for edit in arguments.edits), file.text)
         wishes = [
             Wish(edit.old_string, edit.new_string, edit.line, edit.replace_all)

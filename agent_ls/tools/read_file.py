@@ -18,6 +18,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, has_hidden
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.nearest import read_file_named
 from agent_ls.tools.showing import preview
 
 
@@ -83,7 +84,7 @@ class ReadFile:
 
     async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolOutput:
         """Return the numbered lines of the range."""
-        file = await self.workspace.read(arguments.path)
+        file = await read_file_named(arguments.path, self.workspace)
         lines = split_lines(file.text)
         first = arguments.start_line
         if first > max(len(lines), 1):

@@ -46,6 +46,7 @@ class LoggingWorkspace(DiskWorkspace):
         super().__init__((Root("project", root, is_trusted=True),))
         self._log = log
         self.has_read = asyncio.Event()
+        self.holds_first = False
 
     async def read(self, path: str) -> TextFile:
         # Whoever runs a call looks at its file first, right before the tool does.
@@ -53,7 +54,20 @@ class LoggingWorkspace(DiskWorkspace):
             self._log.append(f"read {path}")
         if path == "a.txt":
             self.has_read.set()
+        if path == "a.txt" and self.holds_first:
+            self.holds_first = False
+            return await self.held(path)
         return await super().read(path)
+
+    async def held(self, path: str) -> TextFile:
+        """Read for as long as nobody breaks it off."""
+        self._log.append(f"hold {path}")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self._log.append(f"drop {path}")
+            raise
+        raise AssertionError
 
     async def apply(self, edit: FileEdit) -> EditOutcome:
         self._log.append(f"change {edit.path}")
@@ -86,7 +100,13 @@ async def tighten(session: Session, workspace: LoggingWorkspace) -> None:
 
 
 async def check(
-    tmp_path: Path, host: Provider, port: int, scenario: str, settings: str = "", *answers: str
+    tmp_path: Path,
+    host: Provider,
+    port: int,
+    scenario: str,
+    settings: str = "",
+    *answers: str,
+    holds_first: bool = False,
 ) -> list[str]:
     """Run a turn and return what happened, in order; the project's rules are read besides."""
     root = tmp_path.resolve() / "project"
@@ -106,6 +126,7 @@ async def check(
     )
     async with scripted(scenario, port=port):
         workspace = LoggingWorkspace(root, log)
+        workspace.holds_first = holds_first
         sessions = await open_sessions(loaded.settings, workspace, is_attended=True, provider=host)
         try:
             session = await sessions.create()
@@ -116,7 +137,7 @@ async def check(
                 await run_turn_of(session, "Do it.", answers)
         finally:
             await sessions.close()
-    return [one for one in log if not one.endswith("AGENTS.md")]
+    return [one for one in log if not one.endswith(("AGENTS.md", "CLAUDE.md"))]
 
 
 async def test_a_read_starts_before_the_stream_has_ended(
@@ -153,6 +174,16 @@ async def test_what_was_read_for_a_stream_that_then_breaks_does_not_count(
         tmp_path, model_host, model_port, f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}"
     )
     assert happened == ["read a.txt", "stream broke", "stream ended"]
+
+
+async def test_a_read_that_still_runs_when_its_stream_breaks_is_cancelled(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    broken = '[[answer]]\ncut = { after_events = "finish", how = "reset" }'
+    scenario = f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}"
+    happened = await check(tmp_path, model_host, model_port, scenario, holds_first=True)
+    assert "hold a.txt" in happened
+    assert happened.index("drop a.txt") < happened.index("stream ended")
 
 
 async def test_an_early_read_is_not_the_result_of_a_call_that_was_changed_since(

@@ -61,14 +61,16 @@ class Gathering(DiskWorkspace):
                 self.waiting.pop().set()
 
 
-async def check(folder: Path, host: Provider, port: int, together: int) -> None:
+async def check(
+    folder: Path, host: Provider, port: int, together: int, *, is_set: bool = True
+) -> None:
     """Let six files be read; ``together`` have to meet, and no more may."""
     for one in _NAMES:
         (folder / f"{one}.txt").write_text(f"this is {one}\n")
     values = {
         "model": "openai/scripted",
         "store_url": str(folder.parent / "parallel.db"),
-        "loop": {"early_reads": False, "max_parallel_calls": together},
+        "loop": {"early_reads": False, **({"max_parallel_calls": together} if is_set else {})},
     }
     loaded = load_settings(command_line=values, environment={})
     workspace = Gathering(Root("root", folder, is_trusted=True), together)
@@ -98,3 +100,11 @@ async def test_as_many_calls_run_at_once_as_may_and_are_told_in_the_models_order
     folder = tmp_path / "project"
     folder.mkdir()
     await check(folder, model_host, model_port, together)
+
+
+async def test_four_calls_run_at_once_unless_another_number_is_set(
+    tmp_path: Path, model_host: Provider, model_port: int
+) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    await check(folder, model_host, model_port, 4, is_set=False)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.domain.events import AdvisoryRaised, Compacted, Event, Moved
+from agent_ls.domain.events import AdviceGiven, AdvisoryRaised, ChildEnded, Compacted, Event, Moved
 from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
+from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import CloseOut, Compact, Nudge, Proceed, Recover
 from agent_ls.loop.sockets import Check
 from agent_ls.loop.view import TurnView, message_tokens, text_tokens
@@ -95,6 +97,23 @@ async def test_a_long_conversation_is_shortened_before_it_has_to_be(
     await check(ContextPressure(ContextPressureOptions(**options)), view, expected)
 
 
+def advised(tokens: int) -> AdviceGiven:
+    """Return a side request that used so many tokens."""
+    usage = Usage(input_tokens=tokens)
+    return AdviceGiven(origin="summarize", role=ModelRole.CHEAP, model="m", text="s", usage=usage)
+
+
+def delegated(tokens: int) -> ChildEnded:
+    """Return the end of a sub-agent that used so many tokens."""
+    return ChildEnded(
+        call_id="cal_1",
+        child_id="ses_2",
+        kind="explore",
+        stop=StopReason.COMPLETED,
+        usage=Usage(input_tokens=tokens),
+    )
+
+
 SAVES = Moved(to=Phase.COMPACT, recovers=True, why="used up")
 BACK = Moved(to=Phase.CHECK)
 CLOSES = Expected(CloseOut, StopReason.BUDGET_LIMIT)
@@ -134,6 +153,18 @@ RECOVERY = [
         {},
         CLOSES,
         id="only-the-limit-that-was-reached-is-raised",
+    ),
+    pytest.param(
+        (spent(600), advised(400), SAVES, shortened(1_000, 500), BACK),
+        {},
+        RAISED,
+        id="side-requests-count-for-what-was-used-up",
+    ),
+    pytest.param(
+        (spent(600), delegated(400), SAVES, shortened(1_000, 500), BACK),
+        {},
+        RAISED,
+        id="so-do-sub-agents",
     ),
     pytest.param(
         (Moved(to=Phase.COMPACT), shortened(1_000, 100), BACK, spent(1_000)),
