@@ -15,6 +15,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,7 @@ class Task:
     wanted: str = _AFTER
 
 
-def _call(tool: str, arguments: dict[str, object]) -> str:
+def _call(tool: str, arguments: Mapping[str, object]) -> str:
     return (
         f'[[answer.call]]\ntool = "{tool}"\narguments_text = {json.dumps(json.dumps(arguments))}\n'
     )
