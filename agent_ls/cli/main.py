@@ -7,17 +7,15 @@ nothing of pydantic, pygls or litellm may be imported here.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from threading import Timer
 from typing import NoReturn
 
 from agent_ls import __version__
 from agent_ls.cli.output import never_fail_to_show, while_read
-from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_TIMEOUT, EXIT_USAGE
+from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_USAGE
 
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
 
@@ -56,7 +54,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return EXIT_USAGE
     code = 0
-    arguments.watchdog = _watchdog(getattr(arguments, "timeout", None))
     try:
         with while_read():
             module, _, name = _COMMANDS[arguments.command].partition(":")
@@ -67,22 +64,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write("agent-ls: stopped\n")
         return EXIT_CANCELLED
     return code
-
-
-def _watchdog(limit_s: float | None) -> Timer | None:
-    """End the process if it still loads when its time is over; cancelled once a turn begins."""
-    if not limit_s or limit_s < 0:
-        return None
-
-    def end() -> None:
-        sys.stderr.write(f"agent-ls: loading took all of the {limit_s:g} s of --timeout\n")
-        sys.stderr.flush()
-        os._exit(EXIT_TIMEOUT)
-
-    timer = Timer(limit_s, end)
-    timer.daemon = True
-    timer.start()
-    return timer
 
 
 class _Parser(argparse.ArgumentParser):

@@ -168,9 +168,6 @@ async def _turn(
             await session.set_mode(Mode(arguments.mode))
         if arguments.model is not None:
             await session.set_model(arguments.model)
-        if arguments.watchdog is not None:
-            # From here on the turn keeps its time.
-            arguments.watchdog.cancel()
         _follow(session, arguments, streamed)
         await task.begin(session)
         _cancel_on_signals(session)

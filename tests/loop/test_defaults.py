@@ -54,7 +54,6 @@ def test_a_headless_turn_may_take_1800_seconds(ran_s: float, is_over: bool, tmp_
         # Nobody listens there: a turn that still has time ends with that.
         set=["provider.api_base=http://127.0.0.1:9/v1", f"store_url={tmp_path / 'store.db'}"],
         started_s=time.monotonic() - ran_s,
-        watchdog=None,
         exit_code_on_partial=True,
         json=True,
         verbose=0,
