@@ -199,5 +199,5 @@ function here(): AnchorParams | null {
 }
 
 function returned(update: Update): string[] {
-  return update.sessionUpdate === "cancel_requested" ? (update.returned ?? []) : [];
+  return update.sessionUpdate === "cancel_requested" ? update.returned : [];
 }

@@ -179,7 +179,7 @@ test("what follows a turn waits until it is a prompt of its own", () => {
 });
 
 test("a stop takes with it what waited, and what is said after it stays", () => {
-  const stop: Update = { sessionUpdate: "cancel_requested", by: "panel" };
+  const stop: Update = { sessionUpdate: "cancel_requested", by: "panel", returned: [] };
   check([stop], { queue: [] }, folded(until("fix_prices", "prompt_queued")));
   expect(folded(until("stopped_and_failed", "turn_ended")).queue).toHaveLength(1);
 });
