@@ -187,8 +187,10 @@ class TurnView:
     @property
     def prefix_tokens(self) -> int:
         """Return the estimated size of what each request begins with: system prompt and tools."""
-        system = len(self.session.prefix.system) if self.session.prefix else 0
-        return system // _CHARS_PER_TOKEN + self.tools_tokens
+        if self.session.prefix is None:
+            # PREPARE makes it, and says so where there is no room for it.
+            return 0
+        return len(self.session.prefix.system) // _CHARS_PER_TOKEN + self.tools_tokens
 
     @property
     def estimated_tokens(self) -> int:

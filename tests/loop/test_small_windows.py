@@ -18,7 +18,8 @@ from tests.support.turns import open_test_sessions, run_turn_of
 
 LINES = "".join(f"line {number}: the quick brown fox jumps\n" for number in range(800))
 """About 30 kB."""
-DONE = '[[answer]]\ntext = "Done."\n'
+DONE = '[[answer]]\ntext = "Done."\nwhen.side = false\n'
+SUMMARY = '[[answer]]\ntext = "Some files were read."\nwhen.side = true\nrepeat = 0\n'
 
 
 def calls(*made: tuple[str, dict[str, object]]) -> str:
@@ -27,7 +28,7 @@ def calls(*made: tuple[str, dict[str, object]]) -> str:
         f'[[answer.call]]\ntool = "{tool}"\narguments_text = {json.dumps(json.dumps(arguments))}\n'
         for tool, arguments in made
     ]
-    return "[[answer]]\n" + "".join(parts)
+    return "[[answer]]\nwhen.side = false\n" + "".join(parts)
 
 
 def read(*names: str) -> str:
@@ -51,7 +52,7 @@ async def check(
         (project / f"{number}.txt").write_text(LINES)
     toml = f'model = "openai/window-{window}"\nmode = "auto"\n{settings}'
     async with (
-        scripted(scenario, port=port, is_strict=False) as model,
+        scripted(SUMMARY + scenario, port=port, is_strict=False) as model,
         open_test_sessions(project, host, settings_toml=toml) as sessions,
     ):
         ended, events = await run_turn_of(await sessions.create(), prompt)
@@ -72,7 +73,7 @@ async def check(
             calls(("run_command", {"command": "cat *.txt"})), id="the-output-of-a-command"
         ),
         pytest.param(
-            calls(("write_file", {"path": "new.txt", "content": LINES[:6_000]})) + read("0.txt"),
+            calls(("write_file", {"path": "new.txt", "content": LINES[:2_000]})) + read("0.txt"),
             id="long-arguments",
         ),
     ],
@@ -120,7 +121,7 @@ async def test_the_request_for_closing_words_fits(
     model_host: Provider,
     model_port: int,
 ) -> None:
-    closing = '[[answer]]\ntext = "I read them all."\n'
+    closing = '[[answer]]\ntext = "I read them all."\nwhen.side = false\n'
     ended, events, _ = await check(
         tmp_path,
         model_host,

@@ -14,6 +14,9 @@ from agent_ls.loop.compaction import CHARS_PER_TOKEN, result_chars_for
 from agent_ls.loop.summaries import tokens_of
 from agent_ls.loop.view import TurnView
 
+_MAX_SENT_SHARE = 0.8
+"""Of the window: the answer needs room too, and sizes are estimates."""
+
 
 class NewestResultsOptions(Record):
     """When the newest results are shortened, and how far."""
@@ -45,6 +48,8 @@ class NewestResults:
         results = [one for one in messages[first:] if isinstance(one, ToolMessage)]
         rest = view.estimated_tokens - tokens_of(results)
         room = max(target_tokens - rest, int(target_tokens * self.options.min_share))
+        if window:
+            room = min(room, int(window * _MAX_SENT_SHARE) - rest)
         chars = result_chars_for([len(one.text) for one in results], room * CHARS_PER_TOKEN)
         if chars >= max((len(one.text) for one in results), default=0):
             return Unchanged()
