@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ DONE = '[[answer]]\ntext = "Done."\nwhen.side = false\n'
 SUMMARY = '[[answer]]\ntext = "Some files were read."\nwhen.side = true\nrepeat = 0\n'
 
 
-def calls(*made: tuple[str, dict[str, object]]) -> str:
+def calls(*made: tuple[str, Mapping[str, object]]) -> str:
     """Return an answer with these calls, as a scenario says it."""
     parts = [
         f'[[answer.call]]\ntool = "{tool}"\narguments_text = {json.dumps(json.dumps(arguments))}\n'
