@@ -18,7 +18,7 @@ from agent_ls.safety.closer_looks import LOOKS, NotPlainError
 from agent_ls.safety.flags import Parsed, UnknownOptionError, parse
 from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.git_reading import read_git
-from agent_ls.safety.git_repository import repository_objection
+from agent_ls.safety.git_repository import printing_objection, repository_objection
 from agent_ls.safety.operands import NotInsideError, Reach
 from agent_ls.safety.piped_names import found_names, piped_names
 from agent_ls.safety.programs import (
@@ -232,6 +232,10 @@ def _judge_git(values: list[str], reach: Reach) -> None:
         raise _MustAskError(objection)
     for path in use.paths:
         inner.check(path, may_be_name=True)
+    if objection == "" and (
+        why := printing_objection(use, inner.folder, inner.below, child_path())
+    ):
+        raise _MustAskError(why)
 
 
 def _judge_program(name: str, program: Program, values: list[str], reach: Reach) -> None:

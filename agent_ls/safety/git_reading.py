@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from agent_ls.safety.closer_looks import NotPlainError
 from agent_ls.safety.control_files import has_secret_name
-from agent_ls.safety.flags import Options, Parsed, options, parse
+from agent_ls.safety.flags import Options, Parsed, options, parse, words
 from agent_ls.safety.operands import SECRET_SAMPLES
 
 _DIFF = (
@@ -67,7 +67,7 @@ def _sub(
 
 _SUBCOMMANDS: dict[str, _Subcommand] = {
     "status": _sub(
-        "-sbzv --short --branch --porcelain? --long --verbose -u? --untracked-files? --ignored? "
+        "-sbz --short --branch --porcelain? --long -u? --untracked-files? --ignored? "
         "--show-stash --ahead-behind --no-ahead-behind --renames --no-renames --find-renames? "
         "--column? --no-column"
     ),
@@ -75,7 +75,6 @@ _SUBCOMMANDS: dict[str, _Subcommand] = {
     "diff-tree": _sub(_DIFF + " -r --root --no-commit-id --always", number=True),
     "diff-index": _sub(_DIFF, number=True),
     "diff-files": _sub(_DIFF + " -q"),
-    "range-diff": _sub(_DIFF + " --creation-factor: --no-dual-color --left-only --right-only"),
     "log": _sub(_LOG, number=True),
     "show": _sub(_LOG, number=True),
     "whatchanged": _sub(_LOG, number=True),
@@ -161,6 +160,10 @@ class GitUse:
     """Operands that could be paths or revisions, and paths inside revisions."""
     works_anywhere: bool = False
     """Whether it reads files where there is no repository."""
+    names: tuple[str, ...] = ()
+    """What to ask git to learn whose text the command would print; empty where it prints none."""
+    objects: tuple[str, ...] = ()
+    """Operands that could be objects whose text it would print under no name."""
 
 
 def read_git(arguments: Sequence[str]) -> GitUse:
@@ -176,9 +179,9 @@ def read_git(arguments: Sequence[str]) -> GitUse:
     name, *rest = rest
     if name == "config":
         return _config(folder, rest)
-    subcommand = _SUBCOMMANDS.get(name)
+    subcommand, head = _SUBCOMMANDS.get(name), (name,)
     if rest and (group := _GROUPS.get((name, rest[0]))):
-        subcommand, rest = group, rest[1:]
+        subcommand, head, rest = group, (name, rest[0]), rest[1:]
     elif name == "reflog" and rest and rest[0] in _REFLOG_WRITES:
         subcommand = None
     if subcommand is None:
@@ -189,7 +192,47 @@ def read_git(arguments: Sequence[str]) -> GitUse:
     if name == "grep" and not parsed.has("-e"):
         operands = operands[1:]
     named = [path for one in (*operands, *parsed.given.get("-L", [])) for path in _paths_in(one)]
-    return GitUse(folder, [*parsed.paths, *named], name in ("diff", "grep", "shortlog"))
+    question = _names_question(head, rest, parsed)
+    prints_objects = (
+        question or name == "show" or (name == "cat-file" and not parsed.has("-t", "-s"))
+    )
+    return GitUse(
+        folder,
+        [*parsed.paths, *named],
+        name in ("diff", "grep", "shortlog"),
+        question,
+        tuple(operands) if prints_objects else (),
+    )
+
+
+_PATCH = words(
+    "-p -u -U --patch --unified --patch-with-stat --binary -c --cc -m --diff-merges --remerge-diff "
+    "--word-diff --word-diff-regex --color-words --check"
+)
+_NO_PATCH = words(
+    "--stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status "
+    "--raw --no-patch -s --quiet"
+)
+_OTHER_ANSWERS = words("--name-only --name-status --no-patch -s --quiet --check")
+"""What git does not do together with a list of names, or answers instead of it."""
+
+
+def _names_question(head: tuple[str, ...], rest: list[str], parsed: Parsed) -> tuple[str, ...]:
+    """Return the command that lists the files whose text this one prints; empty for no text."""
+    if head == ("grep",):
+        return ("grep", "-l", "-z", *rest)
+    shows_patch = head in (("diff",), ("show",)) and not parsed.has(*_NO_PATCH)
+    is_diff = "diff" in head[0] or head[0] in ("log", "show", "whatchanged", "reflog", "stash")
+    if not is_diff or not (shows_patch or parsed.has(*_PATCH)) or parsed.has("-L"):
+        return ()
+    if any(parsed.given.get("--relative", [])):
+        raise NotPlainError("a patch with paths cut short")
+    for option in _OTHER_ANSWERS:
+        # Such a word could also be the value of an option.
+        if rest.count(option) != len(parsed.given.get(option, [])):
+            raise NotPlainError(f"a patch with {option}")
+    kept = [one for one in rest if one not in _OTHER_ANSWERS]
+    return (*head, "--name-status", "-z", *kept)
 
 
 def _global_options(rest: list[str]) -> tuple[str, list[str]]:
@@ -198,7 +241,7 @@ def _global_options(rest: list[str]) -> tuple[str, list[str]]:
         option = rest.pop(0)
         if option == "-C" and rest and folder == ".":
             folder = rest.pop(0)
-        elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
+        elif option not in ("--no-pager", "-P", "--no-optional-locks"):
             raise NotPlainError(f"git {option}")
     return folder, rest
 
@@ -210,8 +253,11 @@ def _check(name: str, subcommand: _Subcommand, parsed: Parsed) -> None:
     if creates and parsed.operands:
         raise NotPlainError(f"git {name}, which would create something")
     for option in ("--format", "--pretty"):
-        if any("%G" in value or "%(signature" in value for value in parsed.given.get(option, [])):
-            raise NotPlainError("a format that runs gpg")
+        for value in parsed.given.get(option, []):
+            if "%G" in value or "%(signature" in value:
+                raise NotPlainError("a format that runs gpg")
+            if "%(raw" in value or "%(*raw" in value:
+                raise NotPlainError("a format that prints objects")
 
 
 def _config(folder: str, rest: list[str]) -> GitUse:

@@ -7,6 +7,7 @@ workspace, no part of which lies elsewhere, with settings that run nothing.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -14,7 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_ls.safety.control_files import has_secret_name
 from agent_ls.safety.git_config import CLEAN_GIT, config_objection
+from agent_ls.safety.git_reading import GitUse
+from agent_ls.safety.text import visible_line
 
 _ANSWER_S = 2.0
 _MAX_ENTRIES = 50_000
@@ -36,17 +40,23 @@ class _Git:
 
     def ask(self, folder: Path, *question: str) -> bytes | None:
         """Return what git prints; None when it fails."""
-        done = subprocess.run(
+        done = self.run(folder, *question)
+        return done.stdout if done.returncode == 0 else None
+
+    def run(
+        self, folder: Path, *question: str, lines: str = ""
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Return how git ended; ``lines`` are its input."""
+        return subprocess.run(
             [self.program, *question],
             cwd=folder,
             env=self.environment,
-            stdin=subprocess.DEVNULL,
+            input=os.fsencode(lines),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=_ANSWER_S,
             check=False,
         )
-        return done.stdout if done.returncode == 0 else None
 
 
 def repository_objection(folder: Path, roots: Sequence[Path], path: str) -> str | None:
@@ -69,6 +79,48 @@ def repository_objection(folder: Path, roots: Sequence[Path], path: str) -> str 
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return f"the repository cannot be checked ({type(error).__name__})"
     return ""
+
+
+def printing_objection(use: GitUse, folder: Path, below: tuple[str, ...], path: str) -> str:
+    """Say why what git would print may be secret; empty when git names only other files.
+
+    ``folder`` is resolved, ``below`` are its components in the workspace. Never raises.
+    """
+    program = shutil.which("git", path=path)
+    if program is None or not (use.names or use.objects):
+        return ""
+    git = _Git(program, _environment(path))
+    try:
+        if _holds_text(git, folder, use):
+            return "it would print an object that has no name"
+        names = git.run(folder, *use.names).stdout if use.names else b""
+    except subprocess.TimeoutExpired:
+        return "git needs too long to say whose text it would print"
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return f"what it would print cannot be checked ({type(error).__name__})"
+    for name in os.fsdecode(_COLOUR.sub(b"", names)).split("\0"):
+        # Lines are messages of commits. Behind a colon stands a file of a revision.
+        spelled = [] if "\n" in name else [name, name.partition(":")[2]]
+        if any(has_secret_name((*below, *one.split("/"))) for one in spelled if one):
+            return f"it would print the text of {visible_line(name)[:120]}, a place for secrets"
+    return ""
+
+
+_COLOUR = re.compile(rb"\x1b\[[\d;]*m")
+_RANGE = re.compile(r"\.\.\.?")
+
+
+def _holds_text(git: _Git, folder: Path, use: GitUse) -> bool:
+    """Say whether an operand is an object whose text, or whose files' text, has no full name."""
+    named = [part.lstrip("^") for one in use.objects for part in _RANGE.split(one)]
+    bare = [one for one in named if one and ":" not in one]
+    if any(not one.isprintable() for one in bare):
+        return True
+    question = ("cat-file", "--batch-check=%(objecttype)")
+    answers = git.run(folder, *question, lines="".join(f"{one}^{{}}\n" for one in bare)).stdout
+    # The names in a tree are all that is shown of it where nothing is compared or searched.
+    kinds = (b"blob", b"tree") if use.names and use.names[0] != "show" else (b"blob",)
+    return any(line in kinds or line.endswith(b" ambiguous") for line in answers.splitlines())
 
 
 @dataclass(frozen=True, slots=True)

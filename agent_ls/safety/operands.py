@@ -51,6 +51,11 @@ class Reach:
         if not is_inside(real, self.roots) or not real.is_dir():
             raise NotInsideError("it would run outside of the workspace")
 
+    @property
+    def below(self) -> tuple[str, ...]:
+        """Return the components of the folder below its root."""
+        return self._below(self.folder)
+
     def holds(self, path: Path) -> bool:
         """Say whether an absolute path lies in the workspace."""
         return is_inside(path, self.roots)

@@ -383,3 +383,130 @@ def test_the_odd_repositories_would_have_done_harm(kind: str, tmp_path: Path) ->
             capture_output=True,
         )
     assert (base / "ran").exists()
+
+
+@pytest.fixture(scope="module")
+def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository that tracks secrets: one still, one renamed, one removed."""
+    repository = _commit_all(tmp_path_factory.mktemp("base").resolve() / "repo")
+    for name, text in ((".env", "KEY=1\n"), ("id_rsa", "PRIVATE\n"), ("old/.npmrc", "TOKEN\n")):
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text(text)
+    _git(repository, "add", "-f", ".")
+    _git(repository, "commit", "-qm", "secrets")
+    _git(repository, "tag", "blob", _git(repository, "rev-parse", "HEAD:.env"))
+    _git(repository, "rm", "-q", "id_rsa")
+    _git(repository, "mv", "old/.npmrc", "plain.txt")
+    _git(repository, "commit", "-qm", "away")
+    (repository / ".env").write_text("KEY=2\n")
+    _git(repository, "stash")
+    (repository / "a.txt").write_text("two\n")
+    _git(repository, "commit", "-qam", "newest")
+    return repository
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git grep KEY",
+        "git grep -n -a -e KEY",
+        "git grep --color=always KEY",
+        "git grep PRIVATE HEAD~2",
+        "git grep KEY $SUBTREE",
+        "git grep KEY HEAD -- .",
+        "git log -p",
+        "git log --stat -p",
+        "git log -U0 --no-renames",
+        "git log -u -S PRIVATE",
+        "git log -p -G PRIVATE --all",
+        "git log --cc -m",
+        "git log --word-diff",
+        "git log --color-words",
+        "git log --binary",
+        "git log -p -s",
+        "git log -p -S --quiet",
+        "git log -p --name-only",
+        "git whatchanged -p",
+        "git reflog -p",
+        "git stash list -p",
+        "git stash show -p",
+        "git stash show -p stash@{0}",
+        "git show HEAD~1",
+        "git show HEAD~2",
+        "git show -R --text HEAD~2",
+        "git show stash@{0}",
+        "git show $BLOB",
+        "git show --stat $BLOB",
+        "git show blob",
+        "git diff HEAD~2",
+        "git diff HEAD~1..stash",
+        "git diff --check HEAD~3",
+        "git diff --relative HEAD~3",
+        "git diff --relative=old HEAD~3",
+        "git diff $EMPTY HEAD",
+        "git diff $BLOB $OTHER",
+        "git diff $BLOB..$OTHER",
+        "git diff-tree -p HEAD~1",
+        "git diff-tree -p $EMPTY $SUBTREE",
+        "git diff-index -p HEAD~3",
+        "git cat-file -p $BLOB",
+        "git cat-file blob $BLOB",
+        "git cat-file -p blob",
+        "git cat-file --batch",
+        "git archive HEAD",
+        "git range-diff HEAD~3..HEAD~1 HEAD~2..HEAD",
+        "git for-each-ref --format='%(raw)'",
+        "git tag -l --format='%(*raw)%(raw)'",
+        "git status -v",
+        "git --literal-pathspecs log -p",
+    ],
+)
+def test_git_prints_no_text_of_a_tracked_secret_unasked(command: str, tracked: Path) -> None:
+    known = {
+        "$BLOB": _git(tracked, "rev-parse", "HEAD:.env"),
+        "$OTHER": _git(tracked, "rev-parse", "HEAD:a.txt"),
+        "$SUBTREE": _git(tracked, "rev-parse", "HEAD~2:old"),
+        "$EMPTY": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    }
+    for name, value in known.items():
+        command = command.replace(name, value[:12] if name == "$BLOB" else value)
+    assert isinstance(decide(command, tracked, (Root("repo", tracked, True),)), Ask)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log",
+        "git log --stat",
+        "git log -S KEY --oneline",
+        "git log -p -1",
+        "git log -p -- a.txt",
+        "git log -p --follow a.txt",
+        "git log --graph --oneline --all",
+        "git show",
+        "git show HEAD",
+        "git show HEAD:a.txt",
+        "git show --name-only HEAD~2",
+        "git show --stat HEAD~1",
+        "git show nothing",
+        "git show HEAD^{tree}",
+        "git diff",
+        "git diff HEAD~1",
+        "git diff --stat HEAD~3",
+        "git diff --quiet HEAD~3",
+        "git diff --check HEAD~1",
+        "git diff HEAD~3 -- a.txt",
+        "git diff nothing..HEAD",
+        "git stash show",
+        "git grep two",
+        "git grep -n nothing",
+        "git grep KEY -- '*.py'",
+        "git blame a.txt",
+        "git cat-file -p HEAD",
+        "git cat-file -p HEAD^{tree}",
+        "git cat-file -p HEAD:a.txt",
+        "git cat-file -t HEAD",
+    ],
+)
+def test_git_prints_the_rest_of_such_a_repository(command: str, tracked: Path) -> None:
+    assert decide(command, tracked, (Root("repo", tracked, True),)) == Allow()
