@@ -126,7 +126,7 @@ async def _store(settings: Settings) -> Finding:
         store = open_store(store_place(settings))
         try:
             await store.ready()
-            # A damaged file opens, and shows only when it is read.
+            # What opening does not look at in a large file shows only when it is read.
             await store.sessions(parent_id=None)
         finally:
             await store.close()

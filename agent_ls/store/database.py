@@ -14,7 +14,8 @@ from sqlalchemy import event
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from agent_ls.domain.errors import StoreError
-from agent_ls.store import migrations
+from agent_ls.store import migrations, schema
+from agent_ls.store.faults import Damage
 from agent_ls.store.location import Location, prepare_file
 
 # Its report of a connection that broke repeats the statement with the user's own text.
@@ -22,6 +23,8 @@ logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
 _BUSY_MS = 10_000
 _CONNECT_S = 10
+_QUICK_BYTES = 64 * 2**20
+"""Of a file of this size all pages are looked at in about 0.2 s."""
 _MIGRATION_LOCK = 0x61_67_65_6E_74
 """Any number that all servers share and nobody else uses."""
 
@@ -63,6 +66,8 @@ class Database:
         def on_connect(driver: sa.PoolProxiedConnection, _entry: ConnectionPoolEntry) -> None:
             # The driver's own idea of transactions leaves table changes outside of them.
             driver.isolation_level = None  # pyright: ignore[reportAttributeAccessIssue]
+            # Bytes that a bad disk changed are no UTF-8; the checksum tells them.
+            driver.text_factory = _text  # pyright: ignore[reportAttributeAccessIssue]
             cursor = driver.cursor()
             cursor.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
             cursor.execute("PRAGMA synchronous=FULL")
@@ -99,6 +104,7 @@ class Database:
     def _migrate(self) -> None:
         with self.transaction(is_write=False) as connection:
             revision = self._revision(connection)
+            self._check(connection, revision)
         if self._location.path is not None:
             # Only now: it changes the file, which might have turned out to be somebody else's.
             # By the driver, because SQLAlchemy would begin a transaction around it.
@@ -116,10 +122,25 @@ class Database:
             if self._revision(connection) != migrations.HEAD:
                 migrations.upgrade(connection)
 
+    def _check(self, connection: sa.Connection, revision: str | None) -> None:
+        """Look for damage as far as that is quick. Errors: ``Damage``, or what the driver raises.
+
+        SQLite has looked at the file's header and length by now.
+        """
+        path = self._location.path
+        if path is not None and path.stat().st_size <= _QUICK_BYTES:
+            found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
+            if found != "ok":
+                raise Damage("The store", found)
+        if revision == migrations.HEAD:
+            for table in schema.metadata.sorted_tables:
+                connection.execute(sa.select(table).limit(0))
+
     def _revision(self, connection: sa.Connection) -> str | None:
         """Return the schema's version, None for an empty database.
 
-        Errors: ``StoreError`` when it is newer than this program, or no store of agent-ls.
+        Errors: ``StoreError`` when it is newer than this program, or no store of agent-ls;
+        ``Damage``.
         """
         revision = migrations.stored_revision(connection)
         if revision is not None and revision not in migrations.REVISIONS:
@@ -128,15 +149,21 @@ class Database:
                 f"(schema {revision}). Upgrade agent-ls, or choose another place for the "
                 "store in the settings."
             )
-        if revision is None and self._location.path is not None:
+        if revision is None:
             tables = sa.inspect(connection).get_table_names()
-            if tables:
+            if "alembic_version" in tables:
+                raise Damage("The store", "its version is missing")
+            if tables and self._location.path is not None:
                 raise StoreError(
                     f"{self._location.shown} is a database of another program (it has the table "
                     f"{tables[0]!r}). It was left as it is; choose another place for the store "
                     "in the settings."
                 )
         return revision
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "replace")
 
 
 def _with_tls(url: sa.URL, options: dict[str, object]) -> sa.URL:

@@ -6,8 +6,11 @@ that it can also say that SQLAlchemy is missing.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import Any, cast
+
+from pydantic import ValidationError
 
 from agent_ls.domain.errors import StoreError
 from agent_ls.store.location import Location
@@ -27,6 +30,15 @@ class StoreFault(StoreError):
         self.is_lost = is_lost
 
 
+class Damage(Exception):
+    """Something in the store is not what was stored; ``explain`` words it for a person."""
+
+    def __init__(self, what: str, why: str, *, kind: type[StoreError] = StoreError) -> None:
+        """Take what is damaged, how that shows, and the error that it becomes."""
+        super().__init__(f"{what}: {why}")
+        self.what, self.why, self.kind = what, why, kind
+
+
 # By the beginning of SQLite's own name for the error.
 _SQLITE = (
     ("SQLITE_FULL", "the disk is full. Free some space; agent-ls then goes on by itself."),
@@ -40,21 +52,18 @@ _SQLITE = (
         "the file cannot be opened. Check that its folder exists and belongs to you.",
     ),
     (
-        "SQLITE_NOTADB",
-        "the file is not a store. It was left as it is; move it away "
-        "or choose another place for the store in the settings.",
-    ),
-    (
-        "SQLITE_CORRUPT",
-        "the file is damaged. It was left as it is; keep a copy, rescue what is readable with "
-        "`sqlite3 FILE .recover`, and move it away so that agent-ls begins a new one.",
-    ),
-    (
         "SQLITE_BUSY",
         "another program keeps it locked. Close what has the file open and try again.",
     ),
     ("SQLITE_IOERR", "the disk reports an error. Check the disk and its free space."),
 )
+
+_DAMAGED = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
+_MISSING = ("no such table", "no such column")
+_MISSING_STATES = ("42P01", "42703")
+"""PostgreSQL's for a table and a column that are not there."""
+_DATA_STATES = ("XX001", "XX002")
+"""PostgreSQL's for damaged data and a damaged index."""
 
 # By the beginning of PostgreSQL's SQLSTATE.
 _POSTGRES = (
@@ -79,6 +88,11 @@ def explain(error: BaseException, location: Location) -> StoreError:
     """
     if isinstance(error, StoreError):
         return error
+    if isinstance(error, Damage):
+        return error.kind(_damage(error.what, f" ({error.why})", location))
+    if isinstance(error, ValidationError | json.JSONDecodeError | UnicodeDecodeError):
+        # Not the error's own words, which repeat the user's.
+        return StoreError(_damage("A row", f" ({type(error).__name__})", location))
     # SQLAlchemy wraps what drivers raise; its own text would repeat the statement with its
     # parameters, which are the user's words.
     original = getattr(error, "orig", None) or error
@@ -111,6 +125,9 @@ def explain(error: BaseException, location: Location) -> StoreError:
 
 def _of_sqlite(error: sqlite3.Error, location: Location) -> StoreFault:
     name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(_DAMAGED) or str(error).startswith(_MISSING):
+        why = ", or is not a store" if name == "SQLITE_NOTADB" else f" ({error})"
+        return StoreFault(_damage("The store", why, location), is_shared=True)
     for start, advice in _SQLITE:
         if name.startswith(start):
             return _fault(location, advice)
@@ -120,6 +137,8 @@ def _of_sqlite(error: sqlite3.Error, location: Location) -> StoreFault:
 def _of_server(error: BaseException, location: Location, *, was_cut: bool) -> StoreFault:
     code, words = _postgres_words(error)
     is_lost = was_cut or code.startswith(_LOST)
+    if code in _MISSING_STATES + _DATA_STATES:
+        return StoreFault(_damage("The store", f" ({words})", location), is_shared=True)
     for start, advice in _POSTGRES:
         if code.startswith(start):
             return _fault(location, advice, is_lost=is_lost)
@@ -135,6 +154,21 @@ def _postgres_words(error: BaseException) -> tuple[str, str]:
         fields = cast("dict[str, Any]", first)
         return str(fields.get("C", "")), str(fields.get("M", ""))
     return str(getattr(error, "sqlstate", "")), str(first)
+
+
+def _damage(what: str, why: str, location: Location) -> str:
+    """Return the words for all that is damaged."""
+    if location.path is None:
+        advice = "Restore a backup of the database, or name another one in the settings."
+    else:
+        advice = (
+            "Restore a backup of the file, rescue what is readable with `sqlite3 FILE .recover`, "
+            "or move the file away so that agent-ls begins a new one."
+        )
+    return (
+        f"{what} cannot be read: it is damaged{why}. {location.shown} was left as it is; nothing "
+        f"is written over what is damaged. {advice}"
+    )
 
 
 def _unreachable(location: Location, reason: str) -> StoreFault:

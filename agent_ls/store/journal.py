@@ -6,6 +6,7 @@ Every function runs inside the caller's transaction.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import StoredEvent
 from agent_ls.store import schema
 from agent_ls.store.changes import AbandonCalls, Change, Cursor, Table, Write
+from agent_ls.store.faults import Damage
 from agent_ls.store.projections import project
 from agent_ls.store.upcasts import read_event
 
@@ -78,7 +80,8 @@ def load(
 ) -> list[StoredEvent]:
     """Return a session's events in order, up to a number if given; empty for an unknown one.
 
-    Errors: ``StoreError`` naming the first event that cannot be read.
+    Errors: ``Damage`` naming the first event that is damaged, ``StoreError`` when a newer
+    agent-ls wrote it.
     """
     query = _JOURNAL if last_seq is None else _BEGINNING
     rows = connection.execute(query, {"session_id": session_id, "last_seq": last_seq})
@@ -86,8 +89,13 @@ def load(
     for row in rows:
         try:
             event = read_event(row.body, row.type, row.v)
+            stored = (row.session_id, row.seq, row.at_ms, row.type, row.v, row.body)
+            if row.checksum not in (None, _checksum(*stored)):
+                raise ValueError("its checksum differs")
         except StoreError as error:
             raise StoreError(f"Event {row.seq} of {session_id} cannot be read: {error}.") from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise Damage(f"Event {row.seq} of {session_id}", str(error)) from error
         loaded.append(StoredEvent(session_id=session_id, seq=row.seq, at_ms=row.at_ms, event=event))
     return loaded
 
@@ -224,7 +232,7 @@ def _build_upsert(
 
 
 def _event_row(stored: StoredEvent) -> dict[str, object]:
-    return {
+    row: dict[str, object] = {
         "session_id": stored.session_id,
         "seq": stored.seq,
         "at_ms": stored.at_ms,
@@ -232,6 +240,14 @@ def _event_row(stored: StoredEvent) -> dict[str, object]:
         "v": stored.event.v,
         "body": _json(stored.event),
     }
+    return {**row, "checksum": _checksum(*row.values())}
+
+
+def _checksum(*row: object) -> str:
+    """Return the SHA-256 over a row of ``events`` in its columns' order, as hexadecimal digits."""
+    # The body comes last and no id or type has a line end, so no two rows are the same text.
+    text = "\n".join(map(str, row))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _json(record: BaseModel) -> str:

@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_ls.domain.errors import BytesDamaged
 from agent_ls.loop.ports.store import SessionSummary
+from agent_ls.store.faults import Damage
 from agent_ls.store.projections import roots_key
 from agent_ls.store.schema import blobs, leases
 from agent_ls.store.schema import sessions as sessions_table
@@ -70,16 +71,13 @@ def put_blob(connection: sa.Connection, data: bytes) -> str:
 def get_blob(connection: sa.Connection, digest: str) -> bytes | None:
     """Return stored bytes, None when there are none.
 
-    Errors: ``BytesDamaged`` when they are no longer those that were stored.
+    Errors: ``Damage`` when they are no longer those that were stored.
     """
     data = connection.scalar(sa.select(blobs.c.data).where(blobs.c.digest == digest))
     if data is None:
         return None
     if hashlib.sha256(data).hexdigest() != digest:
-        raise BytesDamaged(
-            f"Stored bytes {digest[:12]}… are damaged and were not used: the file they belong to "
-            "cannot be restored from here. Check the disk that holds the store."
-        )
+        raise Damage(f"The stored text {digest[:12]}…", "its checksum differs", kind=BytesDamaged)
     return bytes(data)
 
 

@@ -79,6 +79,8 @@ events = sa.Table(
     sa.Column("v", sa.Integer, nullable=False),
     # Text and not JSONB: it must come back byte for byte, escaped zero characters included.
     sa.Column("body", sa.Text, nullable=False),
+    # SHA-256 over all of the above; null in a row that an older agent-ls wrote.
+    sa.Column("checksum", sa.Text),
 )
 
 executions = sa.Table(

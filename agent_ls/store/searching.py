@@ -35,7 +35,10 @@ def search(
         )
     found: list[SearchHit] = []
     for row in connection.execute(query):
-        said_by, text = _said(row.type, json.loads(row.body))
+        try:
+            said_by, text = _said(row.type, json.loads(row.body))
+        except (ValueError, AttributeError):
+            continue  # It is damaged, which whoever opens its session is told.
         folded = text.casefold()
         if all(word in folded for word in wanted):
             shown = _around(text, folded.index(wanted[0]))

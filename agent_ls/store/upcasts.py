@@ -37,7 +37,8 @@ _CURRENT = current_versions()
 def read_event(body: str, kind: str, version: int) -> Event:
     """Return the event in a stored body, migrated to today's version.
 
-    Errors: ``StoreError`` when a newer version wrote it, or when it is damaged.
+    Errors: ``StoreError`` when a newer version wrote it; ``ValueError``, ``KeyError`` or
+    ``TypeError`` when it is damaged.
     """
     if _CURRENT.get(kind) != version:
         body = json.dumps(upcast(json.loads(body), UPCASTS, _CURRENT))
@@ -47,9 +48,8 @@ def read_event(body: str, kind: str, version: int) -> Event:
         # An older version let values in that are not read again as they were written.
         with suppress(ValueError, RecursionError):
             return EVENT.validate_python(soft_json(body))
-        raise StoreError(
-            f"it is damaged ({error.error_count()} errors: {error.errors()[0]['msg']})"
-        ) from error
+        # Not the whole of it, which repeats the user's words.
+        raise ValueError(error.errors()[0]["msg"]) from error
 
 
 def upcast(

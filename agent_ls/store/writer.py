@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_ls.domain.errors import BytesDamaged, JournalHalted, StoreError
-from agent_ls.store.faults import StoreFault, explain
+from agent_ls.store.faults import Damage, StoreFault, explain
 from agent_ls.store.location import Location
 
 if TYPE_CHECKING:
@@ -238,8 +238,9 @@ class Writer:
         if self._database is None:
             try:
                 self._database = Database(self._location)
-            except StoreError as error:
-                raise StoreFault(str(error), is_shared=True) from error
+            except (StoreError, Damage) as error:
+                words = str(explain(error, self._location))
+                raise StoreFault(words, is_shared=True) from error
         return self._database
 
     def _in_transaction(self, jobs: Sequence[Job]) -> list[object]:

@@ -263,7 +263,7 @@ async def test_bytes_that_changed_on_the_disk_are_not_handed_out(
     with sa_engine(place).begin() as connection:
         connection.execute(sa.update(schema.blobs).values(data=b"beforf"))
     other = open_store(place)
-    with pytest.raises(StoreError, match="damaged and were not used"):
+    with pytest.raises(StoreError, match="damaged"):
         await other.get_blob(digest)
     await other.close()
 

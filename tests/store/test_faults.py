@@ -16,7 +16,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain import events as ev
+from agent_ls.domain.errors import BytesDamaged, StoreError
+from agent_ls.domain.phases import Phase
 from agent_ls.store import faults
 from agent_ls.store.location import locate
 from agent_ls.store.sql_store import open_store
@@ -112,6 +114,161 @@ async def test_a_damaged_file_is_named_and_kept(tmp_path: Path) -> None:
     assert path.read_bytes() == damaged
 
 
+SAME_WORDS = (
+    r" cannot be read: it is damaged.*left as it is; nothing is written over what is damaged\. "
+    r"Restore a backup of the (file, rescue .*\.recover|database)"
+)
+"""How all damage is told."""
+
+EVENT_DAMAGE = [
+    pytest.param("body = replace(body, 'three', 'thrEe')", id="a letter"),
+    pytest.param("body = replace(body, 'prepare', 'compact')", id="another word that is valid"),
+    pytest.param("body = substr(body, 1, 20)", id="cut off"),
+    pytest.param("body = '{}'", id="empty"),
+    pytest.param("body = '[]'", id="a list"),
+    pytest.param("type = 'mowed'", id="its type"),
+    pytest.param("v = 7", id="its version"),
+    pytest.param("at_ms = at_ms + 1", id="its time"),
+    pytest.param("checksum = replace(checksum, substr(checksum, 1, 1), 'g')", id="the checksum"),
+]
+
+
+async def damaged_store(place: str, change: str) -> list[ev.StoredEvent]:
+    """Store three events, and change the second behind the store's back."""
+    store = open_store(place)
+    events = Journal().all(created(), ev.Moved(to=Phase.PREPARE, why="three"), noise())
+    await store.append(events, durable=True)
+    await store.close()
+    location = locate(place)
+    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        changed = connection.execute(sa.text(f"UPDATE events SET {change} WHERE seq = 2"))
+        assert changed.rowcount == 1
+    return events
+
+
+@pytest.mark.parametrize("change", EVENT_DAMAGE)
+async def test_an_event_that_is_not_what_was_stored_is_damage(place: str, change: str) -> None:
+    await damaged_store(place, change)
+    store = open_store(place)
+    with pytest.raises(StoreError, match="^Event 2 of ses_1" + SAME_WORDS) as failed:
+        await store.load("ses_1")
+    assert store.shown in str(failed.value)
+    assert await store.search("three") == []
+    await store.close()
+
+
+async def test_bytes_of_an_event_that_are_no_text_are_damage(tmp_path: Path) -> None:
+    place = str(tmp_path / "store.db")
+    await damaged_store(place, "body = CAST(replace(CAST(body AS BLOB), x'74', x'ff') AS TEXT)")
+    store = open_store(place)
+    with pytest.raises(StoreError, match="^Event 2 of ses_1" + SAME_WORDS):
+        await store.load("ses_1")
+    await store.close()
+
+
+async def test_an_event_without_a_checksum_is_an_older_ones_and_is_read(place: str) -> None:
+    events = await damaged_store(place, "checksum = NULL")
+    store = open_store(place)
+    assert await store.load("ses_1") == events
+    await store.close()
+
+
+async def test_damaged_bytes_are_told_in_the_same_words(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = open_store(path)
+    digest = await store.put_blob(b"text")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE blobs SET data = ?", (b"tExt",))
+    with pytest.raises(BytesDamaged, match=f"^The stored text {digest[:12]}…" + SAME_WORDS):
+        await store.get_blob(digest)
+    await store.close()
+
+
+async def test_a_damaged_projection_is_told_in_the_same_words(place: str) -> None:
+    store = open_store(place)
+    await store.append(Journal().all(created()), durable=True)
+    await store.close()
+    location = locate(place)
+    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE sessions SET cursor = '{\"s', roots = '[\"ab'"))
+    store = open_store(place)
+    with pytest.raises(StoreError, match="^A row" + SAME_WORDS):
+        await store.sessions()
+    with pytest.raises(StoreError, match="^A row" + SAME_WORDS):
+        await store.append(Journal(seq=1).all(noise()), durable=True)
+    await store.close()
+
+
+def no_header(data: bytearray) -> bytes:
+    return bytes(100) + data[100:]
+
+
+def a_short_rest(data: bytearray) -> bytes:
+    return bytes(data[40:340])
+
+
+def half(data: bytearray) -> bytes:
+    return bytes(data[: len(data) // 2])
+
+
+def bad_pages(data: bytearray) -> bytes:
+    for at in range(4096, len(data), 4096):
+        data[at : at + 200] = b"\xff" * 200
+    return bytes(data)
+
+
+def bad_schema(data: bytearray) -> bytes:
+    return bytes(data).replace(b"CREATE TABLE events", b"CREATE TABLE evexxs")
+
+
+@pytest.mark.parametrize("damage", [no_header, a_short_rest, half, bad_pages, bad_schema])
+async def test_a_damaged_file_is_told_when_it_is_opened_and_stays_as_it_is(
+    tmp_path: Path, damage: Callable[[bytearray], bytes]
+) -> None:
+    path = tmp_path / "store.db"
+    store = open_store(path)
+    await store.append(Journal().all(created(), *map(noise, "abc" * 50)), durable=True)
+    await store.close()
+    path.write_bytes(damage(bytearray(path.read_bytes())))
+    before = path.read_bytes()
+    for _ in range(2):
+        store = open_store(path)
+        with pytest.raises(StoreError, match="^The store" + SAME_WORDS) as failed:
+            await store.ready()
+        assert str(path) in str(failed.value)
+        with pytest.raises(StoreError, match="^The store" + SAME_WORDS):
+            await store.append(Journal().all(created("ses_2")), durable=True)
+        with contextlib.suppress(StoreError):
+            await store.close()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP TABLE calls",
+        "ALTER TABLE events RENAME COLUMN body TO corpse",
+        "DELETE FROM alembic_version",
+    ],
+)
+async def test_a_schema_with_a_part_missing_is_told_when_it_is_opened(
+    place: str, change: str
+) -> None:
+    store = open_store(place)
+    await store.ready()
+    await store.close()
+    location = locate(place)
+    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(sa.text(change))
+    store = open_store(place)
+    with pytest.raises(StoreError, match="^The store" + SAME_WORDS):
+        await store.ready()
+    await store.close()
+
+
 async def test_an_event_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     store = open_store(path)
@@ -192,7 +349,9 @@ async def test_a_lock_that_never_ends_is_told_and_the_events_are_stored_later(
 # A child, because a full disk and a disk that refuses writes are the whole process's trouble.
 FULL_DISK = """
 import asyncio, os, resource, sys
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain import events as ev
+from agent_ls.domain.errors import BytesDamaged, StoreError
+from agent_ls.domain.phases import Phase
 from agent_ls.store.sql_store import open_store
 from tests.store.stories import Journal, created, noise
 
@@ -272,7 +431,9 @@ def test_a_full_disk_is_named_and_everything_is_stored_when_there_is_room_again(
 
 READ_ONLY_DISK = """
 import asyncio, sys
-from agent_ls.domain.errors import StoreError
+from agent_ls.domain import events as ev
+from agent_ls.domain.errors import BytesDamaged, StoreError
+from agent_ls.domain.phases import Phase
 from agent_ls.store.sql_store import open_store
 
 async def main(path):
