@@ -36,8 +36,12 @@ from agent_ls.safety.text import visible_line
 
 CommandVerdict = Allow | Ask | Deny
 
+_RIPGREP_CONFIG = Path(__file__).parent / "ripgrep.conf"
+"""Leaves hidden files out even where an ignore file names them: globs come before those."""
+
 READ_ONLY_ENV: dict[str, str] = {
     **CLEAN_GIT,
+    "RIPGREP_CONFIG_PATH": str(_RIPGREP_CONFIG),
     "PAGER": "cat",
     "GOTOOLCHAIN": "local",
     "LC_ALL": "C.UTF-8",
@@ -265,21 +269,18 @@ def _judge_program(name: str, program: Program, values: list[str], reach: Reach)
 
 
 _PLAIN_GLOB = re.compile(r"!.*|\*\.(?!env)[a-z]{1,4}")
-_PLAIN_TYPE = re.compile(
-    r"py|js|ts|rust|go|java|c|cpp|md|markdown|html|css|json|yaml|toml|ruby|php"
-)
 
 
-def _looks_at_hidden(parsed: Parsed, reach: Reach) -> bool:
-    """Say whether rg may read hidden files: a glob or an ignore file can ask for them too."""
+def _looks_at_hidden(parsed: Parsed) -> bool:
+    """Say whether rg may read hidden files; its configuration hides them from ignore files."""
     given = parsed.given
     globs = [*given.get("-g", []), *given.get("--glob", []), *given.get("--iglob", [])]
-    types = [*given.get("-t", []), *given.get("--type", [])]
     return (
         parsed.has("--hidden", "-.", "-u", "--unrestricted", "--ignore-file")
         or not all(map(_PLAIN_GLOB.fullmatch, globs))
-        or not all(map(_PLAIN_TYPE.fullmatch, types))
-        or any((reach.folder / name).exists() for name in (".ignore", ".rgignore"))
+        # Whoever works on this very package could change the file.
+        or not _RIPGREP_CONFIG.is_file()
+        or _RIPGREP_CONFIG.read_text("utf-8") != "--glob=!.*\n"
     )
 
 
@@ -291,6 +292,6 @@ def _judge_folders(
     reads_all = "*" in program.recursive_options or parsed.has(*program.recursive_options)
     if lists_names or not reads_all:
         return
-    hidden = name != "rg" or _looks_at_hidden(parsed, reach)
+    hidden = name != "rg" or _looks_at_hidden(parsed)
     for path in operands or ([] if name == "diff" else ["."]):
         reach.check_folder(path, hidden=hidden, follows=name == "diff")

@@ -55,7 +55,7 @@ _RIPGREP = (
     "--multiline-dotall --pcre2 --with-filename --no-filename --text --pretty --quiet --null "
     "--hidden --no-hidden --no-ignore --no-ignore-vcs --no-ignore-parent --unrestricted --files "
     "--type-list --json --stats --heading --no-heading --column --trim --vimgrep --no-messages "
-    "--passthru --one-file-system --no-config --glob-case-insensitive --crlf --no-unicode "
+    "--passthru --one-file-system --glob-case-insensitive --crlf --no-unicode "
     "--sort-files --block-buffered --line-buffered --byte-offset -b --debug -e: --regexp: -A: "
     "--after-context: -B: --before-context: -C: --context: -m: --max-count: -g: --glob: --iglob: "
     "-t: --type: -T: --type-not: -M: --max-columns: --max-depth: -d: --sort: --sortr: --color: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from agent_ls.domain.verdicts import Allow
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.commands import decide
+from agent_ls.safety.commands import READ_ONLY_ENV, child_path, decide
 
 _SECRET = "OUTSIDE-SECRET"
 
@@ -710,7 +711,7 @@ def test_no_attack_runs_unasked(chunk: int, project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["rg -g '.env' OUT", "rg -g '.e*' OUT .", "rg --iglob '*' OUT", "rg -t sh OUT"]
+    "command", ["rg -g '.env' OUT", "rg -g '.e*' OUT .", "rg --iglob '*' OUT", "rg --no-config OUT"]
 )
 def test_rg_reads_hidden_files_that_a_glob_asks_for(command: str, tmp_path: Path) -> None:
     folder = tmp_path.resolve()
@@ -719,5 +720,33 @@ def test_rg_reads_hidden_files_that_a_glob_asks_for(command: str, tmp_path: Path
     assert not isinstance(decide(command, folder, roots), Allow)
     assert decide("rg -t py OUT", folder, roots) == Allow()
     assert decide("rg -g '*.py' OUT", folder, roots) == Allow()
-    (folder / ".ignore").write_text("!.env\n")
-    assert not isinstance(decide("rg OUT", folder, roots), Allow)
+
+
+@pytest.mark.skipif(shutil.which("rg", path=child_path()) is None, reason="needs ripgrep")
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", ".rgignore"])
+@pytest.mark.parametrize("place", ["..", ".", "sub"])
+@pytest.mark.parametrize("command", ["rg KEY", "rg KEY .", "rg -t sh KEY", "rg KEY sub"])
+def test_rg_reads_no_hidden_file_that_an_ignore_file_names(
+    command: str, place: str, name: str, tmp_path: Path
+) -> None:
+    folder = tmp_path.resolve() / "top"
+    for inner in (folder, folder / "sub", folder / ".github"):
+        (inner / ".git").mkdir(parents=True)
+        for file in (".env", ".profile", "plain.txt"):
+            (inner / file).write_text(f"KEY of {file}\n")
+    (folder / place / name).write_text("!.*\n!.env\n!.profile\n!*\n")
+    roots = (Root("folder", folder, is_trusted=True),)
+    assert decide(command, folder, roots) == Allow()
+    for asked in (command, "rg KEY .github/"):
+        done = subprocess.run(
+            ["sh", "-c", asked],
+            cwd=folder,
+            env={"PATH": child_path(), **READ_ONLY_ENV},
+            check=False,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+        assert ".env" not in done.stdout
+        assert ".profile" not in done.stdout
+        assert "plain.txt" in done.stdout or "-t sh" in asked
