@@ -41,7 +41,7 @@ def share_of(value: object) -> float:
     """Return a number from 0 to 1; 0 for anything else that a model may write there."""
     try:
         number = float(value) if isinstance(value, int | float | str) else 0.0
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     return number if 0.0 <= number <= 1.0 else 0.0
 

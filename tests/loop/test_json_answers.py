@@ -42,6 +42,8 @@ def test_an_object_is_found_in_three_ways(text: str, expected: object) -> None:
         (None, 0.0),
         ([0.5], 0.0),
         (float("nan"), 0.0),
+        (10**400, 0.0),
+        (-(10**400), 0.0),
     ],
 )
 def test_a_share_is_a_number_from_nought_to_one_or_nought(value: object, share: float) -> None:
