@@ -32,6 +32,8 @@ class TextFile(Record):
     """Open, and neither the buffer nor the file on disk is known to be the other's past."""
     on_disk: str | None = None
     """With ``is_apart`` the text on disk; None: there is no file, or none that is a text."""
+    why_it_stays: str = ""
+    """Why its file can be neither moved nor deleted as it is open now; empty when it can."""
 
 
 class Replacement(Record):

@@ -76,6 +76,8 @@ class ClientProfile:
     watches_files: bool = False
     """The server may register for changes on disk."""
     text_document_content: bool = False
+    shows_gone: bool = False
+    """The editor itself tells the person that the file of an open document is gone."""
 
     @property
     def opted_in(self) -> bool:
@@ -221,6 +223,7 @@ _KATE: Final[dict[str, Any]] = {
     "message_requests": False,
     "show_document": True,
     "progress_cancel": False,
+    "shows_gone": True,
 }
 
 _VSCODE_NAMES: Final = (
@@ -240,6 +243,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "progress_cancel": True,
             "message_requests": True,
             "draws_lenses": True,
+            "shows_gone": True,
         },
         recognise=_is_of_vscode,
         sources="vscode-languageclient 9 to 11; VS Code 1.100 and 1.139 driven",
@@ -325,7 +329,12 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         "zed",
         re.compile("Zed.*"),
-        {"stale_edit": "applied", "message_requests": True, "progress_cancel": False},
+        {
+            "stale_edit": "applied",
+            "message_requests": True,
+            "progress_cancel": False,
+            "shows_gone": True,
+        },
         sources="capabilities and pull requests of 2026",
     ),
     _Row(
@@ -335,6 +344,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "stale_edit": "applied",
             "message_requests": True,
             "progress_cancel": True,
+            "shows_gone": True,
         },
         sources="LSP4IJ's source of 2026-06; after an exception it may not answer at all",
     ),

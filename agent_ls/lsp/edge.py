@@ -76,6 +76,7 @@ class Edge:
             self.attention,
             self.pending_edits,
             self.reviews,
+            self.workspace.reloading,
             self._look_again,
         )
         self.changeover = Changeover()

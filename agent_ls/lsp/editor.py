@@ -98,9 +98,14 @@ class EditorClient:
         edit = types.WorkspaceEdit(document_changes=[change])
         return await self._apply(edit, f"Agent: {operation}", _EDIT_S)
 
+    @property
+    def saves(self) -> bool:
+        """Whether the editor can be asked to save."""
+        return self._server.profile.opted_in
+
     async def save(self, uris: list[str]) -> bool:
         """Have documents saved; False where the editor cannot be asked."""
-        if not self._server.profile.opted_in:
+        if not self.saves:
             return False
         try:
             await self._server.ask_client("agent/save", SaveParams(uris=uris), timeout_s=_SAVE_S)
@@ -141,6 +146,17 @@ class EditorClient:
             "warning",
             f"{', '.join(paths)} {are} shown in an older text; "
             f"reload {them} to see the agent's {changes}.",
+        )
+
+    def advise_closing(self, gone: list[str]) -> None:
+        """Tell the person which files went that the editor still has open, and how they went."""
+        if self._server.profile.shows_gone:
+            return
+        them = "it" if len(gone) == 1 else "them"
+        self.say(
+            "warning",
+            f"{'. '.join(gone)}, but the editor still has {them} open. Close {them}: saving would "
+            f"write {them} again.",
         )
 
     def advise_repairing(self, uri: str, lines: str) -> None:

@@ -36,7 +36,7 @@ from agent_ls.lsp.open_files import OpenFiles
 from agent_ls.lsp.reloading import Reloading, ReloadingEditor
 from agent_ls.lsp.saved_texts import SavedTexts, as_bytes, digests_of, version_of
 from agent_ls.lsp.saving import SaveFallback, Saving, SavingEditor
-from agent_ls.lsp.taking_away import TakingAway, TakingEditor
+from agent_ls.lsp.taking_away import TakingAway, TakingEditor, why_it_stays
 from agent_ls.lsp.uris import path_to_uri
 from agent_ls.workspace.disk import decoded
 from agent_ls.workspace.disk_files import version as disk_version
@@ -67,13 +67,16 @@ class EditorWorkspace:
         """What the editor does to files."""
         self._buffers = BufferEdits(documents, editor, version_of)
         self._saving = Saving(self._open, editor, saved, save_fallback, self.steps.note_saved)
-        self._taking_away = TakingAway(self._open, documents, editor, self._saving)
-        self._reloading = Reloading(self._open, documents, editor)
+        self.reloading = Reloading(self._open, documents, editor)
+        """Hears of what commands take away."""
+        self._taking_away = TakingAway(
+            self._open, documents, editor, self._saving, self.reloading.on_taken
+        )
 
     def close(self) -> None:
         """Settle the edits under way as they are: the editor leaves."""
         self._buffers.close()
-        self._reloading.close()
+        self.reloading.close()
 
     def replace_disk(self, disk: Workspace) -> None:
         """Work on other folders from now on."""
@@ -121,6 +124,7 @@ class EditorWorkspace:
                 "not known. Close the file in the editor and open it again."
             )
         is_apart = opened.standing == "apart"
+        may_go = opened.standing == "same" or self._saving.may_save(opened)
         return TextFile(
             path=path,
             text=document.text,
@@ -129,6 +133,7 @@ class EditorWorkspace:
             is_dirty=opened.standing != "same",
             is_apart=is_apart,
             on_disk=_text(path, opened.on_disk) if is_apart else None,
+            why_it_stays="" if may_go else why_it_stays(opened),
         )
 
     async def snapshot(self, path: str) -> bytes | None:
@@ -293,7 +298,7 @@ class EditorWorkspace:
     def _written(self, path: str, outcome: EditOutcome) -> EditOutcome:
         """See to it that the person hears of an open file that does not show what was written."""
         if outcome.status == "applied":
-            self._reloading.on_written(path)
+            self.reloading.on_written(path)
         return outcome
 
     async def _create_in_buffer(self, edit: CreateFile, document: Snapshot) -> EditOutcome:

@@ -49,11 +49,13 @@ class Faces:
         attention: Attention,
         pending_edits: PendingEdits,
         reviews: Reviews,
+        reloading: Reader,
         outdated: Callable[[], None],
     ) -> None:
-        """Build the faces that this client can show; one is told when files changed that are not
-        open, and the marks are to be looked for again.
+        """Build the faces that this client can show; the last is told when files changed that are
+        not open, and the marks are to be looked for again.
         """
+        self._reloading = reloading
         self._server = server
         self._attention = attention
         self.sessions: dict[str, Session] = {}
@@ -191,7 +193,8 @@ class Faces:
     def _readers(self) -> list[Reader]:
         # Marks first: notices ask them where a question stands.
         shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
-        others: tuple[Reader, ...] = (self._reviews, self._closed_findings, self.rechecks)
+        found: tuple[Reader, ...] = (self._closed_findings, self.rechecks)
+        others: tuple[Reader, ...] = (self._reviews, self._reloading, *found)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:

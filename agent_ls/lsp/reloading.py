@@ -1,7 +1,7 @@
-"""Tells the person of open files that still show an older text than the agent has written to disk.
+"""Tells the person of open files that still show what the agent or a command has changed on disk.
 
-Owns that each is told once for as long as it is shown so, and none that the editor loads again by
-itself.
+Owns that each is told once for as long as it is shown so, and none that the editor loads again, or
+closes, by itself.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 from contextlib import suppress
 from typing import Protocol
 
+from agent_ls.domain import events as e
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.lsp.documents import DocumentEvent, DocumentStore
 from agent_ls.lsp.open_files import OpenFiles
@@ -25,9 +26,13 @@ class ReloadingEditor(Protocol):
         """Tell the person which files are shown in an older text than the agent's."""
         ...
 
+    def advise_closing(self, gone: list[str]) -> None:
+        """Tell the person which files went that the editor still has open, and how they went."""
+        ...
+
 
 class Reloading:
-    """The open files of one editor that the agent changed on disk."""
+    """The open files of one editor that the agent changed on disk; a Reader of all sessions."""
 
     def __init__(
         self,
@@ -39,6 +44,11 @@ class Reloading:
     ) -> None:
         """Take the open files, their documents, and the way to the person."""
         self._files, self._editor, self._pause_s = files, editor, pause_s
+        self._documents = documents
+        self._taken: dict[str, tuple[str, str]] = {}
+        """The documents whose file went, by URI: its path, and what is said of it."""
+        self._went: dict[str, tuple[str, str, str]] = {}
+        """What commands took away since the last look, by its digest: call, URI and path."""
         self._written: dict[str, None] = {}
         """The paths to look at, in the order of writing."""
         self._told: set[str] = set()
@@ -56,6 +66,34 @@ class Reloading:
         if document is None or document.uri in self._told:
             return
         self._written[path] = None
+        self._look_later()
+
+    def on_taken(self, uri: str, path: str, new_path: str | None) -> None:
+        """Look after a while whether a document is open whose file was moved; None: deleted."""
+        how = "deleted" if new_path is None else f"moved to {new_path}"
+        self._taken[uri] = path, f"{path} was {how}"
+        self._look_later()
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """See which open files a command takes away, and to where: it tells of what is new last."""
+        event = stored.event
+        if not isinstance(event, e.CommandChanged):
+            return
+        with suppress(WorkspaceError):
+            if event.is_gone and (document := self._files.document(event.path)):
+                if event.before_blob is not None:
+                    self._went[event.before_blob] = event.call_id, document.uri, event.path
+                self._taken[document.uri] = event.path, f"A command deleted {event.path}"
+                self._look_later()
+            elif event.is_new and event.after_blob in self._went:
+                call_id, uri, path = self._went.pop(event.after_blob)
+                if call_id == event.call_id:
+                    self._taken[uri] = path, f"A command moved {path} to {event.path}"
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+    def _look_later(self) -> None:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._pause_s, self._begin)
 
@@ -69,9 +107,19 @@ class Reloading:
     def _begin(self) -> None:
         self._timer = None
         written, self._written = list(self._written), {}
-        self._looking = asyncio.get_running_loop().create_task(self._look(written))
+        taken, self._taken = self._taken, {}
+        self._went.clear()
+        self._looking = asyncio.get_running_loop().create_task(self._look(written, taken))
 
-    async def _look(self, paths: list[str]) -> None:
+    async def _look(self, paths: list[str], taken: dict[str, tuple[str, str]]) -> None:
+        gone: list[str] = []
+        for uri, (path, words) in taken.items():
+            with suppress(WorkspaceError):
+                is_open = self._documents.get(uri) is not None
+                if is_open and not await self._files.disk.exists(path):
+                    gone.append(words)
+        if gone:
+            self._editor.advise_closing(gone)
         older: list[str] = []
         for path in paths:
             with suppress(WorkspaceError):

@@ -22,6 +22,11 @@ SaveFallback = Literal["ask", "write", "never"]
 class SavingEditor(Protocol):
     """What saving asks of the editor."""
 
+    @property
+    def saves(self) -> bool:
+        """Whether the editor can be asked to save."""
+        ...
+
     async def save(self, uris: list[str]) -> bool:
         """Ask the editor to save documents; False when it cannot be asked."""
         ...
@@ -56,6 +61,11 @@ class Saving:
         self._note_saved = note_saved
         self._files, self._editor, self._saved = files, editor, saved
         self.fallback: SaveFallback = fallback
+
+    def may_save(self, opened: OpenFile) -> bool:
+        """Say whether this can be saved without the person, so far as is known before."""
+        is_written = self.fallback == "write" and opened.standing == "unsaved"
+        return self._editor.saves or is_written
 
     async def save_all(self) -> list[str]:
         """Save what is not saved; return the paths where that did not work, which are told."""

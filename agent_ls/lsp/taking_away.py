@@ -7,6 +7,7 @@ holds its document's text, as the call that takes it away has seen that.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -33,15 +34,26 @@ class TakingEditor(Protocol):
         ...
 
 
+Taken = Callable[[str, str, str | None], None]
+"""Hears of a document's URI, its path, and where its file was moved to; None: it was deleted."""
+
+
 class TakingAway:
     """Takes files of open documents away."""
 
     def __init__(
-        self, files: OpenFiles, documents: DocumentStore, editor: TakingEditor, saving: Saving
+        self,
+        files: OpenFiles,
+        documents: DocumentStore,
+        editor: TakingEditor,
+        saving: Saving,
+        taken: Taken,
     ) -> None:
-        """Take the open files, their documents, the way to the editor, and what saves them."""
+        """Take the open files, their documents, the way to the editor, what saves them, and who
+        hears of those that went.
+        """
         self._files, self._documents = files, documents
-        self._editor, self._saving = editor, saving
+        self._editor, self._saving, self._taken = editor, saving, taken
         self._moves: deque[tuple[Path, Path]] = deque(maxlen=_MOST_MOVES)
         """Those that the editor was asked for, and has not told of yet; some never tell."""
 
@@ -71,7 +83,7 @@ class TakingAway:
         if opened is None or version_of(opened.document.text) != edit.base_version:
             return _STALE
         if opened.standing != "same" or opened.on_disk is None:
-            return EditOutcome(status="refused", reason=_why_it_stays(opened))
+            return EditOutcome(status="refused", reason=why_it_stays(opened))
         agreed = edit.model_copy(update={"base_version": digest(opened.on_disk)})
         return await self._take_agreed(agreed, opened.document)
 
@@ -98,10 +110,11 @@ class TakingAway:
             if outcome.status != "applied":
                 return outcome
         self._files.note_taken_away(document)
+        self._taken(document.uri, edit.path, edit.new_path if edit.kind == "move" else None)
         return EditOutcome(status="applied")
 
 
-def _why_it_stays(opened: OpenFile) -> str:
+def why_it_stays(opened: OpenFile) -> str:
     """Return why the file of an open document is not taken away, and what to do."""
     if opened.standing == "unsaved":
         return (

@@ -33,7 +33,7 @@ from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
-from agent_ls.tools.changing import MERGED, check_whole, places_of
+from agent_ls.tools.changing import MERGED, check_may_go, check_whole, places_of
 from agent_ls.tools.showing import preview
 
 _MAX_TITLED = 3
@@ -171,7 +171,9 @@ class ApplyPatch:
         if isinstance(plans, Refused):
             raise ToolError(plans.reason)
         for plan in plans:
-            before = texts[plan.path]
+            before, file = texts[plan.path], found[plan.path]
+            if file is not None and plan.kind in ("move", "delete"):
+                check_may_go(file)
             after = apply_replacements(before or "", plan.replacements) or plan.text
             check_whole(after, before)
         return plans, found

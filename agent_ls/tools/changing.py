@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
-from agent_ls.domain.edits import FileEdit, Replacement, apply_replacements
+from agent_ls.domain.edits import FileEdit, Replacement, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.diff import unified
 from agent_ls.edits.lines import BOM
@@ -21,6 +21,12 @@ def check_whole(new: str, before: str | None) -> None:
     """Refuse a new text that quotes a mark for text left out. Errors: ``ToolError``."""
     if (reason := leaked_mark(new, before)) is not None:
         raise ToolError(reason)
+
+
+def check_may_go(file: TextFile) -> None:
+    """Refuse to move or delete a file before anybody is asked. Errors: ``ToolError``."""
+    if file.why_it_stays:
+        raise ToolError(f"Nothing was changed. {file.why_it_stays}.")
 
 
 def marked_as(now: str, text: str) -> str:

@@ -18,7 +18,7 @@ from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import preview_of
+from agent_ls.tools.changing import check_may_go, preview_of
 
 
 class DeleteFileArguments(Arguments):
@@ -63,6 +63,7 @@ class DeleteFile:
     async def _file(self, path: str) -> TextFile:
         """Return the file; ``ToolError`` when others changed it since the model read it."""
         file = await self.workspace.read(path)
+        check_may_go(file)
         read = None if self.seen is None else await self.seen.text(path)
         if read is not None and flattened(read) != flattened(file.text):
             changed = replacements_between(flattened(read), flattened(file.text))

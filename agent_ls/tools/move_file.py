@@ -15,7 +15,7 @@ from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import preview_of
+from agent_ls.tools.changing import check_may_go, preview_of
 
 
 class MoveFileArguments(Arguments):
@@ -58,6 +58,7 @@ class MoveFile:
 
     async def _plan(self, arguments: MoveFileArguments) -> MoveEdit:
         file = await self.workspace.read(arguments.path)
+        check_may_go(file)
         if await self.workspace.exists(arguments.new_path):
             raise ToolError(
                 f"{arguments.new_path} exists already, so nothing was moved. Choose another "

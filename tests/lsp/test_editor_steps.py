@@ -31,6 +31,8 @@ _CALL = ToolCall(id="cal_1", provider_id="p", tool="run_command", arguments_json
 class CannotSave:
     """An editor that cannot be asked to save, as most cannot."""
 
+    saves = False
+
     async def save(self, uris: list[str]) -> bool:
         return False
 

@@ -22,9 +22,10 @@ from agent_ls.domain.edits import (
     Replacement,
     text_of,
 )
-from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import Look, Root
+from agent_ls.loop.sockets import Tool
 from agent_ls.lsp.buffer_edits import Reply
 from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
 from agent_ls.lsp.editor_workspace import EditorWorkspace
@@ -32,10 +33,15 @@ from agent_ls.lsp.saving import SaveFallback
 from agent_ls.session.review_ledger import Selection
 from agent_ls.store.sql_store import open_store
 from agent_ls.tools.apply_patch import ApplyPatch, ApplyPatchArguments
+from agent_ls.tools.delete_file import DeleteFile as DeleteTool
+from agent_ls.tools.move_file import MoveFile as MoveTool
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.session.reviewing import Reviewed
 from tests.tools.conftest import BufferedWorkspace, Place
 
+_DELETES = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
+_MOVES = "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n*** End Patch"
+_CHANGES_AND_MOVES = _MOVES.replace("*** End", "@@\n-a = 2\n+a = 3\n*** End")
 _Said = Literal["yes", "no", "nothing"]
 
 
@@ -50,6 +56,7 @@ class Editor:
     apart: list[list[str]] = field(default_factory=list)
     refused: list[list[str]] = field(default_factory=list)
     older: asyncio.Queue[list[str]] = field(default_factory=asyncio.Queue)
+    gone: list[list[str]] = field(default_factory=list)
     meanwhile: Callable[[], object] = bool
     """What happens while it is asked to take a file away."""
 
@@ -105,6 +112,9 @@ class Editor:
 
     def advise_reloading(self, paths: list[str]) -> None:
         self.older.put_nowait(paths)
+
+    def advise_closing(self, gone: list[str]) -> None:
+        self.gone.append(gone)
 
 
 @dataclass
@@ -292,6 +302,48 @@ async def test_unsaved_text_is_never_taken_away(tmp_path: Path, kind: str) -> No
     outcome = await check(world, kind, "a.py", to="b.py")
     assert (outcome.status, "unsaved changes" in outcome.reason) == ("refused", True)
     assert world.disk("a.py") == "a = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("on_disk", "saves", "fallback", "stays"),
+    [
+        pytest.param("a = 2\n", False, "ask", False, id="saved"),
+        pytest.param("a = 1\n", False, "ask", True, id="unsaved"),
+        pytest.param("a = 1\n", False, "never", True, id="unsaved-for-good"),
+        pytest.param("a = 1\n", True, "ask", False, id="the-editor-saves"),
+        pytest.param("a = 1\n", False, "write", False, id="it-is-written"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("built", "arguments"),
+    [
+        pytest.param(MoveTool, {"path": "a.py", "new_path": "b.py"}, id="move_file"),
+        pytest.param(DeleteTool, {"path": "a.py"}, id="delete_file"),
+        pytest.param(ApplyPatch, {"patch": _MOVES}, id="apply_patch-moves"),
+        pytest.param(ApplyPatch, {"patch": _CHANGES_AND_MOVES}, id="apply_patch-changes-and-moves"),
+        pytest.param(ApplyPatch, {"patch": _DELETES}, id="apply_patch-deletes"),
+    ],
+)
+async def test_unsaved_text_that_nobody_can_save_is_refused_before_it_is_asked(
+    tmp_path: Path,
+    built: Callable[[EditorWorkspace], Tool[Any]],
+    arguments: dict[str, str],
+    on_disk: str,
+    saves: bool,
+    fallback: SaveFallback,
+    stays: bool,
+) -> None:
+    (tmp_path / "a.py").write_text(on_disk)
+    world = make(tmp_path.resolve(), saves=saves, save_fallback=fallback)
+    world.open("a.py", on_disk)
+    world.type("a.py", "a = 2\n")
+    tool = built(world.workspace)
+    preview = tool.preview(tool.Arguments.model_validate(arguments))
+    if stays:
+        with pytest.raises(ToolError, match=r"Nothing was changed. a\.py is open with unsaved"):
+            await preview
+    else:
+        assert "a.py" in (await preview).title
 
 
 @pytest.mark.parametrize("kind", ["delete", "move"])

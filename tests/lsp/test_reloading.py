@@ -1,13 +1,15 @@
-"""Open files that show an older text than the agent wrote to disk: which the person is told of."""
+"""Open files that show what the disk has no longer: which of them the person is told of."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from agent_ls.domain import events as e
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.lsp.documents import Change, DocumentStore
 from agent_ls.lsp.open_files import OpenFiles
@@ -33,6 +35,25 @@ class Desk:
         place = self.root / path
         place.unlink() if text is None else place.write_text(text)
         self.reloading.on_written(path)
+
+    def command_moves(self, path: str, new_path: str | None) -> None:
+        """Move or delete a file by a command, and tell of it as one is told of."""
+        place = self.root / path
+        changes = [e.CommandChanged(call_id="cal_1", path=path, before_blob="held")]
+        if new_path is None:
+            place.unlink()
+        else:
+            place.rename(self.root / new_path)
+            changes += [e.CommandChanged(call_id="cal_1", path=new_path, after_blob="held")]
+        for seq, event in enumerate(changes):
+            self.reloading.on_event(
+                e.StoredEvent(session_id="ses_1", seq=seq, at_ms=0, event=event)
+            )
+
+    def agent_moves(self, path: str, new_path: str | None) -> None:
+        place = self.root / path
+        place.unlink() if new_path is None else place.rename(self.root / new_path)
+        self.reloading.on_taken(place.as_uri(), path, new_path)
 
     def shows(self, path: str, text: str) -> None:
         """Load a file again, or type in it."""
@@ -95,3 +116,36 @@ async def test_what_there_is_nothing_to_load_of_is_not_told(
     if shown is not None:
         desk.shows(path, shown)
     assert await desk.told() == []
+
+
+@pytest.mark.parametrize("new_path", [None, "b.py"], ids=["deleted", "moved"])
+@pytest.mark.parametrize(
+    ("goes", "words"),
+    [
+        pytest.param(Desk.agent_moves, "a.py was {}", id="by-a-tool"),
+        pytest.param(Desk.command_moves, "A command {} a.py", id="by-a-command"),
+    ],
+)
+async def test_an_open_file_that_went_is_told_once_by_name(
+    desk: Desk, goes: Callable[[Desk, str, str | None], None], words: str, new_path: str | None
+) -> None:
+    goes(desk, "a.py", new_path)
+    goes(desk, "closed.py", None)
+    await desk.told()
+    await desk.told()
+    said = words.format("deleted" if new_path is None else "moved")
+    assert desk.editor.gone == [[said if new_path is None else f"{said} to {new_path}"]]
+
+
+@pytest.mark.parametrize("goes", [Desk.agent_moves, Desk.command_moves])
+async def test_a_file_that_the_editor_closed_or_that_is_there_again_is_not_told(
+    desk: Desk, goes: Callable[[Desk, str, str | None], None]
+) -> None:
+    goes(desk, "a.py", "b.py")
+    desk.documents.close((desk.root / "a.py").as_uri())
+    await desk.told()
+    desk.documents.open((desk.root / "b.py").as_uri(), "python", 1, OLD)
+    goes(desk, "b.py", None)
+    (desk.root / "b.py").write_text(OLD)
+    await desk.told()
+    assert desk.editor.gone == []
