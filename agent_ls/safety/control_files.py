@@ -14,7 +14,14 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.disguises import undisguised
-from agent_ls.safety.name_patterns import EXECUTED_LATER, NOT_SECRET, OURS, SECRET, STEERING
+from agent_ls.safety.name_patterns import (
+    EXECUTED_LATER,
+    EXECUTED_LATER_AS_WRITTEN,
+    NOT_SECRET,
+    OURS,
+    SECRET,
+    STEERING,
+)
 from agent_ls.safety.own_places import holds_own, is_own
 from agent_ls.safety.paths import Place, locate
 
@@ -75,7 +82,10 @@ def is_executed_later(path: str, roots: Sequence[Root]) -> bool:
 
     Errors: ``WorkspaceError`` for a path that ``locate`` refuses.
     """
-    names = _names(locate(path, roots))
+    place = locate(path, roots)
+    names = _names(place)
+    if place.absolute.name in EXECUTED_LATER_AS_WRITTEN:
+        return True
     return any(_is_any(names, one) for one in (EXECUTED_LATER, *(p for _, p in STEERING)))
 
 
@@ -105,7 +115,7 @@ def is_loaded_later(names: Iterable[str], place: Path, top: Path) -> bool:
 
     A virtual environment may have any name; it is looked for below ``top``.
     """
-    if _is_any(names, EXECUTED_LATER):
+    if place.name in EXECUTED_LATER_AS_WRITTEN or _is_any(names, EXECUTED_LATER):
         return True
     around = (one for one in place.parents if one != top and one.is_relative_to(top))
     return any((one / "pyvenv.cfg").exists() for one in around)

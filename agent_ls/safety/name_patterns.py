@@ -115,8 +115,8 @@ EXECUTED_LATER = compiled("""
     cargo.toml go.mod go.work magefile* magefiles/ mage.go mix.exs rebar.config* dub.json
     dub.sdl shard.yml package.swift *.csproj *.fsproj *.vbproj *.vcxproj *.sln *.slnx *.props
     *.targets nuget.config global.json cmakelists.txt *.cmake cmakepresets.json
-    cmakeuserpresets.json meson.build meson.options meson_options.txt build build.bazel
-    workspace workspace.bazel module.bazel *.bzl buck build.ninja configure configure.ac
+    cmakeuserpresets.json meson.build meson.options meson_options.txt build.bazel
+    workspace.bazel module.bazel *.bzl build.ninja configure configure.ac
     makefile.am autogen.sh *.m4 xmake.lua premake*.lua build.zig build.zig.zon *.nimble
     config.nims *.cabal stack.y*ml setup.hs dune dune-project *.opam *.nix flake.lock guix.scm
     manifest.scm tsconfig*.json jsconfig*.json *.config.js *.config.ts *.config.mjs *.config.cjs
@@ -152,6 +152,9 @@ EXECUTED_LATER = compiled("""
     .phpcs.xml* .tflint.hcl .yamllint* .ansible-lint* .hadolint.y*ml .shellcheckrc .vale.ini
     .perlcriticrc .perltidyrc .proverc .ctags.d/ .ctags
 """)
+
+EXECUTED_LATER_AS_WRITTEN = frozenset({"BUILD", "WORKSPACE", "BUCK"})
+"""In capitals only: in small letters these are everyday names of folders."""
 
 _WORDS = (
     r"(?:secrets?|credentials?|passwords?|passwd|passphrase|tokens?|priv(?:ate)?[_-]?key"

@@ -211,10 +211,29 @@ class _Reading:
                 return list(known) if known else [UNKNOWN]
             case "string" | "translated_string" | "concatenation":
                 return self._joined(node)
+            case "command_substitution":
+                return self._substituted(node) or [UNKNOWN]
             case "word" | "number" | "string_content" | "extglob_pattern" | "variable_name":
                 return [re.sub(r"\\(\n|.)", lambda one: one[1].strip("\n"), _text(node))]
             case _:
                 return [UNKNOWN] if node.named_children else [_text(node)]
+
+    def _substituted(self, node: Node) -> list[str]:
+        """Return what an echo or a printf gives in a substitution; nothing for all else."""
+        inner = node.named_children[0] if len(node.named_children) == 1 else None
+        if inner is None or inner.type != "command":
+            return []
+        name, *given = [
+            self._values(one.children[0] if one.type == "command_name" else one)[0]
+            for one in inner.named_children
+        ]
+        if name not in ("echo", "printf"):
+            return []
+        shown = [one for one in given if not one.startswith("-")]
+        filled = shown[0] if shown else ""
+        for one in shown[1:]:
+            filled = filled.replace("%s", one, 1)
+        return [*dict.fromkeys((*shown, *filled.removesuffix("\\n").split()))][:_MAX_VALUES]
 
     def _joined(self, node: Node) -> list[str]:
         found, at = [""], node.start_byte

@@ -136,6 +136,16 @@ def test_a_command_that_names_what_is_our_own_is_refused(command, root, settings
         "git -C .git config x y",
         "cd .github && cd workflows && rm ci.yml",
         "make > ~/.bashrc",
+        "cat `echo .env` | make",
+        'cat "$(echo .env)" | make',
+        "cat $(printf .env) | make",
+        "cat $(printf '.%s\\n' env) | make",
+        "cat .$(echo -n env) | make",
+        "F=$(echo .env); cat $F | make",
+        "for f in $(echo 'a .env'); do cat $f | make; done",
+        "cp src/a.py `echo .git`/hooks/x",
+        "cp src/a.py BUILD",
+        "cp src/a.py src/WORKSPACE",
         "cat ~/.ssh/id_rsa | make",
     ],
 )
@@ -184,6 +194,10 @@ def test_a_command_asks_in_every_mode_where_the_file_tools_do(command, root, set
         "make CC=gcc PREFIX=/usr",
         "git diff --stat HEAD~1 && make",
         "find . -name '*.pyc' -delete",
+        "cp -r src build",
+        "mkdir -p src/build workspace && cp src/a.py workspace",
+        "cat $(git ls-files | head -1) | make",
+        "cat $(echo src/a.py) | make",
     ],
 )
 def test_an_ordinary_command_asks_only_where_the_mode_does(command, root, settings) -> None:
