@@ -7,12 +7,12 @@ from pathlib import Path
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.events import Anchor
+from agent_ls.domain.verdicts import Allow
 from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind, DocumentStore
 from agent_ls.lsp.editor_workspace import EditorWorkspace
 from agent_ls.lsp.positions import content_length, split_lines
 from agent_ls.lsp.uris import uri_to_path
-from agent_ls.safety.control_files import is_secret
-from agent_ls.safety.paths import locate
+from agent_ls.safety.control_files import judge_read
 
 
 class Attention:
@@ -46,11 +46,8 @@ class Attention:
         return None if found is None else found.path
 
     def is_secret(self, path: str) -> bool:
-        """Say whether a file's name says that it holds secrets, or the path leads nowhere."""
-        try:
-            return is_secret(locate(path, self._workspace.roots))
-        except WorkspaceError:
-            return True
+        """Say whether a file may hold secrets, so that reading it asks, or leads nowhere."""
+        return not isinstance(judge_read(path, self._workspace.roots), Allow)
 
     def open_uri(self, path: str) -> str | None:
         """Return the open document of a path as the agent names it."""

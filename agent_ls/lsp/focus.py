@@ -20,7 +20,7 @@ _MAX_LINE_CHARACTERS = 200
 _MOST_LINES_READ = 2_000
 _MOST_CHARACTERS_READ = 1_000
 """Of a line; what is longer is not even looked through."""
-_WITHHELD = "(not shown: the file's name says that it holds secrets)"
+_WITHHELD = "(not shown: it holds secrets or is a hard link, so reading it asks)"
 _TOLD = (Severity.ERROR, Severity.WARNING)
 
 Reported = Mapping[str, Sequence[EditorDiagnostic]]

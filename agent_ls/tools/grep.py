@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -13,10 +13,11 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
+from agent_ls.domain.verdicts import Allow
 from agent_ls.edits.shown_marks import cut_line
 from agent_ls.loop.ports.workspace import Listed, Root, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
-from agent_ls.safety.control_files import has_secret_name
+from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
 from agent_ls.tools.glob import matching
@@ -128,6 +129,8 @@ class Grep:
         for top in tops:
             on_disk = await self._search_disk(query, program, top)
             texts = self._buffers_below(query, top, buffers)
+            for name in await asyncio.to_thread(self._asked_about, texts.keys() - {top}):
+                del texts[name]
             in_buffers = await search_texts(query, program, texts)
             hits += [hit for hit in on_disk.hits if hit.path not in buffers]
             hits += in_buffers.hits
@@ -154,7 +157,17 @@ class Grep:
             # Reading one file of secrets asks; a search over many must not read it in passing.
             if name is not None and (is_file or not has_secret_name(hit.path.split("/"))):
                 hits.append(Hit(name, hit.line, hit.text))
-        return Found(hits, found.notes)
+        if is_file:
+            return Found(hits, found.notes)
+        asked = await asyncio.to_thread(self._asked_about, {hit.path for hit in hits})
+        return Found(
+            [hit for hit in hits if hit.path not in asked], (*found.notes, *_left_out(asked))
+        )
+
+    def _asked_about(self, names: Iterable[str]) -> list[str]:
+        """Return the files that reading asks about, such as hard links to secrets."""
+        roots = self.workspace.roots
+        return sorted(one for one in names if not isinstance(judge_read(one, roots), Allow))
 
     async def _files(self, query: Query, root: Root, top: str) -> Listed:
         """Return the files to search, relative to their root."""
@@ -177,3 +190,14 @@ class Grep:
     def _line(self, hit: Hit) -> str:
         text = cut_line(cleaned(hit.text).rstrip(), self.options.max_line_chars)
         return f"{visible_line(hit.path)}:{hit.line}: {text}"
+
+
+def _left_out(names: list[str]) -> list[str]:
+    """Return the note on files that may not be read in passing."""
+    if not names:
+        return []
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return [
+        f"{visible_line(names[0])}{more} left out: such a file, for example a hard link, is read "
+        "only by its own name"
+    ]

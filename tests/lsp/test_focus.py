@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,17 @@ def test_a_file_of_secrets_is_named_and_not_told(tmp_path: Path) -> None:
         assert "hunter2" not in said, name
         assert name in said
         assert "holds secrets" in said
+
+
+def test_a_hard_link_to_a_file_of_secrets_is_named_and_not_told(tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    (root / ".env").write_text("PASSWORD=hunter2\n")
+    os.link(root / ".env", root / "notes.txt")
+    problems = {"notes.txt": reported(0, message="hunter2 is weak")}
+    said = check(tmp_path, {"notes.txt": "PASSWORD=hunter2\n"}, "notes.txt", (0, 0), problems)
+    assert "hunter2" not in said
+    assert "notes.txt" in said
 
 
 def test_secrets_and_hidden_characters_are_taken_out(tmp_path: Path) -> None:

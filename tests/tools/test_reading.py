@@ -221,6 +221,23 @@ async def test_secrets_are_not_read_in_passing(place: Place, grep: Grep) -> None
     assert (await place.call(grep, pattern="needle")).text == "a.txt:1: needle"
 
 
+async def test_hard_links_to_secrets_are_not_read_in_passing(place: Place, grep: Grep) -> None:
+    place.write(".env", "needle=1")
+    for name in ("notes.txt", "src/open.txt"):
+        place.write(name, "")
+        (place.root / name).unlink()
+        os.link(place.root / ".env", place.root / name)
+    place.write("a.txt", "needle")
+    place.workspace.buffers = {"src/open.txt": "needle=2"}
+    output = (await place.call(grep, pattern="needle")).text
+    assert "a.txt:1: needle" in output
+    assert "needle=" not in output
+    assert "notes.txt" in output
+    assert "left out" in output
+    # Naming the file asks first, so the guards have been passed.
+    assert "needle=1" in (await place.call(grep, pattern="needle", path="notes.txt")).text
+
+
 async def test_links_out_are_not_searched(place: Place, grep: Grep) -> None:
     outside = place.root.parent / "outside"
     outside.mkdir()
