@@ -22,7 +22,12 @@ from agent_ls.store.location import Location, prepare_file
 logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
 
 _BUSY_MS = 10_000
-_CONNECT_S = 10
+_ANSWER_S = 4
+"""For connecting to PostgreSQL, and for each answer: a person hears of a frozen one within 5 s."""
+_MIGRATION_S = 60
+"""For each statement of a migration, and for the lock of another server's."""
+_IDLE_MS = 10_000
+"""The server ends a transaction whose client is gone, so that its locks do not stay."""
 _QUICK_BYTES = 64 * 2**20
 """Of a file of this size all pages are looked at in about 0.2 s."""
 _MIGRATION_LOCK = 0x61_67_65_6E_74
@@ -82,11 +87,11 @@ class Database:
         event.listen(engine, "begin", on_begin)
         return engine
 
-    def _postgres(self) -> sa.Engine:
+    def _postgres(self, answer_s: int = _ANSWER_S) -> sa.Engine:
         url = sa.make_url(self._location.url)
         options: dict[str, object] = {}
         if url.get_driver_name() == "pg8000":
-            options = {"timeout": _CONNECT_S, "application_name": "agent-ls"}
+            options = {"timeout": answer_s, "application_name": "agent-ls"}
             url = _with_tls(url, options)
         engine = sa.create_engine(url, poolclass=NullPool, connect_args=options)
 
@@ -94,7 +99,10 @@ class Database:
             cursor = driver.cursor()
             # What is acknowledged must survive the server's crash, whatever its default is.
             cursor.execute("SET synchronous_commit TO on")
-            cursor.execute(f"SET lock_timeout TO {_BUSY_MS}")
+            # The server says first what it waits for; without a word it counts as frozen.
+            cursor.execute(f"SET lock_timeout TO {answer_s * 1000 - 1000}")
+            cursor.execute(f"SET statement_timeout TO {answer_s * 1000 - 500}")
+            cursor.execute(f"SET idle_in_transaction_session_timeout TO {_IDLE_MS}")
             cursor.close()
             driver.commit()
 
@@ -113,7 +121,7 @@ class Database:
             cursor.close()
         if revision == migrations.HEAD:
             return
-        with self.transaction(is_write=True) as connection:
+        with self._migrating() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(
                     sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK}
@@ -121,6 +129,16 @@ class Database:
             # Another server may have done it while this one waited for the lock.
             if self._revision(connection) != migrations.HEAD:
                 migrations.upgrade(connection)
+
+    @contextmanager
+    def _migrating(self) -> Generator[sa.Connection]:
+        if self._location.path is not None:
+            with self.transaction(is_write=True) as connection:
+                yield connection
+            return
+        # All old rows may have to change, which takes longer than any statement later.
+        with self._postgres(_MIGRATION_S).begin() as connection:
+            yield connection
 
     def _check(self, connection: sa.Connection, revision: str | None) -> None:
         """Look for damage as far as that is quick. Errors: ``Damage``, or what the driver raises.

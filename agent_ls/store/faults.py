@@ -19,15 +19,19 @@ from agent_ls.store.location import Location
 class StoreFault(StoreError):
     """A ``StoreError`` and what the writer needs to know of it."""
 
-    def __init__(self, message: str, *, is_shared: bool, is_lost: bool = False) -> None:
+    def __init__(
+        self, message: str, *, is_shared: bool, is_lost: bool = False, is_silent: bool = False
+    ) -> None:
         """Take the words for a person.
 
         ``is_shared``: the whole store has the trouble, not one piece of work; it may pass.
-        ``is_lost``: the connection is gone, a new one may work.
+        ``is_lost``: the connection is gone, a new one may work. ``is_silent``: the server took
+        all the time that it has for an answer, as it would again.
         """
         super().__init__(message)
         self.is_shared = is_shared
         self.is_lost = is_lost
+        self.is_silent = is_silent
 
 
 class Damage(Exception):
@@ -73,12 +77,14 @@ _POSTGRES = (
     ("42501", "the user may not do that there. Grant it the right to create and write tables."),
     ("53100", "the server's disk is full. Free some space; agent-ls then goes on by itself."),
     ("53", "the server has no room for another connection. Try again later."),
+    ("25P03", "the connection was lost. Check that the server runs and can be reached."),
+    ("57014", "a statement took too long. Try again later, or look what keeps the server busy."),
     ("25006", "the server is read-only. Give the URL of the primary server."),
     ("55P03", "another program keeps it locked. Close what has it open and try again."),
     ("57P", "the server is shutting down or starting. Try again when it is up."),
     ("08", "the connection was lost. Check that the server runs and can be reached."),
 )
-_LOST = ("57P", "08")
+_LOST = ("57P", "08", "25P03")
 
 
 def explain(error: BaseException, location: Location) -> StoreError:
@@ -96,6 +102,12 @@ def explain(error: BaseException, location: Location) -> StoreError:
     # SQLAlchemy wraps what drivers raise; its own text would repeat the statement with its
     # parameters, which are the user's words.
     original = getattr(error, "orig", None) or error
+    if location.path is None and _is_timeout(error):
+        words = (
+            "the server was reached but does not answer. Check the server and the network; "
+            "agent-ls tries again by itself."
+        )
+        return StoreFault(_unusable(location, words), is_shared=True, is_lost=True, is_silent=True)
     if isinstance(original, sqlite3.Error):
         return _of_sqlite(original, location)
     if original is not error:
@@ -107,20 +119,31 @@ def explain(error: BaseException, location: Location) -> StoreError:
             return _unreachable(location, reason)
         return _fault(location, f"{reason}. Check that its folder exists and belongs to you.")
     if isinstance(error, ModuleNotFoundError):
-        driver = location.url.partition("://")[0].partition("+")[2]
-        if driver not in ("", "pg8000"):
-            return _fault(
-                location,
-                f"the Python package {error.name!r} is missing. Write postgresql:// instead of "
-                f"postgresql+{driver}://, for which agent-ls[postgres] brings the driver, or "
-                f"install {driver} beside agent-ls.",
-            )
+        return _of_missing(error, location)
+    return _fault(location, f"{type(error).__name__}: {error}", is_shared=False)
+
+
+def _of_missing(error: ModuleNotFoundError, location: Location) -> StoreFault:
+    driver = location.url.partition("://")[0].partition("+")[2]
+    if driver not in ("", "pg8000"):
         return _fault(
             location,
-            f"the Python package {error.name!r} is missing. Install agent-ls again, "
-            "for PostgreSQL with its extra: pip install 'agent-ls[postgres]'.",
+            f"the Python package {error.name!r} is missing. Write postgresql:// instead of "
+            f"postgresql+{driver}://, for which agent-ls[postgres] brings the driver, or "
+            f"install {driver} beside agent-ls.",
         )
-    return _fault(location, f"{type(error).__name__}: {error}", is_shared=False)
+    return _fault(
+        location,
+        f"the Python package {error.name!r} is missing. Install agent-ls again, "
+        "for PostgreSQL with its extra: pip install 'agent-ls[postgres]'.",
+    )
+
+
+def _is_timeout(error: BaseException | None) -> bool:
+    # Drivers raise their own, and clearing up fails after it.
+    while error is not None and not isinstance(error, TimeoutError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _of_sqlite(error: sqlite3.Error, location: Location) -> StoreFault:
@@ -179,8 +202,8 @@ def _unreachable(location: Location, reason: str) -> StoreFault:
 def _fault(
     location: Location, words: str, *, is_shared: bool = True, is_lost: bool = False
 ) -> StoreFault:
-    return StoreFault(
-        f"The store {location.shown} cannot be used: {words}",
-        is_shared=is_shared,
-        is_lost=is_lost,
-    )
+    return StoreFault(_unusable(location, words), is_shared=is_shared, is_lost=is_lost)
+
+
+def _unusable(location: Location, words: str) -> str:
+    return f"The store {location.shown} cannot be used: {words}"

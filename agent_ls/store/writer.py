@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _LINGER_S = 0.05
 _RETRY_S = 5.0
+_AWAY_S = 3.0
+"""So long a server that was there may be away before somebody is told."""
+_RECONNECT_S = 0.25
 _GROUP_JOBS = 256
 _FULL_JOBS = 10_000
 
@@ -185,6 +188,9 @@ class Writer:
         fault = self._attempt(jobs)
         if fault is None:
             return
+        if _is_silent(fault):
+            # Who asked meanwhile has waited as long for the same.
+            jobs += self._waiting()
         if _is_shared(fault) or len(jobs) == 1:
             self._give_up(jobs, fault)
             return
@@ -197,6 +203,19 @@ class Writer:
                 return
             if fault is not None:
                 self._give_up(alone, fault)
+
+    def _waiting(self) -> list[Job]:
+        """Take what has come by now, but for the close."""
+        jobs: list[Job] = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                job = self._queue.get_nowait()
+                if isinstance(job, _Close):
+                    # Nothing comes after it.
+                    self._queue.put(job)
+                    break
+                jobs.append(job)
+        return self._without_halted(jobs)
 
     def _without_halted(self, jobs: Iterable[Job]) -> list[Job]:
         """Refuse what would come after a gap; return the others."""
@@ -211,10 +230,17 @@ class Writer:
 
     def _attempt(self, jobs: Sequence[Job]) -> StoreError | None:
         """Carry out jobs in one transaction and answer them; return why it did not work."""
+        was_open = self._database is not None
         fault = self._attempt_once(jobs)
-        if fault is not None and _is_lost(fault):
+        until = time.monotonic() + _AWAY_S
+        while was_open and _is_worth_another(fault):
             # Repeating is safe: appending the same events again changes nothing.
             fault = self._attempt_once(jobs)
+            if time.monotonic() > until:
+                break
+            if _is_worth_another(fault):
+                # Nothing tells when a server is back; this is a thread of its own.
+                time.sleep(_RECONNECT_S)  # noqa: TID251
         return fault
 
     def _attempt_once(self, jobs: Sequence[Job]) -> StoreError | None:
@@ -299,3 +325,11 @@ def _is_shared(fault: StoreError) -> bool:
 
 def _is_lost(fault: StoreError) -> bool:
     return isinstance(fault, StoreFault) and fault.is_lost
+
+
+def _is_silent(fault: StoreError) -> bool:
+    return isinstance(fault, StoreFault) and fault.is_silent
+
+
+def _is_worth_another(fault: StoreError | None) -> bool:
+    return fault is not None and _is_lost(fault) and not _is_silent(fault)

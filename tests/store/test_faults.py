@@ -10,7 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ from agent_ls.store import faults
 from agent_ls.store.location import locate
 from agent_ls.store.sql_store import open_store
 from tests.store.postgres import Postgres
-from tests.store.stories import Journal, created, noise
+from tests.store.stories import TURN, Journal, created, noise
 
 
 async def check(place: str, *words: str) -> None:
@@ -495,6 +495,142 @@ async def test_a_connection_that_broke_is_made_again(postgres: Postgres) -> None
         f"WHERE datname = '{url.rpartition('/')[2]}'",
     )
     await store.append(events[1:], durable=True)
+    assert await store.load("ses_1") == events
+    await store.close()
+
+
+class Wire:
+    """The way to a server: it can be cut, so that nothing connects, and frozen, so that bytes
+    are taken and nothing comes back.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._server = sa.make_url(url)
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._flows = asyncio.Event()
+        self._flows.set()
+        self.lost = b""
+        """The connections are cut instead of giving the answer with these bytes."""
+        self._listener: asyncio.Server | None = None
+        self.port = 0
+
+    async def open(self) -> str:
+        """Let connections through; return the URL by this way."""
+        self._listener = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
+        self.port = self._listener.sockets[0].getsockname()[1]
+        return self._server.set(port=self.port).render_as_string(hide_password=False)
+
+    async def cut(self) -> None:
+        assert self._listener is not None
+        self._listener.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        self._writers.clear()
+
+    def freeze(self) -> None:
+        self._flows.clear()
+
+    def thaw(self) -> None:
+        self._flows.set()
+
+    async def close(self) -> None:
+        await self.cut()
+        self.thaw()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert self._server.port is not None
+        theirs, out = await asyncio.open_connection("127.0.0.1", self._server.port)
+        self._writers |= {writer, out}
+        for one, other in ((reader, out), (theirs, writer)):
+            task = asyncio.ensure_future(self._pump(one, other))
+            self._tasks.add(task)
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65_536):
+                await self._flows.wait()
+                if self.lost and self.lost in data:
+                    self.lost = b""
+                    for one in self._writers:
+                        one.transport.abort()
+                    return
+                writer.write(data)
+                await writer.drain()
+            writer.close()
+
+
+@pytest.fixture
+async def wire(postgres: Postgres) -> AsyncGenerator[Wire]:
+    way = Wire(postgres.new_database())
+    yield way
+    await way.close()
+
+
+async def test_a_server_that_is_away_for_a_moment_is_waited_for(wire: Wire) -> None:
+    store = open_store(await wire.open())
+    events = Journal().all(created(), noise("a"), noise("b"))
+    await store.append(events[:1], durable=True)
+    await wire.cut()
+    waiting = asyncio.ensure_future(store.append(events[1:], durable=True))
+    done, _ = await asyncio.wait([waiting], timeout=1.0)
+    assert not done
+    await wire.open()
+    await waiting
+    assert await store.load("ses_1") == events
+    await store.close()
+
+
+async def test_a_server_that_stays_away_is_told_and_its_events_are_stored_later(
+    wire: Wire,
+) -> None:
+    store = open_store(await wire.open())
+    events = Journal().all(created(), noise("a"), noise("b"))
+    await store.append(events[:1], durable=True)
+    await wire.cut()
+    async with asyncio.timeout(5):
+        with pytest.raises(StoreError, match=r"cannot be reached.*Check that it runs"):
+            await store.append(events[1:2], durable=True)
+    await wire.open()
+    await store.append(events[2:], durable=True)
+    assert await store.load("ses_1") == events
+    await store.close()
+
+
+@pytest.mark.parametrize("answer", [b"INSERT 0 ", b"COMMIT\0"])
+async def test_an_append_whose_answer_got_lost_is_stored_once(wire: Wire, answer: bytes) -> None:
+    store = open_store(await wire.open())
+    events = Journal().all(*TURN)
+    await store.append(events[:1], durable=True)
+    wire.lost = answer
+    await store.append(events[1:], durable=True)
+    assert not wire.lost
+    assert await store.load("ses_1") == events
+    ((summary,), _) = await store.sessions(), await store.close()
+    assert (summary.turns, summary.cost_usd) == (1, 0.75)
+
+
+# The driver leaves a socket that it could not greet the server by to the collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("is_connected", [True, False])
+async def test_a_frozen_server_is_told_within_five_seconds(
+    wire: Wire, *, is_connected: bool
+) -> None:
+    store = open_store(await wire.open())
+    events = Journal().all(created(), noise("a"), noise("b"))
+    if is_connected:
+        await store.append(events[:1], durable=True)
+    wire.freeze()
+    first = asyncio.ensure_future(store.append(events[:2], durable=True))
+    await asyncio.wait([first], timeout=1.0)
+    later = asyncio.ensure_future(store.sessions())
+    async with asyncio.timeout(5):
+        for waiting in (first, later):
+            with pytest.raises(StoreError, match="was reached but does not answer"):
+                await waiting
+    wire.thaw()
+    await store.append(events[2:], durable=True)
     assert await store.load("ses_1") == events
     await store.close()
 
