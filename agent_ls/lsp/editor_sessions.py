@@ -173,7 +173,12 @@ class EditorSessions:
         async with self._request():
             if self._opened is None or not self._workspace.roots:
                 return
-            interrupted = await self._opened.interrupted()
+            try:
+                interrupted = await self._opened.interrupted()
+            except AgentLsError as error:
+                # The store cannot be used, which nobody should hear only with the first prompt.
+                self._editor.say("error", str(error))
+                return
         if not interrupted:
             return
         first = interrupted[0]

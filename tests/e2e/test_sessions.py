@@ -340,3 +340,17 @@ async def test_only_folders_that_are_there_are_trusted(tmp_path: Path) -> None:
         gone.rmdir()
         (there,) = await editor.execute("agent-ls.trust")
         assert there != str(gone)
+
+
+async def test_a_damaged_store_is_told_at_the_start_before_anybody_asks_it(tmp_path: Path) -> None:
+    async with ScriptedModel("") as model:
+        async with server(tmp_path, model) as first:
+            await first.request("agent/snapshot", {"sessionId": None})
+        path = tmp_path / "data/agent-ls/store.db"
+        damaged = path.read_bytes().replace(b"CREATE TABLE events", b"CREATE TABLE evexxs")
+        path.write_bytes(damaged)
+        async with server(tmp_path, model) as second:
+            await second.until(
+                lambda: any("it is damaged" in one["message"] for one in second.shown.messages)
+            )
+    assert path.read_bytes() == damaged
