@@ -30,8 +30,12 @@ class FileImage(Record):
 
     @property
     def can_be_kept(self) -> bool:
-        """Say whether the store has the bytes, or takes them before they go from the disk."""
-        return self.is_kept or (self.digest is not None and self.size_bytes <= MAX_KEPT_BYTES)
+        """Say whether the store has the bytes, or takes them before they go from the disk.
+
+        What it has lost it does not take again: the journal is read by what it has.
+        """
+        is_small = self.digest is not None and self.size_bytes <= MAX_KEPT_BYTES
+        return not self.is_missing and (self.is_kept or is_small)
 
     @property
     def words(self) -> str:
