@@ -23,7 +23,9 @@ from agent_ls.syntax.languages import Language, language_of
 
 _SETTLED_NS = 2_000_000_000
 """A file that changed more recently than this could change again without showing it."""
-_MAY_BE_SECRET = re.compile(r"(?:^|/)(?:\.|id_|kubeconfig)|secret|\.tfstate\.|\.keychain")
+_MAY_BE_SECRET = re.compile(
+    r"(?:^|/)(?:\.|id_|kubeconfig)|env|secret|\.tfstate\.|keychain|\.opvault"
+)
 """What the name of every file of code has that could hold secrets, and of few others."""
 _DATA = frozenset({"json", "jsonc"})
 """Languages whose keys are no definitions that anybody looks for by name."""

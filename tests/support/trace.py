@@ -12,6 +12,10 @@ _ID = re.compile(r"\b(ses|trn|stp|cal|apr|qst)_[0-9A-HJKMNP-TV-Z]{26}\b")
 _MAX_CHARS = 160
 
 
+_SIZE = re.compile(r"takes [\d,]+ tokens")
+"""The prompt names the folder, the system and the day, so its size is not the same everywhere."""
+
+
 def trace_of(events: Iterable[e.Event]) -> str:
     """Return one line per event."""
     names: dict[str, str] = {}
@@ -23,7 +27,8 @@ def trace_of(events: Iterable[e.Event]) -> str:
             names[match[0]] = f"{match[1]}{counts[match[1]]}"
         return names[match[0]]
 
-    return "".join(_ID.sub(short, _line(event)) + "\n" for event in events)
+    lines = (_SIZE.sub("takes N tokens", _ID.sub(short, _line(event))) for event in events)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, nothing nested
