@@ -292,12 +292,7 @@ def _kit(
         role=role,
         turn_limit_s=_policies(settings)["wall_clock"].limit_s,
         tools={tool.name: tool for tool in tools},
-        specs=tuple(
-            catalogue.spec_of(tool)
-            for tool in tools
-            # Where nobody is, nobody answers.
-            if ports["is_attended"] or not isinstance(tool, catalogue.ASK_USER)
-        ),
+        specs=tuple(map(catalogue.spec_of, tools)),
         checks=built(catalogue.CHECKS, settings.policies),
         compactors=built(catalogue.COMPACTORS, settings.policies),
         budget_compactors=built(catalogue.BUDGET_COMPACTORS, settings.policies),

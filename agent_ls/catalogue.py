@@ -221,9 +221,6 @@ TOOLS: tuple[type[Any], ...] = (
 )
 """What the model can call, in the order it reads about them."""
 
-ASK_USER = AskUser
-"""Offered where somebody can answer."""
-
 DELEGATE = Delegate
 """Only a person's session has it: sub-agents start no more of them."""
 

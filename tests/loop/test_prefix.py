@@ -307,7 +307,6 @@ async def test_each_mode_and_a_run_without_a_person_have_a_paragraph(
     )
     assert [one for one in present if one not in prefix.system] == []
     assert [one for one in absent if one in prefix.system] == []
-    assert ("ask_user" in prefix.tools) is is_attended
     free = prefix.system.partition("Only these tools run: ")[2].partition(".")[0]
     assert not {"edit_file", "write_file", "run_command"} & set(free.split(", "))
 
