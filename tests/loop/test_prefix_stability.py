@@ -209,9 +209,12 @@ async def test_slots_stand_behind_what_a_step_that_failed_has_sent(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
     scenario = (
-        '[[answer]]\nerror = { status = 500, message = "boom" }\n[[answer]]\ntext = "Done."\n'
+        '[[answer]]\nfinish = "length"\n[[answer.call]]\ntool = "write_file"\n'
+        'arguments_text = \'{"path": "a.txt", "content": "begin\'\n[[answer]]\ntext = "Done."\n'
     )
-    settings_toml = "[policies.recitation]\non_first_step = true\n[policies.transport]\ntries = 1\n"
+    settings_toml = (
+        "[policies.recitation]\non_first_step = true\n[policies.truncated_call]\nmax_reasks = 0\n"
+    )
     watched = Watched(model_host)
     async with (
         scripted(scenario, port=model_port),

@@ -1348,7 +1348,7 @@ async def test_a_text_that_the_store_has_no_more_is_said_to_be_gone_and_from_whe
         [reason] = [one.reason for one in results if one.path == "b.py"]
         store = str(session.folder.parent / "work.db")
         is_told = "b\n" in lost
-        assert [store in reason, "commit" in reason, "keep" in reason] == [is_told, is_told, True]
+        assert [store in reason, "commit" in reason, "keep" in reason] == [is_told] * 3
         if decision == "dry run":
             await session.undo()
         [kept] = await session.review.decide("keep", Selection(path="b.py"))
@@ -1411,7 +1411,7 @@ async def test_damaged_bytes_of_a_whole_file_leave_the_others_their_decision(
             ("m.bin", "refused"),
             ("z.py", "done"),
         ]
-        assert ["are damaged" in one.reason for one in results] == [False, True, False]
+        assert ["damaged" in one.reason for one in results] == [False, True, False]
         if decision == "dry run":
             await session.undo()
 
