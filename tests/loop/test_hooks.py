@@ -261,7 +261,6 @@ async def test_the_kind_of_sub_agent_in_the_docs_can_be_used(
     folder.mkdir()
     model = """
         [[answer]]
-        expect.contains = ["docs-keeper (writes and checks the documentation)"]
         [[answer.call]]
         tool = "delegate"
         arguments = { kind = "docs-keeper", task = "Check docs/hooks.md." }
