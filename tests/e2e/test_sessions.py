@@ -323,7 +323,7 @@ async def test_looking_at_the_changes_of_a_turn_that_was_cut_off_does_not_go_on_
             said = await second.execute("agent-ls.prompt", "Hello?")
             assert said["sessionId"] != begun["sessionId"]
             await model.wait_for_requests(2)
-            assert [one["content"] for one in model.requests[1].messages][-1] == "Hello?"
+            assert str(model.requests[1].messages[-1]["content"]).startswith("Hello?\n")
     store = open_store(tmp_path / "data/agent-ls/store.db")
     status = {one.session_id: one.status for one in await store.sessions()}
     await store.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -183,7 +184,11 @@ async def test_a_prompt_asks_edits_fails_its_gate_and_mends_it(editor: Editor) -
     assert editor.ends() == ["completed: It returns 2 now."]
     assert editor.messages() == []
     assert (editor.root / "app.py").read_text() == "def number():\n    return 1\n"
-    assert editor.client.messages == []
+    asked, ended = [one.message for one in editor.client.messages]
+    assert re.match(
+        "The agent asks: Edit app.py.* with apr_.* and allow_once or reject_once", asked
+    )
+    assert re.match("Done: It returns 2 now. … read .*[.]md$", ended)
 
 
 async def test_stopping_withdraws_what_waits(editor: Editor) -> None:

@@ -242,6 +242,16 @@ class Storyteller:
         kind, subject_id = said[-1]
         await self.step_command(f"{kind}.resolve", subject_id, words)
 
+    async def step_answer_update(self, choice: str, settled: str) -> None:
+        """Answer, as the panel does, what an update said waits; say whether that settled it."""
+        asked = [
+            one["approvalId"]
+            for one in self.editor.shown.updates
+            if one["sessionUpdate"] == "permission_request"
+        ]
+        params = {"approvalId": asked[-1], "choice": choice}
+        await self.step_request("agent/approval/resolve", params, f'"settled": {settled}')
+
     async def step_answer_is_written(self, golden: str) -> None:
         """The newest message names a private file with the whole answer."""
         said = await self._until(
