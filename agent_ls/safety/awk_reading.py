@@ -1,7 +1,7 @@
-"""Whether an awk program only reads its input and prints: every token of it is known.
+"""Whether an awk program only reads its input and prints.
 
 A program could run commands (system, pipes, getline), write (output to a file) and read anything
-(getline, ARGV). None of their words and signs is let through, wherever it stands.
+(getline, ARGV). It is let through only if every token of it is known to do none of that.
 """
 
 from __future__ import annotations
@@ -11,113 +11,52 @@ import re
 from agent_ls.safety.flags import words
 
 _MAX_CHARS = 500
-_FUNCTIONS = words(
+_KNOWN_NAMES = words(
+    "BEGIN END NR NF FNR FS OFS ORS RS RSTART RLENGTH SUBSEP FILENAME IGNORECASE "
     "length substr index split sub gsub match sprintf tolower toupper int sqrt exp log sin cos "
-    "atan2 rand srand"
+    "atan2 rand srand if for in print printf exit"
 )
-_WORDS = words(
-    "BEGIN END if else for in break continue next exit delete print printf NR NF FNR FS "
-    "OFS ORS RS RSTART RLENGTH SUBSEP FILENAME IGNORECASE"
-)
+_REFUSED_NAMES = words("getline system close fflush func function while do")
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t]+|\#[^\n]*)|(?P<name>[A-Za-z_]\w*)|(?P<number>\d+(?:\.\d+)?)
     |(?P<text>"(?:[^"\\\n]|\\.)*")|(?P<sign>\+\+|--|&&|\|\||[-+*%^=!<>]=|!~|[-+*%^=!<>~?:,;$(){}\[\]\n])
-    |(?P<slash>/)""",
+    |(?P<pattern>/(?:[^/\\\[\n]|\\.|\[\^?(?:\[:[a-z]+:\]|[^\]\[/\\\n])+\])+/)""",
     re.VERBOSE | re.ASCII,
 )
-_REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.)+/")
-"""Without brackets, in which awks differ about a slash; those are read apart."""
-_REGEX_WITH_SETS = re.compile(r"/(?:[^/\\\[\n]|\\.|\[\^?(?:\[:[a-z]+:\]|[^\]\[/\\\n])+\])+/")
-_ENDLESS = re.compile(r"\(\s*;|;\s*;|;\s*\)")
-_BEFORE_OPERAND = frozenset({"", "~", "!~", "!", "(", ",", "{", ";", "&&", "||", "\n", "}"})
-"""A slash behind these begins a pattern; behind names, numbers and ] it divides."""
+_BEFORE_PATTERN = frozenset({"", "~", "!~", "!", "(", ",", "{", ";", "&&", "||", "\n", "}"})
+"""A slash behind anything else could divide, and then what follows would be read as a pattern."""
 
 
 def is_plain_awk(program: str) -> bool:
     """Say whether this program can do nothing but compute and print."""
-    if not program.strip() or len(program) > _MAX_CHARS or _ENDLESS.search(program):
+    if not program.strip() or len(program) > _MAX_CHARS:
         return False
-    return _Reader(program).is_plain()
-
-
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-        self._before = ""
-        self._kind = ""
-        self._open: list[str] = []
-        self._prints = False
-
-    def is_plain(self) -> bool:
-        while self._at < len(self._text):
-            if not self._token():
-                return False
-        return not self._open
-
-    def _token(self) -> bool:
-        found = _TOKEN.match(self._text, self._at)
-        if found is None:
+    at, before, prints = 0, "", False
+    while at < len(program):
+        token = _TOKEN.match(program, at)
+        if token is None:
             return False
-        kind, value = found.lastgroup or "", found[0]
-        if kind == "slash":
-            return self._slash()
-        self._at = found.end()
-        if kind == "blank":
-            return True
-        known = self._is_known(kind, value)
-        self._before, self._kind = value, kind
-        return known
-
-    def _slash(self) -> bool:
-        if self._before in _BEFORE_OPERAND:
-            found = _REGEX.match(self._text, self._at) or _REGEX_WITH_SETS.match(
-                self._text, self._at
-            )
-            if found is None:
+        at, value = token.end(), token[0]
+        match token.lastgroup:
+            case "blank":
+                continue
+            case "name" if not _is_known(value, program[at:]):
                 return False
-            self._at = found.end()
-            self._before, self._kind = "regex", "text"
-            return True
-        divides = self._kind in ("name", "number") and self._before not in _WORDS - {"NR", "NF"}
-        self._at += 1
-        self._before, self._kind = "/", "sign"
-        return divides
-
-    def _is_known(self, kind: str, value: str) -> bool:
-        match kind:
-            case "name":
-                return self._is_known_name(value)
-            case "sign":
-                return self._is_known_sign(value)
+            case "pattern" if before not in _BEFORE_PATTERN:
+                return False
+            # Behind print it writes to a file, and only a brace surely ends the statement.
+            case "sign" if prints and value.startswith(">"):
+                return False
             case _:
-                return True
+                before = value
+        prints = value != "}" and (prints or value in ("print", "printf"))
+    return True
 
-    def _is_known_name(self, name: str) -> bool:
-        calls = self._text[self._at :].lstrip(" \t").startswith("(")
-        if name in ("print", "printf"):
-            # A loop's head may hold one too, and there > writes within parentheses.
-            self._prints = True
-        if name in _FUNCTIONS or name in _WORDS:
-            return True
-        # A name of one's own, never called; capitals have a meaning, and getline needs no call.
-        return name.islower() and not calls and name not in _FORBIDDEN
 
-    def _is_known_sign(self, sign: str) -> bool:
-        if sign in ";\n{}":
-            self._prints = False
-        if sign in "([{":
-            self._open.append(sign)
-        elif sign in ")]}":
-            if not self._open or self._open.pop() != {")": "(", "]": "[", "}": "{"}[sign]:
-                return False
-        elif sign == ">":
-            # Behind print it would write to a file.
-            return not self._prints and ("(" in self._open or "{" not in self._open)
+def _is_known(name: str, rest: str) -> bool:
+    """Say whether a name is harmless: one of awk's that is known, or a variable."""
+    if name in _KNOWN_NAMES:
         return True
-
-
-_FORBIDDEN = words(
-    "getline system close fflush function func nextfile switch case default include load namespace "
-    "eval while do"
-)
+    is_called = rest.lstrip(" \t").startswith("(")
+    # Names in capitals have a meaning for awk.
+    return name.islower() and not is_called and name not in _REFUSED_NAMES

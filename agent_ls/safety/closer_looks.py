@@ -88,12 +88,9 @@ def _awk(arguments: Sequence[str]) -> list[str]:
     program, *files = parsed.operands or [""]
     if not is_plain_awk(program):
         raise NotPlainError(f"the awk program {program[:60]!r}")
-    if any(re.match(r"[A-Za-z_]\w*=", file) and not _AWK_SETS.fullmatch(file) for file in files):
+    if any(re.match(r"[A-Za-z_]\w*=", file) for file in files):
         raise NotPlainError("an assignment among awk's files")
-    return [file for file in files if not _AWK_SETS.fullmatch(file)]
-
-
-_AWK_SETS = re.compile(r"(?:FS|OFS|[a-z])=[\w,;:|. \\-]{0,20}")
+    return files
 
 
 _JQ = options(

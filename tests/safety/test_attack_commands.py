@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.domain.verdicts import Allow
+from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.commands import READ_ONLY_ENV, child_path, decide
 
@@ -708,6 +708,11 @@ def test_no_attack_runs_unasked(chunk: int, project: Path) -> None:
     roots = (Root("proj", project, is_trusted=True),)
     some = _ALL[chunk::10]
     assert [one for one in some if isinstance(decide(one, project, roots), Allow)] == []
+
+
+def test_awk_that_writes_behind_a_line_end_asks(project: Path) -> None:
+    command = """awk 'BEGIN {for(i=0;i<1;print "a",\n"b" > "out") i++}'"""
+    assert isinstance(decide(command, project, (Root("proj", project, True),)), Ask)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ sed '/^#/d;/^$/d' README.md
 awk '{print $1}' README.md
 awk -F, '{print $2}' data.csv
 awk 'NR==2' data.csv
-awk 'NR>1 {s+=$2} END {print s}' FS=, OFS=: data.csv
+awk -F, 'NR>1 {s+=$2} END {print s}' data.csv
 awk '{s += $1} END {print s}' data.csv
 awk 'END {print NR}' README.md
 awk '!seen[$0]++' README.md
