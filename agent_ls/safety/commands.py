@@ -103,7 +103,7 @@ def _judge_all(tree: Sequence, cwd: Path, roots: PySequence[Root]) -> None:
             _judge(step, reach)
             judged.add((step, reach))
 
-    walk = Walk(judge, piped_names, _expanded)
+    walk = Walk(judge, _expanded)
     walk.sequence(tree, (State(Reach(cwd, tuple(roots))),))
 
 

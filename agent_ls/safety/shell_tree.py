@@ -57,14 +57,6 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
-class WhileRead:
-    """A loop over the lines of its input; no other ``while`` is understood."""
-
-    name: str
-    body: Sequence
-
-
-@dataclass(frozen=True, slots=True)
 class If:
     """Branches with their conditions, and what else."""
 
@@ -72,7 +64,7 @@ class If:
     otherwise: Sequence | None
 
 
-Element = Command | Assignment | Group | For | WhileRead | If
+Element = Command | Assignment | Group | For | If
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +84,8 @@ def read_shell(command: str) -> Sequence:
     """Return the commands of a text, at least one.
 
     Errors: ``NotUnderstoodError`` for everything that is not words, quotes, plain variables and
-    their assignment, pipes, ``&& || ; !``, line ends, groups, loops over words or read lines,
-    branches, input from a file, and output to /dev/null or to another descriptor.
+    their assignment, pipes, ``&& || ; !``, line ends, groups, loops over words, branches, input
+    from a file, and output to /dev/null or to another descriptor.
     """
     check_text(command)
     parser = _Parser(command)
@@ -117,11 +109,6 @@ _RESERVED = words(
     "[[ ]]"
 )
 _ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
-_READ_LOOP = re.compile(
-    r"while[ \t]+(?P<command>(?:(?P<ifs>IFS=)[ \t]+)?(?P<read>read)[ \t]+(?:(?P<raw>-r)[ \t]+)?"
-    r"(?P<name>[A-Za-z_]\w*))[ \t]*(?=[;\n])",
-    re.ASCII,
-)
 
 Fact = tuple[str, tuple[tuple[int, int], ...]]
 """What both readers have to find: a kind, and where it and its words begin and end."""
@@ -239,8 +226,6 @@ class _Parser(WordReader):
                 return self._compound("if", start, self._if())
             case "for":
                 return self._compound("for", start, self._for())
-            case "while":
-                return self._compound("while", start, self._while())
             case "[[":
                 return self._double_bracket()
             case keyword:
@@ -277,17 +262,6 @@ class _Parser(WordReader):
             raise NotUnderstoodError("it has a loop that is not over plain words")
         self._fact("over", *(name, *found.words))
         return For(name.value, tuple(found.words), self._do())
-
-    def _while(self) -> WhileRead:
-        found = _READ_LOOP.match(self._text, self._at)
-        if found is None:
-            raise NotUnderstoodError("it has a loop that is not over the lines of its input")
-        spans = [found.span(one) for one in ("ifs", "read", "raw", "name") if found[one]]
-        self.facts.append(("command", tuple(spans)))
-        if found["ifs"]:
-            self.facts.append(("=", (found.span("ifs"),)))
-        self._at = found.end()
-        return WhileRead(found["name"], self._do())
 
     def _do(self) -> Sequence:
         operator = _OPERATOR.match(self._text, self._at)
@@ -381,10 +355,10 @@ _KNOWN_NODES = frozenset(
         "file_descriptor", "comment", "simple_expansion", "expansion", "variable_name",
         "special_variable_name", "variable_assignment", "subshell", "compound_statement",
         "if_statement", "elif_clause", "else_clause", "for_statement", "do_group",
-        "while_statement", "negated_command", "test_command", "unary_expression",
+        "negated_command", "test_command", "unary_expression",
         "binary_expression", "test_operator", "extglob_pattern", "regex",
         "&&", "||", ";", "|", "|&", "\n", '"', ">", ">>", "<", "&>", "&>>", ">&", "$", "${", "!",
-        "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "(", ")", "[[",
+        "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "(", ")", "[[",
         "]]", "=~", "!=",
         # The grammar splits words at these, the shell does not.
         "{", "}", ",", "..", "[", "]", "==", "=",
@@ -392,7 +366,7 @@ _KNOWN_NODES = frozenset(
 )  # fmt: skip
 _COMPOUNDS = {
     "subshell": "(", "compound_statement": "{", "if_statement": "if", "for_statement": "for",
-    "while_statement": "while", "do_group": "do", "test_command": "[", "variable_assignment": "=",
+    "do_group": "do", "test_command": "[", "variable_assignment": "=",
 }  # fmt: skip
 
 

@@ -22,17 +22,15 @@ from agent_ls.safety.shell_tree import (
     If,
     Pipeline,
     Sequence,
-    WhileRead,
 )
-from agent_ls.safety.shell_words import NUMBER, TEXT, NotUnderstoodError, Word
+from agent_ls.safety.shell_words import NUMBER, NotUnderstoodError, Word
 
 _MAX_STEPS = 2_000
 _MAX_STATES = 16
 _NAME = re.compile(r"[a-z][a-z0-9_]*|[A-Z]")
 _NAMES = words("DIR FILE FILES NAME SRC ROOT BASE OUT COUNT MSG PATTERN TARGET VERSION")
 _SPECIAL = frozenset({"auto_resume", "histchars"})
-_SHOWS_ANYTHING = frozenset({"echo", "printf"})
-_TAKES_NUMBERS = frozenset({"exit", "test", "[", "[["}) | _SHOWS_ANYTHING
+_TAKES_NUMBERS = frozenset({"exit", "test", "[", "[[", "echo", "printf"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,6 @@ class Walk:
 
     judge: Callable[[Step, Reach], None]
     """Raises for a step that must not run there unasked."""
-    names: Callable[[tuple[Step, ...], Reach], list[str] | None]
-    """The lines that a pipe could give, where that can be said."""
     expand: Callable[[tuple[Word, ...], Reach], list[str]]
     """The words with patterns replaced by names."""
     _steps: int = 0
@@ -131,9 +127,6 @@ class Walk:
             case For():
                 after = _joined(*(self._for(element, state) for state in states))
                 return after, after
-            case WhileRead():
-                after = _joined(*(self._while(element, state, feed) for state in states))
-                return after, after
             case If():
                 return self._if(element, states)
             case _:
@@ -168,19 +161,6 @@ class Walk:
             now = _joined(one.assigned(loop.name, value) for one in now)
             now = _joined(*self.sequence(loop.body, now))
         return now
-
-    def _while(self, loop: WhileRead, state: State, feed: tuple[Element, ...]) -> States:
-        """Judge the body for each line; any number of them may come, so none may move the shell."""
-        _check_name(loop.name)
-        steps = _fed(feed, state)
-        if not feed:
-            raise NotUnderstoodError("it reads lines of nothing")
-        lines = None if steps is None else self.names(steps, state.reach)
-        for line in [TEXT] if lines is None else lines:
-            before = (state.assigned(loop.name, line),)
-            if set(_joined(*self.sequence(loop.body, before))) - set(before):
-                raise NotUnderstoodError("a loop over lines changes the shell")
-        return (state,)
 
     def _if(self, branch: If, states: States) -> _Outcome:
         ended: list[States] = []
@@ -217,14 +197,10 @@ def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Ste
 
 
 def _check_unknown(step: Step) -> None:
-    """Refuse words that only the shell will know, but where any word does."""
-    for place, value in enumerate(step.values):
-        shown = step.name in _SHOWS_ANYTHING and not (step.name == "printf" and place == 0)
-        if TEXT in value and not shown:
-            raise NotUnderstoodError(f"{step.name} gets a line whose text is not known")
-        if NUMBER in value and not (shown or step.name in _TAKES_NUMBERS):
-            raise NotUnderstoodError(f"{step.name} gets a number that is not known")
-    if any(TEXT in word.value or NUMBER in word.value for word in step.reads):
+    """Refuse numbers that only the shell will know, but where any number does."""
+    if step.name not in _TAKES_NUMBERS and any(NUMBER in value for value in step.values):
+        raise NotUnderstoodError(f"{step.name} gets a number that is not known")
+    if any(NUMBER in word.value for word in step.reads):
         raise NotUnderstoodError("it reads a file whose name is not known")
 
 

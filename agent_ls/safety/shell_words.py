@@ -17,8 +17,6 @@ MAX_COMMAND_CHARS = 10_000
 
 NUMBER = "\ue000"
 """Stands in a word for a number that only the shell will know; no command may hold it itself."""
-TEXT = "\ue004"
-"""Stands for any text at all, of one line."""
 _QUOTED, _BARE, _END = "\ue001", "\ue002", "\ue003"
 """Around a variable's name in a word's value: inside of quotes, outside, and behind it."""
 _USE = re.compile(f"([{_QUOTED}{_BARE}])([^{_END}]*){_END}")

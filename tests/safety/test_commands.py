@@ -193,7 +193,6 @@ cat < README.md
 for i in 1; do ls; done
 if true; then ls; fi
 ! ls
-awk '{print}' a=b README.md
 """
 
 

@@ -227,8 +227,6 @@ for f in *.md; do [ -f "$f" ] && head -1 "$f"; done
 for i in 1 2 3; do echo $i; done
 for f in *.json; do echo "--- $f ---"; cat "$f" | head -5; done
 for d in src tests; do (cd "$d" && ls); done
-find src -name '*.py' | while read -r f; do wc -l "$f"; done
-find src -name '*.py' | while read f; do echo "$f"; head -1 "$f"; done
 if [ -f package.json ]; then cat package.json; fi
 if [ -d src ]; then ls src; else echo none; fi
 if grep -q main src/a.py; then echo yes; fi
