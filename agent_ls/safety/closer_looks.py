@@ -27,32 +27,41 @@ _FIND_TEXT = words(
     "-lname -ilname -fstype -used -uid -gid -printf"
 )
 _FIND_PATH = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+_FIND_NEWER = re.compile(r"-newer[aBcm][aBcmt]")
 _FIND_BARE = words(
     "-empty -readable -writable -executable -not -a -o -and -or ! ( ) , -print -print0 -ls -prune "
     "-quit -depth -d -xdev -mount -true -false -daystart -nouser -nogroup -noleaf"
 )
 
 
-def _find(arguments: Sequence[str]) -> list[str]:
+def find_tests(arguments: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return where find looks, and its tests and operators with their values; empty for none.
+
+    Errors: ``NotPlainError`` for what is not known to only read.
+    """
     rest = list(arguments)
-    while rest and rest[0] == "-P":
+    while rest[:1] == ["-P"]:
         rest.pop(0)
-    paths: list[str] = []
+    places: list[str] = []
     while rest and not rest[0].startswith(("-", "(", "!", ",")):
-        paths.append(rest.pop(0))
+        places.append(rest.pop(0))
+    tests: list[tuple[str, str]] = []
     while rest:
         word = rest.pop(0)
         if word in _FIND_BARE:
-            continue
-        if not rest:
-            raise NotPlainError(f"find {word}")
-        if word in _FIND_TEXT or re.fullmatch(r"-newer[aBcm]t", word):
-            rest.pop(0)
-        elif word in _FIND_PATH or re.fullmatch(r"-newer[aBcm][aBcm]", word):
-            paths.append(rest.pop(0))
+            tests.append((word, ""))
+        elif rest and (word in _FIND_TEXT | _FIND_PATH or _FIND_NEWER.fullmatch(word)):
+            tests.append((word, rest.pop(0)))
         else:
             raise NotPlainError(f"find {word}")
-    return paths or ["."]
+    return places or ["."], tests
+
+
+def _find(arguments: Sequence[str]) -> list[str]:
+    places, tests = find_tests(arguments)
+    # With t at its end, -newer has a time and no path.
+    newer = [value for word, value in tests if _FIND_NEWER.fullmatch(word) and word[-1] != "t"]
+    return [*places, *newer, *(value for word, value in tests if word in _FIND_PATH)]
 
 
 _SED = options("-nErsuz --quiet --silent --regexp-extended --separate --unbuffered --null-data "

@@ -155,10 +155,7 @@ def _judge_xargs(step: Step, reach: Reach) -> None:
     if name in _SHOW_WORDS:
         _judge_values(name, [one for one in arguments if one != mark], reach)
         return
-    names = piped_names(step.feed, reach)
-    if names is None:
-        raise _MustAskError("xargs gets names that are not known")
-    _judge_with_names(name, arguments, names, mark, reach)
+    _judge_with_names(name, arguments, piped_names(step.feed, reach), mark, reach)
 
 
 def _xargs_command(rest: list[str]) -> tuple[list[str], str | None]:
@@ -194,9 +191,11 @@ def _judge_find_exec(step: Step, reach: Reach) -> None:
 
 
 def _judge_with_names(
-    name: str, arguments: list[str], names: list[str], mark: str | None, reach: Reach
+    name: str, arguments: list[str], names: list[str] | None, mark: str | None, reach: Reach
 ) -> None:
     """Judge a program that gets file names in the place of ``mark``, or behind its words."""
+    if names is None:
+        raise _MustAskError(f"{visible_line(name)[:60]} gets names that are not known")
     check_program(name, reach)
     program = PROGRAMS.get(name)
     if program is None or program.operands not in ("paths", "pattern then paths"):

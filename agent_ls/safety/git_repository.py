@@ -259,13 +259,16 @@ def _check_submodules(git: _Git, found: _Places, roots: Sequence[Path]) -> None:
         _check(git, inner, roots)
 
 
-def tracked_names(folder: Path, path: str) -> list[str] | None:
-    """Return the names that git tracks below a folder, relative to it; None when git cannot say."""
+def tracked_names(folder: Path, path: str, pathspecs: Sequence[str]) -> list[str] | None:
+    """Return the names that git tracks, relative to a folder; None when git cannot say.
+
+    Of no pathspec all below the folder.
+    """
     program = shutil.which("git", path=path)
     if program is None:
         return None
     try:
-        listing = _Git(program, _environment(path)).ask(folder, "ls-files", "-z")
+        listing = _Git(program, _environment(path)).ask(folder, "ls-files", "-z", "--", *pathspecs)
     except (OSError, subprocess.SubprocessError):
         return None
     return None if listing is None else os.fsdecode(listing).split("\0")[:-1]

@@ -42,6 +42,7 @@ def project(tmp_path: Path) -> Path:
     (top / f"names/q {base.name}").write_text("")
     (top / ".env").write_text(_SECRET)
     (top / "src/id_rsa").write_text(_SECRET)
+    (top / "src/deep/id_rsa").write_text(_SECRET)
     (top / "-x/.env").write_text(_SECRET)
     subprocess.run(["git", "init", "-q", str(top)], check=True)
     return top
@@ -634,6 +635,10 @@ find src \( -type f -o -name x \) -name '*' | xargs cat
 find src ! \( -name '*.py' \) | xargs cat
 find src -name '*.py' -printf '../x\n' | xargs cat
 find src -name '*.py' -ls | xargs cat
+find src -print -name '*.py' | xargs cat
+find src -not -path -name -type f | xargs cat
+find src -type f -not -path './deep/*' | xargs cat
+find src ! -path -iname -exec cat {} +
 find src -name '*.py' -o -printf '%p\n' | xargs cat
 find names | xargs cat
 find names -type f | xargs wc -l
