@@ -159,6 +159,7 @@ def _reap(asking: socket.socket, running: dict[int, int]) -> None:
 def _strays(running: dict[int, int]) -> list[int]:
     """Return the children that this process did not start."""
     found: list[int] = []
+    # Without pathlib, which would make this process start later.
     with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:  # noqa: PTH123
         found = [int(one) for one in file.read().split()]
     return [one for one in found if one not in running]

@@ -21,7 +21,7 @@ def read_file(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
     Errors: ``OSError``, also for what is no ordinary file and for more than ``max_bytes``.
     """
     # Merely to open a device may do something, so it is looked at before as well.
-    _check(os.stat(path), path, max_bytes)  # noqa: PTH116 - as below
+    _check(path.stat(), path, max_bytes)
     descriptor = os.open(path, _FLAGS)
     try:
         _check(os.fstat(descriptor), path, max_bytes)

@@ -31,7 +31,6 @@ Use = Literal["read", "write", "take", "any"]
 _MAX_VALUES = 32
 _MAX_FOLDERS = 16
 _MAX_FITTING = 500
-_MAX_LISTS = 4
 _KNOWN_VARIABLES = ("HOME", "USER", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
                     "XDG_CACHE_HOME")  # fmt: skip
 
@@ -54,7 +53,6 @@ _GIT_READS = words(
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _TOKEN = re.compile(r"[\w./~+@%{}*?-]+")
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,8 @@ class _Reading:
     def _copied(self, name: str, given: Sequence[list[str]]) -> Iterator[Named]:
         """Read what is copied and write where it goes, under its own name in a folder too."""
         into = [value for values in given for value in values]
-        goals = [_pieces(one)[-1] for one in into if one.startswith(("of=", "--target-directory="))]
+        options = ("of=", "--target-directory=")
+        goals = [one.partition("=")[2] for one in into if one.startswith(options)]
         goals += [b for a, b in itertools.pairwise(into) if a == "-t"]
         operands = [one for one in into if not one.startswith(("-", "of=", "if="))]
         if not goals:
@@ -191,11 +190,12 @@ class _Reading:
     def _named(self, use: Use, paths: Iterable[str]) -> Iterator[Named]:
         folders = tuple(self.folders)
         for path in paths:
-            for spelled in _unbraced(path):
-                yield Named(use, spelled, folders)
-                for folder in folders if glob.has_magic(spelled) else ():
-                    for name in islice(glob.iglob(spelled, root_dir=folder), _MAX_FITTING):  # noqa: PTH207
-                        yield Named(use, name, (folder,))
+            yield Named(use, path, folders)
+            for folder in folders if glob.has_magic(path) else ():
+                # Path.glob refuses absolute patterns.
+                fitting = glob.iglob(path, root_dir=folder)  # noqa: PTH207
+                for name in islice(fitting, _MAX_FITTING):
+                    yield Named(use, name, (folder,))
 
     def _values(self, node: Node) -> list[str]:
         """Return what a word may become, its quotes removed."""
@@ -212,28 +212,12 @@ class _Reading:
             case "string" | "translated_string" | "concatenation":
                 return self._joined(node)
             case "command_substitution":
-                return self._substituted(node) or [UNKNOWN]
+                # Of an echo, for example, the words come out again.
+                return [UNKNOWN, *_TOKEN.findall(_text(node))][:_MAX_VALUES]
             case "word" | "number" | "string_content" | "extglob_pattern" | "variable_name":
                 return [re.sub(r"\\(\n|.)", lambda one: one[1].strip("\n"), _text(node))]
             case _:
                 return [UNKNOWN] if node.named_children else [_text(node)]
-
-    def _substituted(self, node: Node) -> list[str]:
-        """Return what an echo or a printf gives in a substitution; nothing for all else."""
-        inner = node.named_children[0] if len(node.named_children) == 1 else None
-        if inner is None or inner.type != "command":
-            return []
-        name, *given = [
-            self._values(one.children[0] if one.type == "command_name" else one)[0]
-            for one in inner.named_children
-        ]
-        if name not in ("echo", "printf"):
-            return []
-        shown = [one for one in given if not one.startswith("-")]
-        filled = shown[0] if shown else ""
-        for one in shown[1:]:
-            filled = filled.replace("%s", one, 1)
-        return [*dict.fromkeys((*shown, *filled.removesuffix("\\n").split()))][:_MAX_VALUES]
 
     def _joined(self, node: Node) -> list[str]:
         found, at = [""], node.start_byte
@@ -274,6 +258,11 @@ def _only_reads(name: str, given: Sequence[list[str]]) -> bool:
             return not any(re.match(r"-(?:exec|ok|delete|fprint|fls)", one) for one in values)
         case "awk" | "gawk":
             return "inplace" not in values
+        case "sort" | "tree":
+            return not any(re.match(r"-\w*o|--output", one) for one in values)
+        case "uniq" | "xxd":
+            # A second operand is written to.
+            return sum(not one.startswith("-") for one in values) < 2
         case "git":
             return False
         case _:
@@ -297,9 +286,6 @@ def _uses(name: str, given: Sequence[list[str]], *, is_reading: bool) -> list[Us
         uses[first] = "read"
     if first is not None and _begins_with_pattern(name, given):
         uses[first] = None
-    if is_reading and name in ("sort", "tree", "xxd", "uniq"):
-        written = (at + 1 for at, one in enumerate(given[:-1]) if one[0] in ("-o", "--output"))
-        uses = ["write" if at in set(written) else one for at, one in enumerate(uses)]
     return uses
 
 
@@ -312,13 +298,9 @@ def _subcommand(given: Sequence[list[str]]) -> str:
 
 
 def _configures(given: Sequence[list[str]]) -> bool:
-    """Say whether git would change a configuration: it is no question, and has a value."""
-    values = [one[0] for one in given]
-    if "config" not in values[:4]:
-        return False
-    rest = values[values.index("config") + 1 :]
-    asks = any(re.match(r"(?:--)?(?:get|list)|-l$", one) for one in rest)
-    return not asks and (len(rest) > 1 or "-e" in rest or "edit" in rest)
+    """Say whether git may change its configuration."""
+    asks = any(one[0].startswith(("--get", "--list", "-l")) for one in given)
+    return _subcommand(given) == "config" and not asks
 
 
 def _begins_with_pattern(name: str, given: Sequence[list[str]]) -> bool:
@@ -335,30 +317,10 @@ def _edits(given: Sequence[list[str]]) -> bool:
 
 def _pieces(word: str) -> list[str]:
     """Return the paths that a word may hold: itself, an option's value, the members of a list."""
-    found = [word]
+    found = [word, *re.split(r"[=:,{}]", word)]
     if word.startswith("-") and not word.startswith("--"):
         found.append(word[2:])
-    for part in re.split(r"[=:,]", word)[1:]:
-        found.append(part)
-    if "=" in word:
-        found.append(word.partition("=")[2])
-    if re.search(r"[:,]", word):
-        found.append(re.split(r"[:,]", word)[0])
     return [one.removeprefix("@").removeprefix("<") for one in found if one]
-
-
-def _unbraced(word: str) -> list[str]:
-    """Return what a word with lists in braces stands for."""
-    found = [word]
-    for _ in range(_MAX_LISTS):
-        wider: list[str] = []
-        for one in found[:_MAX_VALUES]:
-            listed = _BRACES.search(one)
-            inner = listed[1].split(",") if listed else [""]
-            front, end = (one[: listed.start()], one[listed.end() :]) if listed else (one, "")
-            wider += [front + each + end for each in inner]
-        found = wider
-    return found
 
 
 def _decoded(text: str) -> str:
@@ -370,6 +332,7 @@ def _decoded(text: str) -> str:
 
 def at_home(path: str) -> str:
     """Return the path with a home folder for ``~``, as the shell would."""
+    # Path.expanduser raises for a name that nobody has.
     return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111
 
 
