@@ -13,7 +13,15 @@ from typing import assert_never
 
 from agent_ls.domain.verdicts import Ask, Deny
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.control_files import is_loaded_later, names_of, names_own, names_secret, steers
+from agent_ls.safety.control_files import (
+    IS_HARD_LINK,
+    has_other_names,
+    is_loaded_later,
+    names_of,
+    names_own,
+    names_secret,
+    steers,
+)
 from agent_ls.safety.named_places import UNKNOWN, Named, Use, at_home, named_places
 from agent_ls.safety.own_places import holds_own, is_own
 from agent_ls.safety.text import visible_line
@@ -88,6 +96,8 @@ def _reason(place: Path, use: Use, roots: Sequence[Root]) -> str:
     names = _names(place, roots)
     if names_secret(names):
         return "looks like a file that holds secrets"
+    if has_other_names(place):
+        return IS_HARD_LINK
     root = next((one.path for one in roots if place.is_relative_to(one.path)), None)
     match use:
         case "read":

@@ -25,6 +25,7 @@ from agent_ls.safety.name_patterns import (
 from agent_ls.safety.own_places import holds_own, is_own
 from agent_ls.safety.paths import Place, locate
 
+IS_HARD_LINK = "is a hard link, so its content may belong elsewhere"
 PathVerdict = Allow | Ask | Deny
 
 _LINKED_STORES = frozenset({"node_modules", ".venv", "venv", "site-packages", ".pnpm-store"})
@@ -48,8 +49,8 @@ def judge_read(path: str, roots: Sequence[Root]) -> PathVerdict:
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
     if is_own(place.absolute):
         return Ask(f"{path} belongs to agent-ls itself and may hold keys.", broad=False)
-    if _has_other_names(place):
-        return Ask(f"{path} is a hard link, so its content may belong elsewhere.", broad=False)
+    if has_other_names(place.absolute):
+        return Ask(f"{path} {IS_HARD_LINK}.", broad=False)
     return Allow()
 
 
@@ -57,7 +58,8 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
     """Say whether a file may be created, changed, moved or deleted.
 
     Shape: Deny for our own control files in every mode; an Ask that no earlier grant answers for
-    files that steer other programs, that a later command runs or that hold secrets; else Allow.
+    files that steer other programs, that a later command runs, that hold secrets or that have
+    another name; else Allow.
     """
     try:
         place = locate(path, roots)
@@ -74,6 +76,9 @@ def judge_write(path: str, roots: Sequence[Root]) -> PathVerdict:
         return Ask(f"{path} is run by builds, tests or tools later.", broad=False)
     if is_secret(place):
         return Ask(f"{path} looks like a file that holds secrets.", broad=False)
+    if has_other_names(place.absolute):
+        # Many editors write into the file where it is, so under its other names too.
+        return Ask(f"{path} {IS_HARD_LINK}.", broad=False)
     return Allow()
 
 
@@ -141,12 +146,12 @@ def _is_any(names: Iterable[str], pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(name) for name in names)
 
 
-def _has_other_names(place: Place) -> bool:
+def has_other_names(place: Path) -> bool:
     """Say whether the file has another name somewhere, which may be outside."""
-    if _LINKED_STORES & set(place.below.parts):
+    if _LINKED_STORES & set(place.parts):
         return False
     try:
-        facts = place.absolute.lstat()
+        facts = place.lstat()
     except OSError:
         return False
     return stat.S_ISREG(facts.st_mode) and facts.st_nlink > 1

@@ -7,16 +7,12 @@ anywhere, a workspace can be one of them, hold one or link to one.
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import platformdirs
 
 _APP = "agent-ls"
-_MAX_ENTRIES = 500
-
-_Inode = tuple[int, int]
 
 _stores: set[Path] = set()
 """Files of stores that this process opened elsewhere than in its data folder."""
@@ -28,7 +24,7 @@ def claim_store(file: Path) -> None:
 
 
 def is_own(place: Path) -> bool:
-    """Say whether a place is one of our folders, lies in one, or is another name of such a file.
+    """Say whether a place is one of our folders or lies in one; of a hard link it does not know.
 
     Looks at the disk; what cannot be looked at is told by its path alone.
     """
@@ -37,10 +33,8 @@ def is_own(place: Path) -> bool:
     if any(real.is_relative_to(one) for one in folders):
         return True
     inodes = {found for one in folders if (found := _inode(one))}
-    if any(_inode(one) in inodes for one in (real, *real.parents)):
-        # The same folder by another path: a mount, or a file system that ignores case.
-        return True
-    return _has_own_inode(real, folders)
+    # The same folder by another path: a mount, or a file system that ignores case.
+    return any(_inode(one) in inodes for one in (real, *real.parents))
 
 
 def holds_own(place: Path) -> bool:
@@ -68,43 +62,9 @@ def _resolved(place: Path) -> Path:
         return Path(os.path.abspath(place))  # noqa: PTH100 - resolving is what failed
 
 
-def _inode(place: Path) -> _Inode | None:
+def _inode(place: Path) -> tuple[int, int] | None:
     try:
         facts = place.stat()
     except (OSError, ValueError):
         return None
     return facts.st_dev, facts.st_ino
-
-
-def _has_own_inode(real: Path, folders: Iterable[Path]) -> bool:
-    """Say whether a file with several names has one of them in our folders."""
-    try:
-        facts = real.lstat()
-    except (OSError, ValueError):
-        return False
-    if not stat.S_ISREG(facts.st_mode) or facts.st_nlink < 2:
-        return False
-    wanted = (facts.st_dev, facts.st_ino)
-    return any(wanted == inode for folder in folders for inode in _inodes_in(folder))
-
-
-def _inodes_in(folder: Path) -> Iterator[_Inode]:
-    """Yield the inodes of a folder's own entries and of those one folder deeper."""
-    stack, seen = [(folder, 0)], 0
-    while stack:
-        here, depth = stack.pop()
-        try:
-            entries = list(os.scandir(here))
-        except OSError:
-            continue
-        for entry in entries:
-            seen += 1
-            if seen > _MAX_ENTRIES:
-                return
-            try:
-                facts = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            if stat.S_ISDIR(facts.st_mode) and depth == 0:
-                stack.append((Path(entry.path), 1))
-            yield facts.st_dev, facts.st_ino

@@ -49,8 +49,6 @@ def verdict(command: str, root: Path, settings: Path) -> Allow | Ask | Deny:
         "cp src/a.py {settings}/config.toml",
         "cp config.toml {settings}",
         "tee -a cfglink/rules.json < src/a.py",
-        "sed -i s/a/b/ hard.txt",
-        "echo x > hard.txt",
         "cd cfglink && echo x > config.toml",
         "cd cfglink && git checkout .",
         "rm -rf {settings}",
@@ -71,6 +69,9 @@ def test_a_command_that_names_what_is_our_own_is_refused(command, root, settings
     [
         "echo x > .git/hooks/pre-commit",
         "echo x >> .git/config",
+        "sed -i s/a/b/ hard.txt",
+        "echo x > hard.txt",
+        "cat hard.txt | make",
         "cd .git/hooks && echo x > post-merge",
         "cat > .vscode/tasks.json <<EOF\n{}\nEOF",
         "tee .github/workflows/x.yml < src/a.py",

@@ -142,11 +142,13 @@ def test_rules_see_the_target_of_a_link(roots: tuple[Root, ...]) -> None:
     check("notes.txt", roots, Ask, Ask)
 
 
-def test_a_hard_link_asks_before_reading(roots: tuple[Root, ...], tmp_path: Path) -> None:
+def test_a_hard_link_asks_before_it_is_read_or_changed(
+    roots: tuple[Root, ...], tmp_path: Path
+) -> None:
     root = roots[0].path
     (root / "a.txt").write_text("x")
     os.link(root / "a.txt", root / "b.txt")
-    check("b.txt", roots, Allow, Ask)
+    check("b.txt", roots, Ask, Ask)
     (root / "node_modules" / "p").mkdir(parents=True)
     os.link(root / "a.txt", root / "node_modules/p/i.js")
     check("node_modules/p/i.js", roots, Ask, Allow)

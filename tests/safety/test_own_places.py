@@ -63,10 +63,10 @@ def test_a_settings_folder_that_is_a_link_into_the_workspace_is_protected(
     check("dotfiles2/config.toml", tmp_path / "proj", Allow, Allow)
 
 
-def test_another_name_of_such_a_file_is_the_same_file(settings, tmp_path) -> None:
+def test_another_name_of_such_a_file_asks(settings, tmp_path) -> None:
     (tmp_path / "proj").mkdir()
     os.link(settings / "config.toml", tmp_path / "proj" / "notes.txt")
-    check("notes.txt", tmp_path / "proj", Deny, Ask)
+    check("notes.txt", tmp_path / "proj", Ask, Ask)
 
 
 def test_a_store_that_was_put_into_the_workspace_is_protected(settings, tmp_path) -> None:
