@@ -6,11 +6,20 @@ import os
 import shutil
 from pathlib import Path
 
+from agent_ls.safety.flags import words
 from agent_ls.safety.operands import Reach
 from agent_ls.safety.read_only import BUILTINS
 
 VERSION_OPTIONS = ("--version", "-V", "-v", "-version", "version")
 _SYSTEM_FOLDERS = tuple(map(Path, ("/usr", "/bin", "/sbin", "/opt", "/nix")))
+
+
+_SHORT_VERSION = {
+    "-v": words("node npm perl ruby make gmake tmux"),
+    "-V": words("python python3 tmux rg curl wget psql ruff uv pip pip3"),
+    "version": words("go"),
+}
+"""Programs for which these say the version and nothing else."""
 
 
 class ForeignProgramError(Exception):
@@ -42,7 +51,7 @@ def check_program(name: str, reach: Reach) -> None:
 
 def check_version(name: str, option: str, reach: Reach) -> None:
     """Refuse options that mean something else, and programs that a version file could replace."""
-    if option in ("-v", "-V", "version") and not _says_version(name, option):
+    if option in _SHORT_VERSION and name not in _SHORT_VERSION[option]:
         raise ForeignProgramError(f"{name} {option} is more than a question for the version")
     found = shutil.which(name, path=child_path())
     real = Path(found).resolve() if found else None
@@ -50,27 +59,6 @@ def check_version(name: str, option: str, reach: Reach) -> None:
         return
     if not any(real.is_relative_to(folder) for folder in _SYSTEM_FOLDERS):
         raise ForeignProgramError(f"{name} is not installed with the system")
-
-
-def _says_version(name: str, option: str) -> bool:
-    known = {
-        "-v": ("node", "npm", "perl", "ruby", "make", "gmake", "tmux"),
-        "-V": (
-            "python",
-            "python3",
-            "tmux",
-            "rg",
-            "curl",
-            "wget",
-            "psql",
-            "ruff",
-            "uv",
-            "pip",
-            "pip3",
-        ),
-        "version": ("go",),
-    }
-    return name in known.get(option, ())
 
 
 def _is_pyenv(found: str, reach: Reach) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_ls.safety.flags import Options, options
+from agent_ls.safety.flags import Options, options, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,33 +180,12 @@ PROGRAMS: dict[str, Program] = {
     "cal": _program("-13jmsy", "names", limit=2),
 }  # fmt: skip
 
-BUILTINS = frozenset(
-    {
-        "echo",
-        "true",
-        "false",
-        ":",
-        "pwd",
-        "type",
-        "test",
-        "[",
-        "[[",
-        "printf",
-        "cd",
-        "command",
-        "set",
-        "exit",
-        "break",
-        "continue",
-    }
-)
+BUILTINS = words("echo true false : pwd type test [ [[ printf cd command set exit")
 """What the shell does itself, whatever stands on PATH."""
 
-VERSIONED = frozenset(
-    {"python", "python3", "node", "git", "gcc", "g++", "cc", "c++", "clang", "clang++", "make",
-     "gmake", "cmake", "ninja", "rg", "jq", "bash", "perl", "ruby", "java", "javac", "go", "tar",
-     "grep", "sed", "awk", "gawk", "find", "ls", "diff", "patch", "curl", "wget", "ruff", "uv",
-     "gdb", "pandoc", "sqlite3", "psql", "tmux", "zsh", "fish", "nvim", "vim", "npm", "pip", "pip3",
-     "docker", "tsc"}
-)  # fmt: skip
+VERSIONED = words(
+    "python python3 node git gcc g++ cc c++ clang clang++ make gmake cmake ninja rg jq bash perl "
+    "ruby java javac go tar grep sed awk gawk find ls diff patch curl wget ruff uv gdb pandoc "
+    "sqlite3 psql tmux zsh fish nvim vim npm pip pip3 docker tsc"
+)
 """Asked for their version and nothing else, these do nothing else."""
