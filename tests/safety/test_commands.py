@@ -228,37 +228,17 @@ basename $(uuidgen)
 test -v 'a[$(id)]'
 test -t 1
 printf -v x y
-printf 'abc%n' PATH
-printf 'abc%5n' PATH
-printf '%s%ln' a PATH
 printf '%*d' 5 1
 printf '%(%s)T'
-[ -v x ]
-[ 'a[0]' -eq 1 ]
-[[ 'a[0]' -eq 1 ]]
-[[ -v x ]]
-[ -f .env ]
 [ -f README.md -a -f .env ]
 [ README.md -nt /etc/passwd ]
 set
-set -a
-set -k
-set -P
-set -o physical
-set -- a b
 exit a
 break x
-xxd -ac README.md out
 xxd README.md -l out x
-xxd -rev README.md
-tree -Io out x
 tree -LI 2 -o x
-strings -n @resp
 strings --bytes @resp README.md
-strings -t @resp README.md
-cd -P && cat x
 cd -- src && ls
-cd -L src
 w"g"et x
 w\get x
 c''at README.md

@@ -142,9 +142,7 @@ def test_rules_see_the_target_of_a_link(roots: tuple[Root, ...]) -> None:
     check("notes.txt", roots, Ask, Ask)
 
 
-def test_a_hard_link_asks_before_it_is_read_or_changed(
-    roots: tuple[Root, ...], tmp_path: Path
-) -> None:
+def test_a_hard_link_asks_before_any_use(roots: tuple[Root, ...], tmp_path: Path) -> None:
     root = roots[0].path
     (root / "a.txt").write_text("x")
     os.link(root / "a.txt", root / "b.txt")
