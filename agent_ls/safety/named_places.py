@@ -212,8 +212,9 @@ class _Reading:
             case "string" | "translated_string" | "concatenation":
                 return self._joined(node)
             case "command_substitution":
-                # Of an echo, for example, the words come out again.
-                return [UNKNOWN, *_TOKEN.findall(_text(node))][:_MAX_VALUES]
+                # The words of an echo come out again, and printf puts any in the place of %s.
+                inner = _text(node).replace("%s", "*")
+                return [UNKNOWN, *_TOKEN.findall(inner)][:_MAX_VALUES]
             case "word" | "number" | "string_content" | "extglob_pattern" | "variable_name":
                 return [re.sub(r"\\(\n|.)", lambda one: one[1].strip("\n"), _text(node))]
             case _:

@@ -142,6 +142,7 @@ def test_a_command_that_names_what_is_our_own_is_refused(command, root, settings
         "uniq src/a.py .git/hooks/x",
         'cat "$(echo .env)" | make',
         "cat $(printf .env) | make",
+        "cat $(printf '.%s\\n' env) | make",
         "cat .$(echo -n env) | make",
         "F=$(echo .env); cat $F | make",
         "for f in $(echo 'a .env'); do cat $f | make; done",
