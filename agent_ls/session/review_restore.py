@@ -112,13 +112,10 @@ def wholes_since(lineages: Iterable[Lineage]) -> Wholes:
     return found
 
 
-def after_move(turn_id: str, path: str, wholes: Wholes) -> FileResult | None:
-    """Return what a restore would make of a path whose bytes would have moved before; None when
-    that was all.
-    """
-    goal = wholes[path][1]
-    if goal is None:
-        return None
+def after_move(turn_id: str, path: str, wholes: Wholes) -> FileResult:
+    """Return what a restore would make of a path whose bytes would have moved away before."""
+    if wholes[path][1] is None:
+        return FileResult(turn_id, path, "nothing")
     source = next(iter(sources(path, wholes)), "")
     edit = "move" if source else "create"
     return FileResult(turn_id, path, "done", edit=edit, new_path=source)

@@ -104,38 +104,37 @@ class Restoring:
         rings = await restorable_rings(self._workspace, self._blobs, turn_id, those)
         ring_of = {name: ring for ring in rings for name in ring}
         freed = set[str]()
-        moved = set[str]()
-        """The other places of files that would have moved by then."""
+        emptied, filled = set[str](), set[str]()
+        """The other places of files that would have moved by then: from there, or to there."""
         found: dict[str, FileResult] = {}
         wholes, touches = wholes_since(those), (await self._ledger()).touches
         for one in restored_in_order(those, wholes):
             # Its place in a ring is another one's of the ring, and free for nobody else.
             ring = ring_of.get(one.path, ()) if one.stands else ()
-            free = freed | set(ring)
-            if one.path in moved and one.path in wholes:
+            if one.path in filled:
+                result = FileResult(turn_id, one.path, "nothing")
+            elif one.path in emptied:
                 result = after_move(turn_id, one.path, wholes)
-                if result is not None:
-                    found[one.touches[0].at] = result
-                    moved.add(result.new_path)
-                continue
-            result = await foreseen(
-                self._workspace,
-                self._blobs,
-                turn_id,
-                one,
-                freed=free,
-                wholes=wholes,
-                touches=touches,
-            )
+            else:
+                result = await foreseen(
+                    self._workspace,
+                    self._blobs,
+                    turn_id,
+                    one,
+                    freed=freed | set(ring),
+                    wholes=wholes,
+                    touches=touches,
+                )
             found[one.touches[0].at] = result
-            moved.add(result.new_path)
+            if result.new_path:
+                (filled if wholes[one.path][1] is None else emptied).add(result.new_path)
             if result.edit == "delete" and ring:
                 # It does not go there itself.
                 freed.add(one.origin)
             elif result.edit in ("move", "delete") and not ring:
                 freed.add(one.path)
-        each = [found.get(one.touches[0].at) for one in those]
-        return [one for one in each if one is not None and one.status != "nothing"]
+        each = [found[one.touches[0].at] for one in those]
+        return [one for one in each if one.status != "nothing"]
 
     def _refuse_running(self) -> None:
         if self._recorder.state.is_running:
