@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 _DOOR_S = 2.0
-"""So long later requests wait for those that run already; then the change waits instead."""
+"""Later requests wait this long for those that run already; then the change waits instead."""
 
 
 class Changeover:
-    """Who works with the sessions, and whether they may be exchanged."""
+    """Counts the requests that run, and lets a change in when none does."""
 
-    def __init__(self) -> None:
-        """Begin with nobody at work."""
+    def __init__(self, *, door_s: float = _DOOR_S) -> None:
+        """Begin with no request."""
+        self._door_s = door_s
         self._door = asyncio.Lock()
         self._count = 0
         self._unused = asyncio.Event()
@@ -34,7 +35,7 @@ class Changeover:
             self.leave()
 
     def enter(self) -> None:
-        """Begin to work with the sessions, for who is at work with them already."""
+        """Count work that a running request leaves behind; ``leave`` ends it."""
         self._count += 1
         self._unused.clear()
 
@@ -45,16 +46,15 @@ class Changeover:
             self._unused.set()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncGenerator[bool]:
-        """Keep requests waiting; False where some that run already do not end soon."""
-        async with self._door:
-            try:
-                async with asyncio.timeout(_DOOR_S):
-                    await self._unused.wait()
-            except TimeoutError:
-                pass
-            yield not self._count
-
-    async def unused(self) -> None:
-        """Wait until nobody works with the sessions, for a moment at least."""
-        await self._unused.wait()
+    async def alone(self) -> AsyncGenerator[None]:
+        """Work when no request does, and keep later ones waiting."""
+        while True:
+            async with self._door:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._door_s):
+                        await self._unused.wait()
+                if not self._count:
+                    yield
+                    return
+            # One that runs may wait for the editor, and that for an answer to a later one.
+            await self._unused.wait()

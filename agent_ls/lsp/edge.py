@@ -122,21 +122,15 @@ class Edge:
             loaded = await asyncio.to_thread(self._load_settings)
             if loaded == self.loaded:
                 return
-            while not self.faces.is_busy:
-                async with self.changeover.alone() as is_alone:
-                    # A request that was still running may have begun a turn.
-                    if is_alone and not self.faces.is_busy:
-                        await self._take_over(loaded)
-                        return
-                await self.changeover.unused()
-            self.editor.say("info", "The changed settings hold after the running turn.")
-            self.faces.when_idle(self.reload)
-
-    async def _take_over(self, loaded: LoadedSettings) -> None:
-        before, self.loaded = self.loaded.problems, loaded
-        self._tell_problems(before)
-        self._use_settings()
-        await self.sessions.reopen(self.settings)
+            async with self.changeover.alone():
+                if self.faces.is_busy:
+                    self.editor.say("info", "The changed settings hold after the running turn.")
+                    self.faces.when_idle(self.reload)
+                    return
+                before, self.loaded = self.loaded.problems, loaded
+                self._tell_problems(before)
+                self._use_settings()
+                await self.sessions.reopen(self.settings)
 
     def _load_settings(self) -> LoadedSettings:
         return load_settings(
@@ -171,9 +165,9 @@ class Edge:
         return focus_of(self.attention, reported, uri, lines, around=around)
 
     def spawn(self, work: Coroutine[Any, Any, object], *, is_request: bool = False) -> None:
-        """Let something go on that nobody waits for; what breaks it is logged.
+        """Run something that nobody waits for; its errors are logged.
 
-        What a request begins and works with the sessions is part of it (``is_request``).
+        ``is_request``: it belongs to the request that begins it, and settings wait for it too.
         """
         task: asyncio.Task[object] = asyncio.ensure_future(work)
         self._tasks.add(task)

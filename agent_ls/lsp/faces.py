@@ -37,6 +37,7 @@ from agent_ls.session.session import Session
 from agent_ls.settings import Settings
 
 _COLLECT_AFTER_S = 1.0
+"""``server`` puts whole collections off, because somebody may wait; now nobody does."""
 
 
 class Faces:
@@ -87,7 +88,6 @@ class Faces:
         server.documents.listen(self._on_document)
         self._idle: list[Callable[[], Awaitable[object]]] = []
         self._tasks: set[asyncio.Future[object]] = set()
-        self._collecting: asyncio.TimerHandle | None = None
 
     def states(self) -> Iterator[SessionState]:
         """Yield the state of every session that is open here."""
@@ -138,9 +138,6 @@ class Faces:
         self.rechecks.use(None)
         self._closed_findings.close()
         self._hints.close()
-        if self._collecting is not None:
-            self._collecting.cancel()
-            self._collecting = None
         self.sessions.clear()
         self.marks.refresh()
 
@@ -170,20 +167,13 @@ class Faces:
 
     def on_turn_ended(self) -> None:
         """Do what waited for the turns to end, if none runs."""
-        if self._collecting is None:
-            loop = asyncio.get_running_loop()
-            self._collecting = loop.call_later(_COLLECT_AFTER_S, self._collect)
+        asyncio.get_running_loop().call_later(_COLLECT_AFTER_S, gc.collect)
         if self.is_busy:
             return
         self._pending_edits.withdraw()
         waiting, self._idle = self._idle, []
         for do in waiting:
             self._go_on(do())
-
-    def _collect(self) -> None:
-        """Look for garbage in everything, which is not done while a turn runs for as long."""
-        self._collecting = None
-        gc.collect()
 
     def _go_on(self, work: Awaitable[object]) -> None:
         task = asyncio.ensure_future(work)

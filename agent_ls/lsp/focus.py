@@ -43,25 +43,19 @@ def focus_of(
     here = uri or attention.active()
     path = "" if here is None else attention.path(here) or ""
     others = [found for one in attention.recent() if (found := attention.path(one))]
-    focus = Focus(
+    first, last = lines if lines and path else (None, None)
+    span = None if first is None or last is None else (max(0, first - around), last + around)
+    excerpt = ""
+    if here is not None and span is not None:
+        text = attention.lines(here) or ()
+        excerpt = _WITHHELD if attention.is_secret(path) else _excerpt(text, *span)
+    return Focus(
         path=visible_line(path),
+        first_line=first,
+        last_line=last,
+        excerpt=excerpt,
         open_files=tuple(visible_line(one) for one in others if one != path)[:MAX_OPEN_FILES],
-    )
-    first, last = lines or (None, None)
-    if not path or here is None or first is None:
-        return focus.model_copy(update={"problems": _problems(attention, reported, path, None)})
-    if last is None:
-        problems = _problems(attention, reported, path, None)
-        return focus.model_copy(update={"first_line": first, "problems": problems})
-    span = (max(0, first - around), last + around)
-    is_secret = attention.is_secret(path)
-    return focus.model_copy(
-        update={
-            "first_line": first,
-            "last_line": last,
-            "excerpt": _WITHHELD if is_secret else _excerpt(attention.lines(here) or (), *span),
-            "problems": _problems(attention, reported, path, span),
-        }
+        problems=_problems(attention, reported, path, span),
     )
 
 

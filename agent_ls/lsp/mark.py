@@ -133,8 +133,8 @@ class Mark:
         match self.subject:
             case ApprovalRequest():
                 asked = self.subject
-                parts = (f"The agent asks: {asked.preview.title}", asked.preview.payload.rstrip(),
-                         asked.reason)  # fmt: skip
+                title = f"The agent asks: {asked.preview.title}"
+                parts = (title, asked.preview.payload.rstrip(), asked.reason)
                 return "\n".join(filter(None, parts))
             case Question():
                 return f"The agent asks: {visible(self.subject.text)}"

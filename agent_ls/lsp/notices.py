@@ -17,7 +17,7 @@ from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state import SessionState
 from agent_ls.lsp.undelivered import Undelivered
-from agent_ls.safety.text import visible_line
+from agent_ls.safety.text import label, visible_line
 
 Level = Literal["error", "warning", "info", "log"]
 Say = Callable[[Level, str], None]
@@ -94,7 +94,8 @@ class Notices:
         if event.status is TurnStatus.CANCELLED:
             return
         level: Level = "info"
-        words = f"Done: {_first_line(event.output)}"
+        first_line = event.output.strip().partition("\n")[0]
+        words = f"Done: {label(first_line, _LINE_CHARACTERS)}"
         if event.failure_reason:
             level = "error" if event.status is TurnStatus.FAILED else "warning"
             words = f"The agent stopped: {event.failure_reason}"
@@ -119,7 +120,7 @@ class Notices:
 
     def _ask(self, subject_id: str, words: str, command: str) -> None:
         """Say that something waits, and how it is answered."""
-        said = f"The agent asks: {sentence(_cut(visible_line(words)))}"
+        said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"
 
         def unless_shown() -> None:
             # A document may be open and not be seen; only the panel is sure to tell.
@@ -132,11 +133,3 @@ class Notices:
 
         # After the marks, which read the same event, have found their places.
         asyncio.get_running_loop().call_soon(unless_shown)
-
-
-def _first_line(text: str) -> str:
-    return _cut(visible_line(text.strip().partition("\n")[0]))
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _LINE_CHARACTERS else line[: _LINE_CHARACTERS - 1] + "…"

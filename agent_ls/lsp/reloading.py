@@ -47,8 +47,6 @@ class Reloading:
         self._documents = documents
         self._taken: dict[str, tuple[str, str]] = {}
         """The documents whose file went, by URI: its path, and what is said of it."""
-        self._went: dict[str, tuple[str, str, str]] = {}
-        """What commands took away since the last look, by its digest: call, URI and path."""
         self._written: dict[str, None] = {}
         """The paths to look at, in the order of writing."""
         self._told: set[str] = set()
@@ -75,20 +73,15 @@ class Reloading:
         self._look_later()
 
     def on_event(self, stored: e.StoredEvent) -> None:
-        """See which open files a command takes away, and to where: it tells of what is new last."""
+        """See which open files a command takes away."""
         event = stored.event
-        if not isinstance(event, e.CommandChanged):
+        if not isinstance(event, e.CommandChanged) or not event.is_gone:
             return
         with suppress(WorkspaceError):
-            if event.is_gone and (document := self._files.document(event.path)):
-                if event.before_blob is not None:
-                    self._went[event.before_blob] = event.call_id, document.uri, event.path
-                self._taken[document.uri] = event.path, f"A command deleted {event.path}"
+            if document := self._files.document(event.path):
+                words = f"A command moved or deleted {event.path}"
+                self._taken[document.uri] = event.path, words
                 self._look_later()
-            elif event.is_new and event.after_blob in self._went:
-                call_id, uri, path = self._went.pop(event.after_blob)
-                if call_id == event.call_id:
-                    self._taken[uri] = path, f"A command moved {path} to {event.path}"
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
         """Ignore what streams."""
@@ -108,7 +101,6 @@ class Reloading:
         self._timer = None
         written, self._written = list(self._written), {}
         taken, self._taken = self._taken, {}
-        self._went.clear()
         self._looking = asyncio.get_running_loop().create_task(self._look(written, taken))
 
     async def _look(self, paths: list[str], taken: dict[str, tuple[str, str]]) -> None:

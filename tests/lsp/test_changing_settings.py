@@ -67,8 +67,7 @@ async def test_a_change_waits_for_what_runs_and_what_comes_later_waits_for_the_c
             told.append("early")
 
     async def change() -> None:
-        async with changeover.alone() as is_alone:
-            assert is_alone
+        async with changeover.alone():
             is_changing.set()
             await may_change.wait()
             told.append("change")
@@ -91,11 +90,36 @@ async def test_a_change_waits_for_what_runs_and_what_comes_later_waits_for_the_c
 
 
 async def test_what_a_request_leaves_running_is_part_of_it() -> None:
-    changeover = Changeover()
+    changeover, is_left = Changeover(), True
+
+    async def change() -> None:
+        async with changeover.alone():
+            assert not is_left
+
     async with changeover.request():
         changeover.enter()
-    async with changeover.alone() as is_alone:
-        assert not is_alone
+    changing = asyncio.create_task(change())
+    await asyncio.sleep(0)
+    is_left = False
     changeover.leave()
-    async with changeover.alone() as is_alone:
-        assert is_alone
+    await changing
+
+
+async def test_a_request_may_wait_for_a_later_one_while_a_change_waits() -> None:
+    changeover, came = Changeover(door_s=0), asyncio.Event()
+
+    async def change() -> None:
+        async with changeover.alone():
+            assert came.is_set()
+
+    async def later() -> None:
+        async with changeover.request():
+            came.set()
+
+    async with changeover.request():
+        changing = asyncio.create_task(change())
+        await asyncio.sleep(0)
+        asked = asyncio.create_task(later())
+        await came.wait()
+        assert not changing.done()
+    await asyncio.gather(asked, changing)
