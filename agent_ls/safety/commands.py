@@ -26,7 +26,6 @@ from agent_ls.safety.programs import (
     ForeignProgramError,
     check_program,
     check_version,
-    child_path,
 )
 from agent_ls.safety.read_only import PROGRAMS, VERSIONED, Program
 from agent_ls.safety.shell_tree import Sequence, read_shell
@@ -228,16 +227,14 @@ def _judge_git(values: list[str], reach: Reach) -> None:
     use = read_git(values)
     inner = reach.moved(use.folder)
     roots = [root.path for root in reach.roots]
-    objection = repository_objection(inner.folder, roots, child_path())
+    objection = repository_objection(inner.folder, roots)
     if objection is None and use.works_anywhere:
         objection = "outside of a repository git reads any file"
     if objection:
         raise _MustAskError(objection)
     for path in use.paths:
         inner.check(path, may_be_name=True)
-    if objection == "" and (
-        why := printing_objection(use, inner.folder, inner.below, child_path())
-    ):
+    if objection == "" and (why := printing_objection(use, inner.folder, inner.below)):
         raise _MustAskError(why)
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.safety.control_files import has_secret_name
 from agent_ls.safety.git_config import CLEAN_GIT, config_objection
 from agent_ls.safety.git_reading import GitUse
+from agent_ls.safety.programs import child_path
 from agent_ls.safety.text import visible_line
 
 _ANSWER_S = 2.0
@@ -31,49 +31,38 @@ class _UnfitError(Exception):
     """The repository is not an ordinary one; the message completes "it asks because"."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Git:
-    """git with its configuration neutralised, as an allowed command would find it."""
-
-    program: str
-    environment: Mapping[str, str]
-
-    def ask(self, folder: Path, *question: str) -> bytes | None:
-        """Return what git prints; None when it fails."""
-        done = self.run(folder, *question)
-        return done.stdout if done.returncode == 0 else None
-
-    def run(
-        self, folder: Path, *question: str, lines: str = ""
-    ) -> subprocess.CompletedProcess[bytes]:
-        """Return how git ended; ``lines`` are its input."""
-        return subprocess.run(
-            [self.program, *question],
-            cwd=folder,
-            env=self.environment,
-            input=os.fsencode(lines),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_ANSWER_S,
-            check=False,
-        )
+def _run(folder: Path, *question: str, lines: str = "") -> subprocess.CompletedProcess[bytes]:
+    """Return how git ended, run as an allowed command would be; ``lines`` are its input."""
+    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
+    return subprocess.run(
+        ["git", *question],
+        cwd=folder,
+        env={"PATH": child_path(), **kept, **CLEAN_GIT, "LC_ALL": "C.UTF-8"},
+        input=os.fsencode(lines),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        timeout=_ANSWER_S,
+        check=False,
+    )
 
 
-def repository_objection(folder: Path, roots: Sequence[Path], path: str) -> str | None:
+def _ask(folder: Path, *question: str) -> bytes | None:
+    """Return what git prints; None when it fails."""
+    done = _run(folder, *question)
+    return done.stdout if done.returncode == 0 else None
+
+
+def repository_objection(folder: Path, roots: Sequence[Path]) -> str | None:
     """Say why git must not run in this folder unasked; empty when nothing speaks against it.
 
-    ``folder`` and ``roots`` are resolved, ``path`` is the command's PATH. None: there is no
-    repository, so most of git only fails. Never raises: what cannot be read is an objection.
+    ``folder`` and ``roots`` are resolved. None: there is no repository, so most of git only fails.
+    Never raises: what cannot be read is an objection.
     """
-    program = shutil.which("git", path=path)
-    if program is None:
-        return None
-    git = _Git(program, _environment(path))
     try:
-        found = _places(git, folder)
+        found = _places(folder)
         if found is None:
             return None if _is_outside_git(folder) else "what git sees here is no plain repository"
-        _check(git, found, roots)
+        _check(found, roots)
     except _UnfitError as error:
         return str(error)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -81,19 +70,17 @@ def repository_objection(folder: Path, roots: Sequence[Path], path: str) -> str 
     return ""
 
 
-def printing_objection(use: GitUse, folder: Path, below: tuple[str, ...], path: str) -> str:
+def printing_objection(use: GitUse, folder: Path, below: tuple[str, ...]) -> str:
     """Say why what git would print may be secret; empty when git names only other files.
 
     ``folder`` is resolved, ``below`` are its components in the workspace. Never raises.
     """
-    program = shutil.which("git", path=path)
-    if program is None or not (use.names or use.objects):
+    if not (use.names or use.objects):
         return ""
-    git = _Git(program, _environment(path))
     try:
-        if _holds_text(git, folder, use):
+        if _holds_text(folder, use):
             return "it would print an object that has no name"
-        names = git.run(folder, *use.names).stdout if use.names else b""
+        names = _run(folder, *use.names).stdout if use.names else b""
     except subprocess.TimeoutExpired:
         return "git needs too long to say whose text it would print"
     except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -110,14 +97,14 @@ _COLOUR = re.compile(rb"\x1b\[[\d;]*m")
 _RANGE = re.compile(r"\.\.\.?")
 
 
-def _holds_text(git: _Git, folder: Path, use: GitUse) -> bool:
+def _holds_text(folder: Path, use: GitUse) -> bool:
     """Say whether an operand is an object whose text, or whose files' text, has no full name."""
     named = [part.lstrip("^") for one in use.objects for part in _RANGE.split(one)]
     bare = [one for one in named if one and ":" not in one]
     if any(not one.isprintable() for one in bare):
         return True
     question = ("cat-file", "--batch-check=%(objecttype)")
-    answers = git.run(folder, *question, lines="".join(f"{one}^{{}}\n" for one in bare)).stdout
+    answers = _run(folder, *question, lines="".join(f"{one}^{{}}\n" for one in bare)).stdout
     # The names in a tree are all that is shown of it where nothing is compared or searched.
     kinds = (b"blob", b"tree") if use.names and use.names[0] != "show" else (b"blob",)
     return any(line in kinds or line.endswith(b" ambiguous") for line in answers.splitlines())
@@ -132,9 +119,9 @@ class _Places:
     common: Path
 
 
-def _places(git: _Git, folder: Path) -> _Places | None:
+def _places(folder: Path) -> _Places | None:
     question = ("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
-    answer = git.ask(folder, *question)
+    answer = _ask(folder, *question)
     if answer is None:
         return None
     lines = os.fsdecode(answer).split("\n")
@@ -152,14 +139,14 @@ def _is_outside_git(folder: Path) -> bool:
     )
 
 
-def _check(git: _Git, found: _Places, roots: Sequence[Path]) -> None:
+def _check(found: _Places, roots: Sequence[Path]) -> None:
     if found.top.resolve() != found.top or not _is_in(found.top, roots):
         raise _UnfitError("the repository reaches beyond the workspace")
     _check_marker(found, roots)
     for place in {found.own, found.common}:
         _check_parts(place)
-    _check_settings(git, found)
-    _check_submodules(git, found, roots)
+    _check_settings(found)
+    _check_submodules(found, roots)
 
 
 def _check_marker(found: _Places, roots: Sequence[Path]) -> None:
@@ -225,8 +212,8 @@ def _entries(place: Path) -> Iterator[os.DirEntry[str]]:
                     stack.append(entry.path)
 
 
-def _check_settings(git: _Git, found: _Places) -> None:
-    answer = git.ask(found.top, "config", "--list", "--show-origin", "-z")
+def _check_settings(found: _Places) -> None:
+    answer = _ask(found.top, "config", "--list", "--show-origin", "-z")
     if answer is None:
         raise _UnfitError("git cannot read the repository's configuration")
     fields = answer.decode("utf-8", "surrogateescape").split("\0")[:-1]
@@ -241,9 +228,9 @@ def _check_settings(git: _Git, found: _Places) -> None:
             raise _UnfitError(objection)
 
 
-def _check_submodules(git: _Git, found: _Places, roots: Sequence[Path]) -> None:
+def _check_submodules(found: _Places, roots: Sequence[Path]) -> None:
     """Judge the repositories inside: git runs itself there, with their settings too."""
-    listing = git.ask(found.top, "ls-files", "-z", "--stage")
+    listing = _ask(found.top, "ls-files", "-z", "--stage")
     if listing is None:
         raise _UnfitError("git cannot read the index")
     links = [line for line in listing.split(b"\0") if line.startswith(b"160000 ")]
@@ -253,27 +240,19 @@ def _check_submodules(git: _Git, found: _Places, roots: Sequence[Path]) -> None:
         place = found.top / os.fsdecode(link.split(b"\t", 1)[1])
         if not os.path.lexists(place / ".git"):
             continue
-        inner = _places(git, place) if place.resolve() == place else None
+        inner = _places(place) if place.resolve() == place else None
         if inner is None or inner.top != place:
             raise _UnfitError(f"the submodule {place.name} is not an ordinary one")
-        _check(git, inner, roots)
+        _check(inner, roots)
 
 
-def tracked_names(folder: Path, path: str, pathspecs: Sequence[str]) -> list[str] | None:
+def tracked_names(folder: Path, pathspecs: Sequence[str]) -> list[str] | None:
     """Return the names that git tracks, relative to a folder; None when git cannot say.
 
     Of no pathspec all below the folder.
     """
-    program = shutil.which("git", path=path)
-    if program is None:
-        return None
     try:
-        listing = _Git(program, _environment(path)).ask(folder, "ls-files", "-z", "--", *pathspecs)
+        listing = _ask(folder, "ls-files", "-z", "--", *pathspecs)
     except (OSError, subprocess.SubprocessError):
         return None
     return None if listing is None else os.fsdecode(listing).split("\0")[:-1]
-
-
-def _environment(path: str) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
-    return {"PATH": path, **kept, **CLEAN_GIT, "LC_ALL": "C.UTF-8"}

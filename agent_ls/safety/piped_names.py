@@ -18,7 +18,6 @@ from agent_ls.safety.closer_looks import find_tests
 from agent_ls.safety.flags import parse, words
 from agent_ls.safety.git_repository import tracked_names
 from agent_ls.safety.operands import NotInsideError, Reach
-from agent_ls.safety.programs import child_path
 from agent_ls.safety.read_only import PROGRAMS
 from agent_ls.safety.shell_walk import Step
 
@@ -93,7 +92,7 @@ def _tracked(pathspecs: Sequence[str], reach: Reach) -> list[str] | None:
     if any(one.startswith("-") for one in pathspecs):
         # With an option it could list something else.
         return None
-    names = tracked_names(reach.folder, child_path(), pathspecs)
+    names = tracked_names(reach.folder, pathspecs)
     return None if names is None else _checked(names)
 
 

@@ -23,7 +23,7 @@ import psutil
 from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.loop.settling import settled
 from agent_ls.processes.launching import Program, start, strays
-from agent_ls.safety.commands import child_path
+from agent_ls.safety.programs import child_path
 from agent_ls.workspace.live_output import LiveOutput
 
 SHELL = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"

@@ -15,7 +15,8 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.surroundings import RULE_FILES, OuterRules
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.processes.launching import start_piped
-from agent_ls.safety.commands import READ_ONLY_ENV, child_path
+from agent_ls.safety.commands import READ_ONLY_ENV
+from agent_ls.safety.programs import child_path
 from agent_ls.safety.text import visible_line
 from agent_ls.workspace.runner import SHELL
 

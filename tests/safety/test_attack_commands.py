@@ -10,7 +10,8 @@ import pytest
 
 from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.safety.commands import READ_ONLY_ENV, child_path, decide
+from agent_ls.safety.commands import READ_ONLY_ENV, decide
+from agent_ls.safety.programs import child_path
 
 _SECRET = "OUTSIDE-SECRET"
 
