@@ -29,8 +29,8 @@ from agent_ls.safety.programs import (
 )
 from agent_ls.safety.read_only import PROGRAMS, VERSIONED, Program
 from agent_ls.safety.shell_tree import Sequence, read_shell
-from agent_ls.safety.shell_walk import State, Step, Walk
-from agent_ls.safety.shell_words import MAX_COMMAND_CHARS, NotUnderstoodError, Word
+from agent_ls.safety.shell_walk import State, Step, Walk, expanded
+from agent_ls.safety.shell_words import MAX_COMMAND_CHARS, NotUnderstoodError
 from agent_ls.safety.text import visible_line
 
 CommandVerdict = Allow | Ask | Deny
@@ -102,7 +102,7 @@ def _judge_all(tree: Sequence, cwd: Path, roots: PySequence[Root]) -> None:
             _judge(step, reach)
             judged.add((step, reach))
 
-    walk = Walk(judge, _expanded)
+    walk = Walk(judge)
     walk.sequence(tree, (State(Reach(cwd, tuple(roots))),))
 
 
@@ -118,7 +118,7 @@ def _judge(step: Step, reach: Reach) -> None:
     elif step.name == "find" and "-exec" in step.values:
         _judge_find_exec(step, reach)
     else:
-        values = step.values if step.name == "[[" else _expanded(step.arguments, reach)
+        values = step.values if step.name == "[[" else expanded(step.arguments, reach)
         if values != step.values and step.name in ("find", "sed", "awk", "git", "test", "["):
             raise _MustAskError(f"{step.name} gets names that the shell fills in")
         _judge_values(step.name, values, reach)
@@ -149,7 +149,7 @@ def _judge_xargs(step: Step, reach: Reach) -> None:
     """Judge what xargs runs, with all names that it could get and with none."""
     if step.feed is None:
         raise _MustAskError("xargs gets words that are not known")
-    rest, mark = _xargs_command(_expanded(step.arguments, reach))
+    rest, mark = _xargs_command(expanded(step.arguments, reach))
     name, *arguments = rest or ["echo"]
     if name in _SHOW_WORDS:
         _judge_values(name, [one for one in arguments if one != mark], reach)
@@ -176,7 +176,7 @@ def _xargs_command(rest: list[str]) -> tuple[list[str], str | None]:
 
 def _judge_find_exec(step: Step, reach: Reach) -> None:
     """Judge find without its -exec, and what that runs with all names that find could give."""
-    values = _expanded(step.arguments, reach)
+    values = expanded(step.arguments, reach)
     if values != step.values or values.count("-exec") > 1:
         raise _MustAskError("find -exec")
     start = values.index("-exec")
@@ -213,14 +213,6 @@ def _judge_with_names(
 def _has_pattern(program: Program, before: list[str]) -> bool:
     parsed = parse(before, program.options)
     return bool(parsed.operands) or parsed.has(*program.pattern_options)
-
-
-def _expanded(arguments: tuple[Word, ...], reach: Reach) -> list[str]:
-    """Return the words with patterns replaced by the files they fit, as the shell would."""
-    values: list[str] = []
-    for word in arguments:
-        values += reach.fitting(word.value) if word.is_pattern else [word.value]
-    return values
 
 
 def _judge_git(values: list[str], reach: Reach) -> None:

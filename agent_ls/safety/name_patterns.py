@@ -73,11 +73,14 @@ _STAGES = """
     local prod production dev develop development stage staging test testing live qa uat ci private
     secret secrets real
 """
-_ENV_FILES = " ".join(f"env{mark}{stage}" for mark in "._-" for stage in _STAGES.split())
+_ENV_OF_STAGES = " ".join(f"env{mark}{stage}" for mark in "._-" for stage in _STAGES.split())
+_ENV_FILES = f"""
+    .env* *.env env.sh {_ENV_OF_STAGES} prod_env prod-env .envs/ .env.d/ dotenv dotenv.* .dotenv*
+    .dev.vars* .flaskenv
+"""
 _ENVIRONMENT = f"""
-    .env* *.env env.sh {_ENV_FILES} prod_env prod-env .envs/ .env.d/ dotenv dotenv.* .dotenv*
-    .direnv/ .direnvrc .flaskenv .dev.vars* .npmrc
-    .yarnrc .yarnrc.y*ml .pnpmfile.* .pypirc pip.conf pip.ini .netrc _netrc .curlrc .wgetrc
+    {_ENV_FILES} .direnv/ .direnvrc .npmrc .yarnrc
+    .yarnrc.y*ml .pnpmfile.* .pypirc pip.conf pip.ini .netrc _netrc .curlrc .wgetrc
     .tool-versions .mise.toml mise.toml .mise.*.toml mise.*.toml .mise/ .rtx.toml .nvmrc
     .node-version .python-version .ruby-version .java-version .go-version .terraform-version
     .sdkmanrc .asdfrc rust-toolchain rust-toolchain.toml devbox.json .devenv/ devenv.nix
@@ -163,9 +166,7 @@ _WORDS = (
 _KINDS = r"\.(?:json[5c]?|y[^/]*ml|toml|ini|cfg|conf|txt|xml|properties|env|csv|enc|plist)"
 _DATA_NAME = rf"(?:^|[/_-]){_WORDS}(?:{_KINDS})?$|\.{_WORDS}{_KINDS}$"
 _SECRET = f"""
-    .env* *.env env.sh {_ENV_FILES} prod_env prod-env .envs/ .env.d/ dotenv dotenv.* .dotenv*
-    .dev.vars*
-    .flaskenv *.pem *.key *.p12 *.pfx *.p8 *.pk8 *.pkcs12 *.pkcs8 *.der *.jks *_rsa *-rsa *_dsa
+    {_ENV_FILES} *.pem *.key *.p12 *.pfx *.p8 *.pk8 *.pkcs12 *.pkcs8 *.der *.jks *_rsa *-rsa *_dsa
     *_ecdsa *-ecdsa *_ed25519 *-ed25519 *_deploy_key ssh_host_*_key *.psafe3 *.agilekeychain/
     *.opvault/ *.kwallet .databrickscfg .snowsql/ .oci/ .terraform.d/ .sentryclirc .passwd
     *.keystore *.kdb *.kdbx *.ppk *.ovpn *.gpg *.pgp *.asc *.age *.agekey id_rsa* id_dsa*

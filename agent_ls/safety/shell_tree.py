@@ -108,6 +108,7 @@ _RESERVED = words(
     "if then elif else fi for while until do done case esac in select function time coproc { } ! "
     "[[ ]]"
 )
+_JOINT = re.compile(r"(?:&&|\|\||=~|!(?==?[ \t])=?)(?=[ \t])")
 _ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 Fact = tuple[str, tuple[tuple[int, int], ...]]
@@ -233,7 +234,7 @@ class _Parser(WordReader):
 
     def _compound(self, kind: str, start: int, element: Element) -> Element:
         self._fact(kind, start)
-        found = self._rest(_Found(), takes_words=False)
+        found = self._rest(takes_words=False)
         if found.reads:
             raise NotUnderstoodError("a group of commands gets a file as input")
         return element
@@ -257,7 +258,7 @@ class _Parser(WordReader):
         if not name.is_plain or self._keyword() != "in":
             raise NotUnderstoodError("it has a loop that is not over plain words")
         self._at += len("in")
-        found = self._rest(_Found(), takes_words=True)
+        found = self._rest(takes_words=True)
         if found.reads or not found.words:
             raise NotUnderstoodError("it has a loop that is not over plain words")
         self._fact("over", *(name, *found.words))
@@ -284,8 +285,7 @@ class _Parser(WordReader):
         while inner[-1].value != "]]":
             self._skip_blanks()
             at = self._at
-            joint = re.compile(r"(?:&&|\|\||=~|!(?==?[ \t])=?)(?=[ \t])").match(self._text, at)
-            if joint:
+            if joint := _JOINT.match(self._text, at):
                 self._at = joint.end()
                 inner.append(Word(joint[0], at, self._at))
                 continue
@@ -293,7 +293,7 @@ class _Parser(WordReader):
             if not inner[-1].is_plain and inner[-1].value in ("&&", "||", "]]"):
                 raise NotUnderstoodError("a test compares with an operator")
         self._fact("[", start)
-        found = self._rest(_Found(), takes_words=False)
+        found = self._rest(takes_words=False)
         self.count += 1
         return Command(tuple(inner), tuple(found.reads))
 
@@ -302,7 +302,7 @@ class _Parser(WordReader):
         if assigned:
             return self._assignment(assigned)
         start = self._at
-        found = self._rest(_Found(), takes_words=True)
+        found = self._rest(takes_words=True)
         if not found.words:
             raise NotUnderstoodError("an operator or redirection stands before its command")
         if found.words[0].value == "[":
@@ -322,18 +322,19 @@ class _Parser(WordReader):
         self.count += 1
         return Assignment(assigned[1], value)
 
-    def _rest(self, found: _Found, *, takes_words: bool) -> _Found:
+    def _rest(self, *, takes_words: bool) -> _Found:
         """Read words and redirections up to an operator."""
+        found = _Found()
         while True:
             self._skip_blanks()
             here = self._text[self._at : self._at + 1]
-            if redirection := _REDIRECTION.match(self._text, self._at):
+            redirection = _REDIRECTION.match(self._text, self._at)
+            reading = None if redirection else _INPUT.match(self._text, self._at)
+            if (redirection or reading) and takes_words and not found.words:
+                raise NotUnderstoodError("a redirection stands before its command")
+            if redirection:
                 self._at = redirection.end()
-                if takes_words and not found.words:
-                    raise NotUnderstoodError("a redirection stands before its command")
-            elif reading := _INPUT.match(self._text, self._at):
-                if takes_words and not found.words:
-                    raise NotUnderstoodError("a redirection stands before its command")
+            elif reading:
                 self._at = reading.end()
                 found.reads.append(self._word())
                 self._fact("<", found.reads[-1])

@@ -81,8 +81,6 @@ class Walk:
 
     judge: Callable[[Step, Reach], None]
     """Raises for a step that must not run there unasked."""
-    expand: Callable[[tuple[Word, ...], Reach], list[str]]
-    """The words with patterns replaced by names."""
     _steps: int = 0
 
     def sequence(self, tree: Sequence, states: States) -> _Outcome:
@@ -155,7 +153,7 @@ class Walk:
 
     def _for(self, loop: For, state: State) -> States:
         _check_name(loop.name)
-        values = self.expand(tuple(map(state.filled, loop.words)), state.reach)
+        values = expanded(map(state.filled, loop.words), state.reach)
         now: States = (state,)
         for value in values:
             now = _joined(one.assigned(loop.name, value) for one in now)
@@ -170,6 +168,17 @@ class Walk:
         ended += self.sequence(branch.otherwise, states) if branch.otherwise else [states]
         after = _joined(*ended)
         return after, after
+
+
+def expanded(arguments: Iterable[Word], reach: Reach) -> list[str]:
+    """Return the words with patterns replaced by the files they fit, as the shell would.
+
+    Errors: ``NotInsideError`` for a pattern that could fit what must not be read.
+    """
+    values: list[str] = []
+    for word in arguments:
+        values += reach.fitting(word.value) if word.is_pattern else [word.value]
+    return values
 
 
 def _joined(*some: Iterable[State]) -> States:
