@@ -1,7 +1,7 @@
-"""Reads a file that somebody else may have put there: an ordinary one, of a size that is borne.
+"""Reads a file that somebody else may have put there: only an ordinary one of a bounded size.
 
-A pipe without a writer would be waited for, a device read without end; either may stand under any
-name in a folder that was downloaded, or behind a link there.
+To read a pipe without a writer would never end, nor would a device. A downloaded folder may hold
+either under any name, or a link to one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def read_file(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
 
     Errors: ``OSError``, also for what is no ordinary file and for more than ``max_bytes``.
     """
-    # Merely to open a device may do something, so it is looked at before as well.
+    # Opening a device may already do something, so its kind is looked at before, too.
     _check(path.stat(), path, max_bytes)
     descriptor = os.open(path, _FLAGS)
     try:

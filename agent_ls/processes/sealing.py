@@ -12,7 +12,7 @@ from contextlib import suppress
 
 _PR_SET_DUMPABLE = 4
 _MARK = b"AGENT_LS_COMMAND"
-"""By it an agent-ls that runs this one as a command finds it."""
+"""An agent-ls that runs this one as a command finds it by this variable."""
 
 
 def seal() -> None:

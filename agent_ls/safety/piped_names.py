@@ -1,7 +1,7 @@
 """Which files a pipe could name: for programs that take the names of files from another one.
 
-What is said is never too little: every name that could come, as the disk is now. Where that cannot
-be said, nothing is.
+An answer holds every name that could come, as the disk is now, and perhaps more. Where that cannot
+be said there is none.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _MAX_HELD_CHARS = 16 * 2**10
 class LiveOutput:
     """Hands on whole lines, up to a rate and a sum; what is left out is said.
 
-    The command's result is kept apart from this: a reader misses nothing but a look at it.
+    The result of the command is kept apart, so nothing is lost for it.
     """
 
     def __init__(self, show: Callable[[str], None], now_s: float) -> None:

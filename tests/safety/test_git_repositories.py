@@ -60,21 +60,6 @@ def _form_feed(repository: Path, base: Path) -> None:
         config.write(f'[branch "x"]\n\tmerge = a\f[user]\n[diff]\texternal = {_trap(base)}\n')
 
 
-def _continued_subsection(repository: Path, base: Path) -> None:
-    with (repository / ".git/config").open("a") as config:
-        config.write(f'[remote "a]\\\\"]\n\turl = x\n[diff "y"] command = {_trap(base)}\n')
-
-
-def _byte_order_mark(repository: Path, base: Path) -> None:
-    config = repository / ".git/config"
-    config.write_text(f"\ufeff[diff]\n\texternal = {_trap(base)}\n{config.read_text()}")
-
-
-def _crlf(repository: Path, base: Path) -> None:
-    with (repository / ".git/config").open("a", newline="") as config:
-        config.write(f"[user]\r\n\tname = x\r[diff]\n\r\n[diff]\r\n\texternal = {_trap(base)}\r\n")
-
-
 def _included(repository: Path, base: Path) -> None:
     (repository / "more").write_text(f"[diff]\n\texternal = {_trap(base)}\n")
     with (repository / ".git/config").open("a") as config:
@@ -162,9 +147,6 @@ _UNFIT: dict[str, Callable[[Path, Path], None]] = {
     "a shared folder outside": _common_folder,
     "a shared folder inside": _common_folder_inside,
     "a form feed in a value": _form_feed,
-    "a quote in a section's name": _continued_subsection,
-    "a byte order mark": _byte_order_mark,
-    "odd line ends": _crlf,
     "a conditional include": _included,
     "settings of the worktree": _worktree_settings,
     "a work tree elsewhere": _work_tree_elsewhere,
