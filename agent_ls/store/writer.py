@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LINGER_S = 0.05
 _RETRY_S = 5.0
 _AWAY_S = 3.0
-"""So long a server that was there may be away before somebody is told."""
+"""A server that was there may be away this long before somebody is told."""
 _RECONNECT_S = 0.25
 _GROUP_JOBS = 256
 _FULL_JOBS = 10_000
@@ -232,15 +232,13 @@ class Writer:
         """Carry out jobs in one transaction and answer them; return why it did not work."""
         was_open = self._database is not None
         fault = self._attempt_once(jobs)
-        until = time.monotonic() + _AWAY_S
-        while was_open and _is_worth_another(fault):
-            # Repeating is safe: appending the same events again changes nothing.
+        until, pause_s = time.monotonic() + _AWAY_S, 0.0
+        # Repeating is safe: appending the same events again changes nothing.
+        while was_open and _is_worth_another(fault) and time.monotonic() < until:
+            # This thread has no event loop, and nothing tells when a server is back.
+            time.sleep(pause_s)  # noqa: TID251 - so a pause is the only way to wait here
+            pause_s = _RECONNECT_S
             fault = self._attempt_once(jobs)
-            if time.monotonic() > until:
-                break
-            if _is_worth_another(fault):
-                # Nothing tells when a server is back; this is a thread of its own.
-                time.sleep(_RECONNECT_S)  # noqa: TID251
         return fault
 
     def _attempt_once(self, jobs: Sequence[Job]) -> StoreError | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
+
 from agent_ls.domain import events as ev
 from agent_ls.domain.approvals import (
     ApprovalAnswer,
@@ -21,6 +23,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
+from agent_ls.store.location import locate
 
 ROOTS = ("file:///home/me/a", "file:///home/me/b")
 
@@ -137,3 +140,9 @@ TURN: tuple[ev.Event, ...] = (
     ),
 )  # fmt: skip
 """One turn that retries, asks, edits, is denied a call, fails a gate and is stopped by a person."""
+
+
+def sa_engine(place: str) -> sa.Engine:
+    """Return another program's way into a store."""
+    location = locate(place)
+    return sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)

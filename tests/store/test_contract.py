@@ -10,14 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.errors import JournalHalted, StoreError
+from agent_ls.domain.errors import BytesDamaged, JournalHalted, StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.store import schema
-from agent_ls.store.location import locate
 from agent_ls.store.sql_store import SqlStore, open_store
-from tests.store.stories import ROOTS, TURN, Journal, created, ended, noise
+from tests.store.stories import ROOTS, TURN, Journal, created, ended, noise, sa_engine
 
 
 async def check(store: SqlStore, expected: Sequence[ev.StoredEvent]) -> None:
@@ -263,7 +262,8 @@ async def test_bytes_that_changed_on_the_disk_are_not_handed_out(
     with sa_engine(place).begin() as connection:
         connection.execute(sa.update(schema.blobs).values(data=b"beforf"))
     other = open_store(place)
-    with pytest.raises(StoreError, match="damaged"):
+    words = f"^The stored text {digest[:12]}… cannot be read: it is damaged"
+    with pytest.raises(BytesDamaged, match=words):
         await other.get_blob(digest)
     await other.close()
 
@@ -348,11 +348,6 @@ async def test_a_second_turn_gets_its_own_rows(store: SqlStore) -> None:
     assert (session.turns, session.title, session.status) == (
         2, "Add a greeting to the app", TurnStatus.SUCCESS.value,
     )  # fmt: skip
-
-
-def sa_engine(place: str) -> sa.Engine:
-    location = locate(place)
-    return sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
 
 
 async def rows(store: SqlStore, table: sa.Table) -> Sequence[sa.Row]:

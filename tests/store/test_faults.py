@@ -17,13 +17,13 @@ import pytest
 import sqlalchemy as sa
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.errors import BytesDamaged, StoreError
+from agent_ls.domain.errors import StoreError
 from agent_ls.domain.phases import Phase
 from agent_ls.store import faults
 from agent_ls.store.location import locate
 from agent_ls.store.sql_store import open_store
 from tests.store.postgres import Postgres
-from tests.store.stories import TURN, Journal, created, noise
+from tests.store.stories import TURN, Journal, created, noise, sa_engine
 
 
 async def check(place: str, *words: str) -> None:
@@ -101,19 +101,6 @@ def test_a_place_that_cannot_be_a_store_is_refused_at_once(place: str, words: st
         open_store(place)
 
 
-async def test_a_damaged_file_is_named_and_kept(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    store = open_store(path)
-    await store.append(Journal().all(created(), *map(noise, "abc" * 50)), durable=True)
-    await store.close()
-    damaged = bytearray(path.read_bytes())
-    for at in range(4096, len(damaged), 4096):
-        damaged[at : at + 200] = b"\xff" * 200
-    path.write_bytes(damaged)
-    await check(str(path), "damaged", "recover")
-    assert path.read_bytes() == damaged
-
-
 SAME_WORDS = (
     r" cannot be read: it is damaged.*left as it is; nothing is written over what is damaged\. "
     r"Restore a backup of the (file, rescue .*\.recover|database)"
@@ -139,9 +126,7 @@ async def damaged_store(place: str, change: str) -> list[ev.StoredEvent]:
     events = Journal().all(created(), ev.Moved(to=Phase.PREPARE, why="three"), noise())
     await store.append(events, durable=True)
     await store.close()
-    location = locate(place)
-    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
-    with engine.begin() as connection:
+    with sa_engine(place).begin() as connection:
         changed = connection.execute(sa.text(f"UPDATE events SET {change} WHERE seq = 2"))
         assert changed.rowcount == 1
     return events
@@ -174,24 +159,11 @@ async def test_an_event_without_a_checksum_is_an_older_ones_and_is_read(place: s
     await store.close()
 
 
-async def test_damaged_bytes_are_told_in_the_same_words(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    store = open_store(path)
-    digest = await store.put_blob(b"text")
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE blobs SET data = ?", (b"tExt",))
-    with pytest.raises(BytesDamaged, match=f"^The stored text {digest[:12]}…" + SAME_WORDS):
-        await store.get_blob(digest)
-    await store.close()
-
-
 async def test_a_damaged_projection_is_told_in_the_same_words(place: str) -> None:
     store = open_store(place)
     await store.append(Journal().all(created()), durable=True)
     await store.close()
-    location = locate(place)
-    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
-    with engine.begin() as connection:
+    with sa_engine(place).begin() as connection:
         connection.execute(sa.text("UPDATE sessions SET cursor = '{\"s', roots = '[\"ab'"))
     store = open_store(place)
     with pytest.raises(StoreError, match="^A row" + SAME_WORDS):
@@ -259,24 +231,11 @@ async def test_a_schema_with_a_part_missing_is_told_when_it_is_opened(
     store = open_store(place)
     await store.ready()
     await store.close()
-    location = locate(place)
-    engine = sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
-    with engine.begin() as connection:
+    with sa_engine(place).begin() as connection:
         connection.execute(sa.text(change))
     store = open_store(place)
     with pytest.raises(StoreError, match="^The store" + SAME_WORDS):
         await store.ready()
-    await store.close()
-
-
-async def test_an_event_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    store = open_store(path)
-    await store.append(Journal().all(created(), noise(), noise()), durable=True)
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("""UPDATE events SET body = '{"type":"moved"}' WHERE seq = 2""")
-    with pytest.raises(StoreError, match=r"Event 2 of ses_1 cannot be read: it is damaged"):
-        await store.load("ses_1")
     await store.close()
 
 
@@ -349,9 +308,7 @@ async def test_a_lock_that_never_ends_is_told_and_the_events_are_stored_later(
 # A child, because a full disk and a disk that refuses writes are the whole process's trouble.
 FULL_DISK = """
 import asyncio, os, resource, sys
-from agent_ls.domain import events as ev
-from agent_ls.domain.errors import BytesDamaged, StoreError
-from agent_ls.domain.phases import Phase
+from agent_ls.domain.errors import StoreError
 from agent_ls.store.sql_store import open_store
 from tests.store.stories import Journal, created, noise
 
@@ -431,9 +388,7 @@ def test_a_full_disk_is_named_and_everything_is_stored_when_there_is_room_again(
 
 READ_ONLY_DISK = """
 import asyncio, sys
-from agent_ls.domain import events as ev
-from agent_ls.domain.errors import BytesDamaged, StoreError
-from agent_ls.domain.phases import Phase
+from agent_ls.domain.errors import StoreError
 from agent_ls.store.sql_store import open_store
 
 async def main(path):

@@ -21,7 +21,7 @@ from agent_ls.store import migrations, schema, upcasts
 from agent_ls.store.database import Database
 from agent_ls.store.location import locate
 from agent_ls.store.sql_store import open_store
-from tests.store.stories import TURN, created, noise
+from tests.store.stories import TURN, created, noise, sa_engine
 
 
 def check(body: dict[str, Any], expected: dict[str, Any] | None) -> None:
@@ -177,7 +177,7 @@ def _engine(place: str) -> sa.Engine:
     location = locate(place)
     if location.path is not None:
         location.path.parent.mkdir(parents=True, exist_ok=True)
-    return sa.create_engine(location.url or f"sqlite:///{location.path}", poolclass=sa.NullPool)
+    return sa_engine(place)
 
 
 def _upgrade_to(connection: sa.Connection, revision: str) -> None:
