@@ -63,14 +63,11 @@ def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
         return Deny(f"This command is never run: {destroyed}.")
     try:
         _judge_all(read_shell(command), cwd, roots)
-    except (
-        NotUnderstoodError,
-        _MustAskError,
-        NotPlainError,
-        NotInsideError,
-        ForeignProgramError,
-    ) as error:
+    except (NotUnderstoodError, _MustAskError, NotInsideError, ForeignProgramError) as error:
         reason = f"The command is not plainly read-only: {error}."
+        return Ask(reason, broad=not _must_be_seen(command))
+    except NotPlainError as error:
+        reason = f"The command is not plainly read-only: it uses {error}."
         return Ask(reason, broad=not _must_be_seen(command))
     except UnknownOptionError as error:
         return Ask(f"The command has an option that is not known to only read: {error}.")
@@ -168,9 +165,9 @@ def _xargs_command(rest: list[str]) -> tuple[list[str], str | None]:
             rest.pop(0)
         elif number := _XARGS_NUMBER.fullmatch(option):
             if not number[1] and not (rest and rest.pop(0).isdigit()):
-                raise _MustAskError(f"xargs {visible_line(option)[:60]}")
+                raise _MustAskError(f"it uses xargs {visible_line(option)[:60]}")
         elif option not in _XARGS_ALONE and option not in ("-d\\n", "-d\\0"):
-            raise _MustAskError(f"xargs {visible_line(option)[:60]}")
+            raise _MustAskError(f"it uses xargs {visible_line(option)[:60]}")
     return rest, mark
 
 
@@ -178,12 +175,12 @@ def _judge_find_exec(step: Step, reach: Reach) -> None:
     """Judge find without its -exec, and what that runs with all names that find could give."""
     values = expanded(step.arguments, reach)
     if values != step.values or values.count("-exec") > 1:
-        raise _MustAskError("find -exec")
+        raise _MustAskError("it uses find -exec")
     start = values.index("-exec")
     end = next((n for n in range(start, len(values)) if values[n] in (";", "+")), len(values))
     command, rest = values[start + 1 : end], [*values[:start], *values[end + 1 :]]
     if not command or end == len(values):
-        raise _MustAskError("find -exec")
+        raise _MustAskError("it uses find -exec")
     _judge_values("find", rest, reach)
     check_program(command[0], reach)
     _judge_with_names(command[0], command[1:], found_names(rest, reach), "{}", reach)
@@ -281,5 +278,15 @@ def _judge_folders(
     if lists_names or not reads_all:
         return
     hidden = name != "rg" or _looks_at_hidden(parsed)
+    endings = _included_endings(parsed)
     for path in operands or ([] if name == "diff" else ["."]):
-        reach.check_folder(path, hidden=hidden, follows=name == "diff")
+        reach.check_folder(path, hidden=hidden, follows=name == "diff", endings=endings)
+
+
+def _included_endings(parsed: Parsed) -> tuple[str, ...]:
+    """Return how the names end of all that ``grep --include`` lets through; any name: ``("",)``."""
+    included = parsed.given.get("--include", [])
+    is_plain = all(re.fullmatch(r"\*\.\w+", one) for one in included)
+    if not included or not is_plain or parsed.has("--exclude"):
+        return ("",)
+    return tuple(one[1:] for one in included)

@@ -48,8 +48,10 @@ class Reach:
         """Resolve the folder and refuse one outside."""
         real = self.folder.resolve()
         object.__setattr__(self, "folder", real)
-        if not is_inside(real, self.roots) or not real.is_dir():
+        if not is_inside(real, self.roots):
             raise NotInsideError("it would run outside of the workspace")
+        if not real.is_dir():
+            raise NotInsideError(f"{_shown(real.name)} is no folder")
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -90,10 +92,13 @@ class Reach:
             raise NotInsideError(f"{_shown(path)} looks like a place for secrets")
         self._check_kind(path, real)
 
-    def check_folder(self, path: str, *, hidden: bool, follows: bool = False) -> None:
+    def check_folder(
+        self, path: str, *, hidden: bool, follows: bool = False, endings: tuple[str, ...] = ("",)
+    ) -> None:
         """Refuse a folder that is read as a whole while secrets lie in it.
 
-        With ``follows`` whoever reads it goes where links lead, so it must not hold any.
+        With ``follows`` whoever reads it goes where links lead, so it must not hold any. Only files
+        whose names have one of these endings are read.
         """
         top = (self.folder / path).resolve()
         if not top.is_dir():
@@ -106,6 +111,8 @@ class Reach:
                 raise NotInsideError(
                     f"{_shown(path)} holds more files than can be checked; use the grep tool"
                 )
+            if not entry.name.endswith(endings):
+                continue
             if has_secret_name(below) and entry.is_file(follow_symlinks=False):
                 name = "/".join(below)
                 raise NotInsideError(f"it would read {_shown(name)}, a place for secrets")

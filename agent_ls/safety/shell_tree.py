@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_ls.safety.flags import words
-from agent_ls.safety.shell_words import NotUnderstoodError, Word, WordReader, check_text
+from agent_ls.safety.shell_words import (
+    NotUnderstoodError,
+    Word,
+    WordReader,
+    check_text,
+    out_of_place,
+)
 from agent_ls.syntax.parsing import Node, parse_shell, walk
 
 MAX_PARTS = 50
@@ -191,7 +197,7 @@ class _Parser(WordReader):
             return "||" if operator[0] == "||" else ";"
         closes = ")" in ends and self._text[self._at : self._at + 1] == ")"
         if self._at < len(self._text) and not closes:
-            raise NotUnderstoodError(f"it uses {self._text[self._at]!r} outside of quotes")
+            raise NotUnderstoodError(out_of_place(self._text[self._at :]))
         return ";"
 
     def _pipeline(self, connector: Connector) -> Pipeline:
@@ -320,6 +326,8 @@ class _Parser(WordReader):
         self.facts.append(("=", ((start, self._at),)))
         self._skip_blanks()
         self.count += 1
+        if self._at < len(self._text) and self._text[self._at] not in "\n;|&<>)":
+            raise NotUnderstoodError(f"it sets {assigned[1]} for one command alone")
         return Assignment(assigned[1], value)
 
     def _rest(self, *, takes_words: bool) -> _Found:

@@ -92,6 +92,22 @@ _BRACES = re.compile(r"[@^]\{[a-z0-9]*\}|\{\}")
 """Braces that expand to nothing else: git's references, and an empty pair."""
 
 
+_OUT_OF_PLACE = {
+    "<<<": "it gives text as input with <<<",
+    "<<": "it gives text as input with <<",
+    ">": "it writes into a file with >",
+    "&": "it leaves a command running with &",
+}
+
+
+def out_of_place(rest: str) -> str:
+    """Say what stands at the beginning of this text, where a command goes on or ends."""
+    for sign, words in _OUT_OF_PLACE.items():
+        if rest.startswith(sign):
+            return words
+    return f"it uses {rest[0]!r} outside of quotes" if rest else "a word is missing at its end"
+
+
 class WordReader:
     """Reads words from a text, from left to right; refuses whatever it does not know."""
 
@@ -138,7 +154,7 @@ class WordReader:
                 raise NotUnderstoodError(f"it uses {character!r} outside of quotes")
         written = self._text[start : self._at]
         if not written:
-            raise NotUnderstoodError(f"it uses {self._text[start:][:1]!r} where a word is missing")
+            raise NotUnderstoodError(out_of_place(self._text[start:]))
         if written.isdigit() and self._text[self._at : self._at + 1] in ("<", ">"):
             raise NotUnderstoodError("it redirects a numbered descriptor")
         return Word("".join(value), start, self._at, is_pattern, is_plain)
@@ -146,6 +162,8 @@ class WordReader:
     def _variable(self, kind: str) -> str:
         found = _VARIABLE.match(self._text, self._at)
         if found is None:
+            if self._text.startswith("$(", self._at):
+                raise NotUnderstoodError("it uses what another command prints")
             raise NotUnderstoodError("it uses '$' for more than a plain variable")
         self._at = found.end()
         return f"{kind}{found[1] or found[2]}{_END}"

@@ -825,6 +825,41 @@ def test_patterns_that_fit_options_or_too_much_ask(tmp_path: Path) -> None:
     assert isinstance(decide("ls *.txt", folder, roots), Ask)
 
 
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("ls > out", "it writes into a file with >."),
+        ("ls & ls", "it leaves a command running with &."),
+        ("cat <<END\nx\nEND", "it gives text as input with <<."),
+        ("cat $(ls)", "it uses what another command prints."),
+        ("PYTHONPATH=src ls", "it sets PYTHONPATH for one command alone."),
+        ("X=1 >out", "it writes into a file with >."),
+        ("cd nowhere && ls", "'nowhere' is no folder."),
+        ("git commit -m x", "it uses git commit."),
+        ("find . -delete", "it uses find -delete."),
+        ("sort < ", "a word is missing at its end."),
+        ("ls;;", "it uses ';' outside of quotes."),
+    ],
+)
+def test_the_reason_names_what_is_not_plain(command: str, reason: str, project: Path) -> None:
+    verdict = check(command, project, Ask)
+    assert verdict == Ask(f"The command is not plainly read-only: {reason}", broad=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -r --include='.e*' A .",
+        "grep -r --include='*.py' --include='*' A .",
+        "grep -r --include='*.key' A .",
+        "grep -r --exclude=x --include='*.py' A .",
+        "grep -r --include='*.[ek]*' A .",
+    ],
+)
+def test_what_a_search_includes_may_be_a_secret(command: str, project: Path) -> None:
+    check(command, project, Ask)
+
+
 def test_a_folder_too_large_to_look_through_asks(tmp_path: Path) -> None:
     folder = tmp_path.resolve()
     for number in range(20_002):

@@ -91,6 +91,8 @@ awk '{c[$1]++} END {for (k in c) print c[k], k}' README.md | sort -rn
 grep -n "def " src/a.py
 grep -rn "TODO" src
 grep -rn --include="*.py" "import" src tests
+grep -rn "main" --include=*.py .
+grep -rn --include '*.ts' --include '*.py' main
 grep -rl main src
 grep -c "" README.md
 grep -in -A3 -B1 'three' README.md
