@@ -21,20 +21,16 @@ async def kept_as_rest(
     edit: FileEdit | PutImage | Clash | None,
 ) -> Clash | None:
     """Return why an edit that deletes a file is not made, by its ``own`` touches among all."""
-    is_put = isinstance(edit, PutImage)
-    if (
-        edit is None
-        or isinstance(edit, Clash)
-        or (edit.effect if is_put else edit.kind) != "delete"
-    ):
+    if edit is None or isinstance(edit, Clash):
+        return None
+    if (edit.effect if isinstance(edit, PutImage) else edit.kind) != "delete":
         return None
     commands = {one.command for one in own if one.command and one.is_new}
     for one in touches:
         if one.command in commands and _is_loss(one) and not await workspace.exists(one.path):
             reason = (
-                f"kept: the command that made it took {one.path} away, of which the store does "
-                "not hold the bytes, and this may be all that is left of it; delete it yourself "
-                "if it is not"
+                f"kept: the command that made it took {one.path} away, whose bytes the store does "
+                "not hold. This may be all that is left of it; if not, delete it yourself"
             )
             return Clash(edit.path, 0, None, None, reason)
     return None

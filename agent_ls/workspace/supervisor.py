@@ -140,8 +140,7 @@ def _signal(pid: int, number: int, living: list[int]) -> None:
             return
         handle = os.pidfd_open(pid)
         try:
-            with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
-                parent = int(file.read().rpartition(b")")[2].split()[1])
+            _, parent = _state_and_parent(pid)
             if parent == os.getpid() or parent in living:
                 signal.pidfd_send_signal(handle, number)
         finally:
@@ -159,10 +158,9 @@ def _descendants() -> list[int]:
         if not name.isdigit():
             continue
         with suppress(OSError, ValueError, IndexError):
-            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
-                state, parent = file.read().rpartition(b")")[2].split()[:2]
+            state, parent = _state_and_parent(int(name))
             if state != b"Z":
-                children.setdefault(int(parent), []).append(int(name))
+                children.setdefault(parent, []).append(int(name))
     found: list[int] = []
     stack = [os.getpid()]
     while stack:
@@ -170,6 +168,13 @@ def _descendants() -> list[int]:
         found += below
         stack += below
     return found
+
+
+def _state_and_parent(pid: int) -> tuple[bytes, int]:
+    # Pathlib would double the start-up, here and where else its rules are switched off.
+    with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+        state, parent = file.read().rpartition(b")")[2].split()[:2]
+    return state, int(parent)
 
 
 def _names(pids: list[int]) -> list[str]:

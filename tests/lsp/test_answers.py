@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,12 @@ async def test_an_answer_that_cannot_be_written_is_still_told(
 ) -> None:
     (tmp_path / "agent-ls").write_text("in the way")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    found: list[tuple[Level, str]] = []
-    notices = Notices(lambda *said: found.append(said), lambda _: True, write_answer)
+    found = asyncio.Queue[tuple[Level, str]]()
+    notices = Notices(lambda *said: found.put_nowait(said), lambda _: True, write_answer)
     stop, status = StopReason.COMPLETED, TurnStatus.SUCCESS
     event = e.TurnEnded(turn_id="trn_1", stop=stop, status=status, output="It is so.\nReally.")
     notices.on_event(e.StoredEvent(session_id="s", seq=1, at_ms=0, event=event))
-    [task] = notices._tasks
-    await task
-    assert found[1:] == [("info", "Done: It is so.")]
+    assert [await found.get(), await found.get()] == [
+        ("log", "It is so.\nReally."),
+        ("info", "Done: It is so."),
+    ]

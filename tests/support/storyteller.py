@@ -145,6 +145,12 @@ class Storyteller:
     async def _until(self, what: Callable[[], Any], why: str) -> Any:
         return await self.editor.until(what, _WAIT_S, why)
 
+    async def _said(self, pattern: str) -> Any:
+        """Return the newest match in the messages."""
+        shown = self.editor.shown
+        found = await self._until(lambda: re.findall(pattern, str(shown.messages)), pattern)
+        return found[-1]
+
     # What the person does.
 
     async def step_open(self, path: str, text: str | None = None, language: str = "") -> None:
@@ -235,11 +241,7 @@ class Storyteller:
 
     async def step_answer(self, words: str) -> None:
         """Answer, by its id, what a message said waits."""
-        said = await self._until(
-            lambda: re.findall(r"(\w+)\.resolve with (\w+)", str(self.editor.shown.messages)),
-            "a message that says what waits",
-        )
-        kind, subject_id = said[-1]
+        kind, subject_id = await self._said(r"(\w+)\.resolve with (\w+)")
         await self.step_command(f"{kind}.resolve", subject_id, words)
 
     async def step_answer_update(self, choice: str, settled: str) -> None:
@@ -254,11 +256,7 @@ class Storyteller:
 
     async def step_answer_is_written(self, golden: str) -> None:
         """The newest message names a private file with the whole answer."""
-        said = await self._until(
-            lambda: re.findall(r"… read ([^']+\.md)", str(self.editor.shown.messages)),
-            "a message that says where the answer is",
-        )
-        place = Path(said[-1])
+        place = Path(await self._said(r"… read ([^']+\.md)"))
         assert place.read_text() == self._golden(golden)
         assert place.stat().st_mode & 0o777 == 0o600
 
