@@ -168,7 +168,7 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
                 ),
                 turns=state.turns + 1,
                 title=state.title or event.prompt.strip().partition("\n")[0][:80],
-                queue=_without_first(state.queue, event.prompt),
+                queue=without_first(state.queue, event.prompt),
             )
         case e.RequestPrepared():
             steers = [one for one in state.queue if one.kind == "steer"]
@@ -289,7 +289,7 @@ def _said(state: SessionState, *messages: Message) -> SessionState:
     return replace(state, messages=(*state.messages, *messages))
 
 
-def _without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:
+def without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:
     """Take the queued prompt that became a turn out of the queue.
 
     One that did not wait began when nothing did: what journals of old say of the queue then is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.domain import events as e
+from agent_ls.loop.folding import without_first
 from agent_ls.loop.state import SessionState
 
 
@@ -11,11 +12,11 @@ class Undelivered:
 
     def __init__(self) -> None:
         """Begin with an empty queue."""
-        self._queue: list[e.PromptQueued] = []
+        self._queue: tuple[e.PromptQueued, ...] = ()
 
     def begin(self, state: SessionState) -> None:
         """Go on from here."""
-        self._queue = list(state.queue)
+        self._queue = state.queue
 
     def feed(self, event: e.Event) -> list[str]:
         """Return the words that leave the queue: to the model with the next request, or, when the
@@ -23,18 +24,15 @@ class Undelivered:
         """
         match event:
             case e.PromptQueued():
-                self._queue.append(event)
+                self._queue = (*self._queue, event)
             case e.TurnStarted():
-                # It is the turn's prompt now.
-                first = next((one for one in self._queue if one.text == event.prompt), None)
-                if first is not None:
-                    self._queue.remove(first)
+                self._queue = without_first(self._queue, event.prompt)
             case e.RequestPrepared():
                 taken = [one.text for one in self._queue if one.kind == "steer"]
-                self._queue = [one for one in self._queue if one.kind != "steer"]
+                self._queue = tuple(one for one in self._queue if one.kind != "steer")
                 return taken
             case e.CancelRequested():
-                taken, self._queue = [one.text for one in self._queue], []
+                taken, self._queue = [one.text for one in self._queue], ()
                 return taken
             case _:
                 pass

@@ -176,20 +176,7 @@ KEPT = {
     "grown_out_of_a_small_one": Kept(
         _write("a.bin"), "a.bin", "does not hold its bytes", files=(("a.bin", 3),)
     ),
-    "moved_and_made_anew": Kept(
-        lambda at: (_move("big.bin b.bin")(at), _write("big.bin", 5)(at)),
-        "b.bin",
-        "does not hold its bytes",
-    ),
     "swapped": Kept(_SWAPPED, "a.bin", "does not hold its bytes", files=_TWO),
-    "moved_in_from_elsewhere": Kept(
-        lambda at: (
-            (at.parent / "out.bin").write_bytes(_bytes(1, _LARGE))
-            and (at.parent / "out.bin").rename(at / "in.bin")
-        ),
-        "in.bin",
-        "does not hold its bytes",
-    ),
 }
 
 
