@@ -24,6 +24,7 @@ from agent_ls.safety.piped_names import found_names, piped_names
 from agent_ls.safety.programs import (
     VERSION_OPTIONS,
     ForeignProgramError,
+    check_command,
     check_program,
     check_version,
 )
@@ -105,7 +106,7 @@ def _judge_all(tree: Sequence, cwd: Path, roots: PySequence[Root]) -> None:
 
 def _judge(step: Step, reach: Reach) -> None:
     """Refuse unless this step only reads, and only what lies inside."""
-    check_program(step.name, reach)
+    check_command(step.name, reach)
     for word in step.reads:
         if word.is_pattern:
             raise _MustAskError("its input is a file that the shell looks for")
@@ -148,6 +149,7 @@ def _judge_xargs(step: Step, reach: Reach) -> None:
         raise _MustAskError("xargs gets words that are not known")
     rest, mark = _xargs_command(expanded(step.arguments, reach))
     name, *arguments = rest or ["echo"]
+    check_program(name, reach)
     if name in _SHOW_WORDS:
         _judge_values(name, [one for one in arguments if one != mark], reach)
         return
@@ -192,7 +194,6 @@ def _judge_with_names(
     """Judge a program that gets file names in the place of ``mark``, or behind its words."""
     if names is None:
         raise _MustAskError(f"{visible_line(name)[:60]} gets names that are not known")
-    check_program(name, reach)
     program = PROGRAMS.get(name)
     if program is None or program.operands not in ("paths", "pattern then paths"):
         raise _MustAskError(f"{visible_line(name)[:60]} gets names from another program")

@@ -32,12 +32,16 @@ def child_path() -> str:
     return os.pathsep.join(entry for entry in entries if entry.startswith("/")) or "/usr/bin:/bin"
 
 
+def check_command(name: str, reach: Reach) -> None:
+    """Refuse a command of the shell that runs what ``check_program`` refuses."""
+    if name not in BUILTINS:
+        check_program(name, reach)
+
+
 def check_program(name: str, reach: Reach) -> None:
     """Refuse a program that the workspace brings, or that it can choose."""
     if "/" in name:
         raise ForeignProgramError("the program is named by a path")
-    if name in BUILTINS:
-        return
     found = shutil.which(name, path=child_path())
     if found is None:
         return

@@ -676,21 +676,26 @@ def test_a_working_directory_outside_asks(project: Path) -> None:
     check("ls", project, Ask, cwd="link")
 
 
+@pytest.mark.parametrize(
+    "program, command",
+    [
+        ("rg", "rg x"),
+        ("basename", "ls | xargs -n1 basename"),
+        # What xargs runs is no builtin of the shell.
+        ("echo", "ls | xargs echo"),
+    ],
+)
 def test_a_program_of_the_workspace_is_not_taken_for_the_systems(
-    project: Path, tmp_path: Path
+    program: str, command: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bin_folder = tmp_path.resolve() / "bin"
     bin_folder.mkdir()
-    (bin_folder / "rg").write_text("#!/bin/sh\n")
-    (bin_folder / "rg").chmod(0o755)
+    (bin_folder / program).write_text("#!/bin/sh\n")
+    (bin_folder / program).chmod(0o755)
     roots = (Root("tmp", tmp_path.resolve(), is_trusted=True),)
-    before = os.environ["PATH"]
-    os.environ["PATH"] = f"{bin_folder}:{before}"
-    try:
-        assert isinstance(decide("rg x", tmp_path, roots), Ask)
-        assert isinstance(decide("rg x", project, (Root("p", project / "clean", True),)), Ask)
-    finally:
-        os.environ["PATH"] = before
+    monkeypatch.setenv("PATH", f"{bin_folder}:{os.environ['PATH']}")
+    assert isinstance(decide(command, tmp_path, roots), Ask)
+    assert isinstance(decide(command, project, (Root("p", project / "clean", True),)), Ask)
 
 
 def test_children_get_absolute_folders_on_their_path_only() -> None:
