@@ -311,16 +311,8 @@ def _members(pid: int, mark: str, orphans: list[int], born_s: float) -> list[psu
                 found += [process, *_below(one)]
         except (psutil.Error, OSError):
             continue
-    found = [one for one in found if _is_alive(one)]
-    for one in psutil.process_iter():
-        try:
-            if one.status() == psutil.STATUS_ZOMBIE:
-                continue
-            if one.pid == pid or _is_in_session(one.pid, pid) or _has_mark(one, mark):
-                found.append(one)
-        except (psutil.Error, OSError):
-            continue
-    return found
+    found += [one for one in psutil.process_iter() if _belongs(one, pid, mark)]
+    return [one for one in found if _is_alive(one)]
 
 
 def _below(pid: int) -> list[psutil.Process]:
@@ -337,15 +329,13 @@ def _is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def _is_in_session(pid: int, leader: int) -> bool:
+def _belongs(process: psutil.Process, leader: int, mark: str) -> bool:
     try:
-        return os.getsid(pid) == leader
-    except ProcessLookupError:
+        if process.pid == leader or os.getsid(process.pid) == leader:
+            return True
+        return process.environ().get(_MARK) == mark
+    except (psutil.Error, OSError):
         return False
-
-
-def _has_mark(process: psutil.Process, mark: str) -> bool:
-    return process.environ().get(_MARK) == mark
 
 
 def _kill_all(processes: Iterable[psutil.Process]) -> None:
