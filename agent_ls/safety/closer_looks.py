@@ -234,25 +234,6 @@ def _exit(arguments: Sequence[str]) -> list[str]:
     return []
 
 
-# These two do not join letters, so each option has to stand alone for both to read the same.
-_XXD = re.compile(r"-(?:a|b|e|i|p|ps|u|C)|-[clsgon]")
-_TREE_ALONE = re.compile(r"-[LIP]")
-
-
-def _xxd(arguments: Sequence[str]) -> list[str]:
-    """A second operand is written to, and letters behind the first of an option are ignored."""
-    rest, paths = list(arguments), list[str]()
-    while rest:
-        word = rest.pop(0)
-        if not word.startswith("-"):
-            paths.append(word)
-        elif not _XXD.fullmatch(word) or (word[1] in "clsgon" and not (rest and rest.pop(0))):
-            raise NotPlainError(f"xxd {word}")
-    if len(paths) > 1:
-        raise NotPlainError("xxd with a file to write")
-    return paths
-
-
 _TREE = options(
     "-adfshDpiCnugFqNtrvUxJX --noreport --dirsfirst --filesfirst --prune --gitignore --du --si "
     "--inodes --device --charset: -L: -I: -P: --filelimit: --sort? --ignore-case --matchdirs "
@@ -342,7 +323,6 @@ LOOKS: dict[str, Look] = {
     "echo": _echo,
     "set": _set,
     "exit": _exit,
-    "xxd": _xxd,
     "tree": _tree,
     "strings": _strings,
     "date": _date,

@@ -261,7 +261,7 @@ def _only_reads(name: str, given: Sequence[list[str]]) -> bool:
             return "inplace" not in values
         case "sort" | "tree":
             return not any(re.match(r"-\w*o|--output", one) for one in values)
-        case "uniq" | "xxd":
+        case "uniq":
             # A second operand is written to.
             return sum(not one.startswith("-") for one in values) < 2
         case "git":

@@ -373,10 +373,6 @@ strings -n 8 README.md @resp
 nm x
 gcc @resp
 xxd -r x out
-xxd -ac x out
-xxd x out
-xxd -l 3 x out
-xxd -revert x out
 uniq x out
 uniq - out
 date -f list

@@ -67,7 +67,6 @@ tac README.md
 rev README.md
 fold -w 80 README.md
 od -c README.md | head
-xxd -l 16 README.md
 strings -n 8 README.md
 column -t README.md
 cut -d: -f1 README.md
@@ -236,9 +235,6 @@ printf '%(%s)T'
 set
 exit a
 break x
-xxd README.md -l out x
-tree -LI 2 -o x
-strings --bytes @resp README.md
 cd -- src && ls
 w"g"et x
 w\get x

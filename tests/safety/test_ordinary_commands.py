@@ -42,32 +42,24 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 _ORDINARY = r"""
 ls
 ls -la
-ls -lah src/ docs/
 ls -1 | wc -l
 ls -lt | head -5
 ls -R src
 ls -d */
-ls -d .
 ls src/*.py 2>/dev/null
 ls -la nowhere 2>/dev/null || echo "none"
 pwd && ls
 cat package.json
 cat -A README.md | head -3
-cat src/a.py src/pkg/b.py
 cat -- README.md
 head -n 50 src/a.py
 head -c 200 README.md
-head -n -1 README.md
-tail -20 app.log
 tail -n +2 data.csv
 tail -n 5 app.log | grep -i error
 sed -n '1,40p' src/a.py
 sed -n '10,$p' src/a.py
 sed -n '/def main/,/return/p' src/a.py
-sed -n '/TODO/p' src/a.py
-sed '1d' data.csv
 sed -e 's/one/two/' -e 's/x/y/g' README.md
-sed -n '1p;3p' README.md
 sed -n '$=' README.md
 sed 's/^[[:space:]]*//' src/a.py
 sed '/^#/d;/^$/d' README.md
@@ -75,18 +67,13 @@ awk '{print $1}' README.md
 awk -F, '{print $2}' data.csv
 awk 'NR==2' data.csv
 awk -F, 'NR>1 {s+=$2} END {print s}' data.csv
-awk '{s += $1} END {print s}' data.csv
 awk 'END {print NR}' README.md
 awk '!seen[$0]++' README.md
-awk '{print NR": "$0}' src/a.py
 awk -F: '{ printf "%s %s\n", $1, $2 }' README.md
 awk 'length($0) > 100' src/a.py
-awk 'length > 100 {print FILENAME": "FNR}' src/a.py
 awk '/def/,/print/' src/a.py
 awk '{print $NF}' README.md
 awk '$2 > 1 && $1 ~ /^[0-9]+$/ {n++} END {print n+0}' data.csv
-awk -F'\t' '{print $1}' data.csv
-awk 'NR >= 2 && NR <= 4 {print}' README.md
 awk '{c[$1]++} END {for (k in c) print c[k], k}' README.md | sort -rn
 grep -n "def " src/a.py
 grep -rn "TODO" src
@@ -94,31 +81,24 @@ grep -rn --include="*.py" "import" src tests
 grep -rn "main" --include=*.py .
 grep -rn --include '*.ts' --include '*.py' main
 grep -rl main src
-grep -c "" README.md
 grep -in -A3 -B1 'three' README.md
 grep -E '^(one|two)' README.md
 grep -oE '[a-z]+' README.md | sort | uniq -c | sort -rn | head
 grep -q main src/a.py && echo found
 grep -q main src/a.py; echo $?
 grep -rn "x" src --exclude-dir=pkg
-grep -rnw src -e main
-grep -v '^#' Makefile
 rg TODO src
-rg -n "def main" src tests
 rg -l main src
 rg --files src
 rg --files -g '*.py' src
 rg -t py main src
-rg -c main src
 rg -i -C 2 'todo' src | head -20
 find . -name "*.py"
 find . -type f -name '*.md' -not -path '*/node_modules/*'
 find src -type f | wc -l
-find . -maxdepth 1
 find . -maxdepth 2 -type d
 find . -name '*.py' -newer README.md
 find . -path ./node_modules -prune -o -name '*.ts' -print
-find src -name '*.py' -size +1k
 find . -type f -mtime -1
 find . -name "*.py" | xargs wc -l
 find src -name '*.py' | xargs grep -l main
@@ -139,15 +119,11 @@ wc -l < README.md
 wc -c README.md package.json
 sort data.csv | uniq
 sort -t, -k2 -n data.csv
-sort -u README.md
 cut -d, -f1 data.csv
-cut -c1-10 README.md
 tr -d '\r' < README.md | head
-tr a-z A-Z < README.md
 diff README.md CHANGELOG.md
 diff -u src/a.py src/pkg/b.py | head -40
 diff -r src tests
-diff -rq src tests
 comm -12 README.md CHANGELOG.md
 cmp README.md CHANGELOG.md
 stat README.md
@@ -155,10 +131,8 @@ stat -c '%n %s' src/*.py
 file src/a.py package.json
 du -sh src
 du -sh * | sort -h
-du -ah --max-depth=1 src
 df -h .
 tree -L 2 -I node_modules
-tree -a -L 1
 tree src -P '*.py'
 which python3 node git
 type cd
@@ -169,10 +143,7 @@ date +%s
 date -u +%Y-%m-%dT%H:%M:%SZ
 date -ud @0
 date -Iseconds
-date -uIs
 date -d yesterday +%F
-date -d@1700000000 +%c
-date -uRd '2024-01-01'
 date --date='2 days ago' +%F
 uname -sr
 whoami
@@ -183,20 +154,15 @@ uptime
 free -m
 ps aux | head -5
 ps aux | grep node | grep -v grep
-ps -ef
 ps -o pid,ppid,cmd
 echo "done"
-echo -e 'a\tb'
 echo $?
-echo "exit: $?"
 echo "$PWD"
-echo $PWD
 echo "$#"
 printf 'a\n'
 printf '%-10s|%5d\n' name 5
 true
 false || true
-exit 0
 exit 1
 test -f README.md; echo $?
 [ -f README.md ]
@@ -204,8 +170,6 @@ test -f README.md; echo $?
 [ -d src ] && ls src
 [ ! -d nope ] && echo missing
 [ -z "" ] && echo empty
-[ "a" = "b" ] || echo differs
-[ 3 -gt 2 ] && echo ok
 [ $? -eq 0 ] && echo ok
 [[ -f README.md ]] && echo yes
 [[ -d src && -f README.md ]] && echo both
@@ -221,7 +185,6 @@ DIR=src; ls "$DIR"
 n=5; head -n $n README.md
 n=3; [ "$n" -gt 2 ] && echo more
 dir=src; for f in $dir/*.py; do echo "$f"; done
-for f in src/*.py; do echo "$f"; done
 for f in src/*.py; do wc -l "$f"; done
 for f in README.md CHANGELOG.md; do echo "== $f"; head -n 2 "$f"; done
 for d in src tests docs; do echo "$d: "; ls "$d" | wc -l; done
@@ -230,18 +193,15 @@ for i in 1 2 3; do echo $i; done
 for f in *.json; do echo "--- $f ---"; cat "$f" | head -5; done
 for d in src tests; do (cd "$d" && ls); done
 if [ -f package.json ]; then cat package.json; fi
-if [ -d src ]; then ls src; else echo none; fi
 if grep -q main src/a.py; then echo yes; fi
 if test -f nope; then cat nope; elif [ -f README.md ]; then cat README.md; fi
 (cd src && ls)
-(cd src && ls -la) && pwd
 (cd src; pwd; ls | wc -l)
 (cd src && wc -l *.py) | tail -1
 cd src && ls && cd ..
 (cd src && ls); (cd tests && ls)
 cd src && cat pkg/b.py
 cd src/pkg && cat ../../README.md
-cd ./src && pwd
 cd "src" && grep -n main a.py
 { ls; pwd; } | head
 ! grep -q zzz README.md && echo absent
@@ -252,41 +212,31 @@ set -euo pipefail; cat package.json | jq .
 ls nope 2>&1 | head -1
 ls nope > /dev/null 2>&1; echo $?
 cat nope 2>/dev/null || echo missing
-jq . package.json
-jq '.scripts' package.json
 jq -r '.scripts | keys[]' package.json
 jq -r '.scripts | to_entries[] | "\(.key): \(.value)"' package.json
 cat package.json | jq -r .scripts.test
 jq --arg k test '.scripts[$k]' package.json
 jq 'length' package.json
 python3 --version
-python --version
 node --version
 node -v
 npm --version
-npm -v
 git --version
 bash --version | head -1
 go version
 python3 --version && node --version
 git status
-git status -s
 git status --porcelain
-git status -sb
 git diff
-git diff HEAD
 git diff --stat
 git diff --cached
 git diff HEAD~1 --stat
-git diff --name-only
 git diff --name-status HEAD
 git diff -U0 src/a.py
 git diff -- src/
 git diff main..HEAD
 git log
-git log --oneline
 git log --oneline -5
-git log -n 3 --stat
 git log -1 --format=%H
 git log --pretty=format:"%h %ad %s" --date=short
 git log --graph --oneline --all | head -20
@@ -296,7 +246,6 @@ git log -p -1
 git log --follow --oneline src/a.py
 git log main..HEAD --oneline
 git show
-git show --stat
 git show HEAD --name-only
 git show HEAD:src/a.py
 git show HEAD:src/a.py | head -20
@@ -304,28 +253,23 @@ git blame src/a.py
 git blame -L 1,3 src/a.py
 git blame -w -L1,+2 -- src/a.py
 git branch
-git branch -a
 git branch -vv
 git branch --show-current
 git branch -r --sort=-committerdate
 git rev-parse HEAD
-git rev-parse --short HEAD
 git rev-parse --abbrev-ref HEAD
 git rev-parse --show-toplevel
 git ls-files
 git ls-files src | head
 git ls-files --others --exclude-standard
-git ls-files -m
 git ls-tree -r --name-only HEAD
 git grep -n main
 git grep -n main -- '*.py'
 git grep -l TODO src
 git describe --tags --always
-git shortlog -sn HEAD
 git shortlog -sn --all
 git stash list
 git remote -v
-git remote
 git tag
 git tag -l 'v*'
 git config --get user.name
@@ -341,7 +285,6 @@ git -C src log --oneline -1
 git --no-pager diff
 git --no-pager log -5 --oneline
 git status && git diff --stat
-git status --short | wc -l
 git log --oneline | wc -l
 git diff --shortstat HEAD~1 2>/dev/null || git show --stat
 basename src/a.py .py
@@ -355,14 +298,10 @@ nl -ba src/a.py | head
 column -s, -t data.csv
 paste -d, data.csv README.md
 od -c README.md | head -2
-xxd README.md | head -2
-xxd -l 32 README.md
 hexdump -C README.md | head
 strings README.md | head
 base64 README.md
-rev README.md
 tac app.log | head -3
-fold -w 40 README.md
 """
 
 
