@@ -7,11 +7,9 @@ are per cent. Between 1 and 2 it could be anything, so it counts as unreadable, 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
 _DIGITS = r"(?<![\d.,\-])(?:\d{1,3}(?:[.,]\d+)?|[.,]\d+)(?![\d]|[.,]\d)"
 _OF = rf"{_DIGITS}\s*(?:/|out of)\s*{_DIGITS}"
@@ -37,13 +35,10 @@ _ITEM = re.compile(r"^[ \t]*\d+[.)][ \t]+(?=\S)", re.MULTILINE)
 """The number of a list's item says nothing."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
 _LEVEL = re.compile(
-    r"\A\W*(?:(?:my )?confidence\W+(?:is )?)?(?P<very>very )?(?P<level>high|medium|moderate|low)\b",
+    r"\A\W*(?:(?:my )?confidence\W+(?:is )?)?(?:very )?(?P<level>high|medium|moderate|low)\b",
     re.IGNORECASE,
 )
 _LEVELS = {"high": 0.8, "medium": 0.5, "moderate": 0.5, "low": 0.2}
-_VERY = {"high": 0.9, "low": 0.1}
-_KEYS = ("confidence", "score", "confidence_score", "probability", "value")
-_REASONS = ("reason", "why", "explanation", "reasoning", "rationale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +54,10 @@ class Judgement:
 def judgement_in(said: str) -> Judgement:
     """Return the confidence that the words name, and what else was said."""
     words = _ITEM.sub("", _FENCE.sub("", said))
-    if (judgement := _in_json(words)) is not None:
-        return judgement
     for score, start, end in _numbers(words):
         return Judgement(score, _line(words[:start] + words[end:]))
     if level := _LEVEL.match(words):
-        name = level["level"].lower()
-        score = _VERY.get(name, _LEVELS[name]) if level["very"] else _LEVELS[name]
-        return Judgement(score, _line(words))
+        return Judgement(_LEVELS[level["level"].lower()], _line(words))
     return Judgement(0.0, _line(words))
 
 
@@ -93,28 +84,6 @@ def _score(number: str) -> float | None:
         if value < 2:
             return None
     return value / scale if scale > 0 and value <= scale else None
-
-
-def _in_json(words: str) -> Judgement | None:
-    """Return what the first JSON object says under one of the usual names."""
-    start = words.find("{")
-    try:
-        found: object = json.JSONDecoder().raw_decode(words[start:])[0] if start >= 0 else None
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict):
-        return None
-    facts = {str(key).lower(): value for key, value in cast("dict[str, object]", found).items()}
-    reason = next((str(facts[key]) for key in _REASONS if key in facts), words)
-    for key in _KEYS:
-        value = facts.get(key)
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            numbers = list(_numbers(str(value)))
-            if numbers:
-                if reason is words:
-                    break
-                return Judgement(numbers[0][0], _line(reason))
-    return None
 
 
 def _line(text: str) -> str:

@@ -22,54 +22,27 @@ def plain_json(text: str) -> JsonValue:
     """Return the JSON value that a text is.
 
     Errors: ``ValueError`` for anything else, repeated keys included, and for what cannot be stored
-    and shown: numbers that are not finite or too large, half characters, too deep nesting.
+    and shown.
     """
     try:
         value: JsonValue = json.loads(text, object_pairs_hook=_unique, parse_constant=_not_json)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if (fault := _fault(value)) is not None:
-        raise ValueError(fault)
+    if softened(value) != value:
+        raise ValueError(
+            f"it has a number that is too large, half of a character, or more than {MAX_DEPTH} "
+            "levels of nesting"
+        )
     return value
 
 
-def _fault(value: JsonValue) -> str | None:
-    """Return what is wrong with a value; None when it is plain."""
-    # Without recursion: it may be nested as deep as the parser could follow.
-    left: list[tuple[object, int]] = [(value, 0)]
-    while left:
-        item, depth = left.pop()
-        if isinstance(item, dict | list):
-            if depth >= MAX_DEPTH:
-                return f"it is nested too deeply (more than {MAX_DEPTH} levels)"
-            left += [(one, depth + 1) for one in _parts(cast("dict[str, object]", item))]
-        elif fault := _leaf_fault(item):
-            return fault
-    return None
-
-
-def _parts(item: dict[str, object] | list[object]) -> list[object]:
-    return [*item, *item.values()] if isinstance(item, dict) else item
-
-
-def _leaf_fault(item: object) -> str | None:
-    if isinstance(item, float) and not math.isfinite(item):
-        return "a number in it is too large"
-    if isinstance(item, int) and not -_MAX_INTEGER <= item < _MAX_INTEGER:
-        return "a number in it is too large"
-    if isinstance(item, str) and not _is_whole(item):
-        return "a text in it has half of a character (a surrogate without the other one)"
-    return None
-
-
-def _is_whole(text: str) -> bool:
-    if text.isascii():
-        return True
+def object_in(text: str) -> dict[str, Any]:
+    """Return the JSON object that a call's arguments are; empty when they are none."""
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        value = plain_json(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def softened(value: Any, depth: int = 0) -> Any:
@@ -81,9 +54,13 @@ def softened(value: Any, depth: int = 0) -> Any:
             items = cast("dict[Any, Any]", value).items()
             return {softened(name): softened(one, depth + 1) for name, one in items}
         return [softened(one, depth + 1) for one in cast("list[Any]", value)]
-    if _leaf_fault(value) is None:
-        return value
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if -_MAX_INTEGER <= value < _MAX_INTEGER else None
+    return value
 
 
 def soft_json(text: str) -> Any:

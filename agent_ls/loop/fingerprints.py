@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolCall
-from agent_ls.domain.plain_json import plain_json
+from agent_ls.domain.plain_json import object_in, plain_json
 from agent_ls.loop.news import ReadVersions, is_news
 from agent_ls.loop.retries import is_transient
 from agent_ls.loop.spelling import in_one_spelling
@@ -173,13 +173,7 @@ def error_signature(tool: str, error: ErrorKind, text: str, paths: Sequence[str]
 
 def paths_in(arguments_json: str) -> tuple[str, ...]:
     """Return the paths that a call names, each in one spelling."""
-    try:
-        data: object = json.loads(arguments_json or "{}")
-    except (ValueError, RecursionError):
-        return ()
-    if not isinstance(data, dict):
-        return ()
-    given = in_one_spelling(cast("Mapping[str, Any]", data))
+    given = in_one_spelling(object_in(arguments_json))
     return tuple(
         value for name, value in given.items() if name.endswith("path") and isinstance(value, str)
     )

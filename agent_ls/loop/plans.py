@@ -13,10 +13,11 @@ from agent_ls.domain.approvals import ApprovalChoice, Preview
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.events import ApprovalRequested, ApprovalResolved, OutputStored
+from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.plans import ProposedCall
 from agent_ls.loop.expressions import shown
 from agent_ls.loop.outputs import MISSING, value_at
-from agent_ls.loop.references import Results, destination_in, expressions_in, loaded
+from agent_ls.loop.references import Results, destination_in, expressions_in
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.view import TurnView
 
@@ -117,7 +118,7 @@ def graph_error(calls: Sequence[ToolCall], stored: Sequence[OutputStored]) -> st
     """
     for call in calls:
         try:
-            destination_in(loaded(call))
+            destination_in(object_in(call.arguments_json))
         except ValueError as error:
             return f"{call.tool}: {error}"
     graph = Results([(call, None) for call in calls], stored)

@@ -21,7 +21,7 @@ from agent_ls.domain.events import (
     TurnStarted,
 )
 from agent_ls.domain.goals import Goal, Proof
-from agent_ls.domain.plain_json import plain_json
+from agent_ls.domain.plain_json import object_in
 from agent_ls.loop.view import TurnView
 
 
@@ -95,10 +95,7 @@ def _by_call(
     """Return what a call proved by running one of the goal's commands; None: another call."""
     if started is None:
         return None
-    try:
-        arguments = plain_json(started.arguments_json or "{}")
-    except ValueError:
-        return None
+    arguments = object_in(started.arguments_json)
     match arguments, finished.result.data:
         case {"command": str(command)}, {"exit_code": int(code)}:
             # The goal's commands run in the workspace's folder; elsewhere they prove nothing.

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import OutputMethod, OutputStored
-from agent_ls.domain.plain_json import plain_json
+from agent_ls.domain.plain_json import object_in
 from agent_ls.loop.expressions import (
     Destination,
     Expression,
@@ -95,7 +95,7 @@ def literal(data: T) -> T:
 
 def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
     """Return the call with every reference replaced by its value."""
-    data = loaded(call)
+    data = object_in(call.arguments_json)
     kept = {key: data[key] for key in data.keys() & DESTINATION}
     own = {key: value for key, value in data.items() if key not in DESTINATION}
     changed = {**_mapped(own, values), **kept}
@@ -223,22 +223,17 @@ def _paths_of(call: ToolCall) -> tuple[Path, ...]:
 
 def _destination(call: ToolCall) -> Destination | None:
     try:
-        return destination_in(loaded(call))
+        return destination_in(object_in(call.arguments_json))
     except ValueError:
         return None
 
 
 def _own(call: ToolCall) -> dict[str, Any]:
-    return {key: value for key, value in loaded(call).items() if key not in DESTINATION}
-
-
-def loaded(call: ToolCall) -> dict[str, Any]:
-    """Return a call's arguments; empty when they are no JSON object."""
-    try:
-        data: object = plain_json(call.arguments_json)
-    except ValueError:
-        return {}
-    return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    return {
+        key: value
+        for key, value in object_in(call.arguments_json).items()
+        if key not in DESTINATION
+    }
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -49,7 +49,7 @@ class Turn:
         self.facts = ModelFacts(window_tokens=0, max_output_tokens=0)
         """What is known of the model; the machine asks before each phase."""
         self._known: str = ""
-        self._tools_tokens = 0 if not kit.specs else sum(map(spec_tokens, kit.specs))
+        self._tools_tokens = sum(map(spec_tokens, kit.specs))
         self.early: dict[ToolCall, asyncio.Task[Ran | None]] = {}
         """By the call: reads that were started while the answer streamed; None: did not run."""
         self.is_left = False

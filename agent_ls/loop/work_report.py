@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from agent_ls.domain.errors import StoreError, WorkspaceError
 from agent_ls.domain.events import ToolCallFinished, ToolCallStarted
-from agent_ls.domain.plain_json import plain_json
+from agent_ls.domain.plain_json import object_in
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.view import TurnView
@@ -52,11 +52,7 @@ def _commands(view: TurnView) -> Iterator[str]:
 
 
 def _command(arguments_json: str) -> str:
-    try:
-        given = plain_json(arguments_json)
-    except ValueError:
-        return ""
-    return str(given.get("command", ""))[:200] if isinstance(given, dict) else ""
+    return str(object_in(arguments_json).get("command", ""))[:200]
 
 
 async def _diffs(view: TurnView, workspace: Workspace, blobs: Blobs) -> AsyncIterator[str]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from pydantic import Field
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.failure_kinds import FailureKind, failure_kind
-from agent_ls.domain.plain_json import plain_json
+from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.view import TurnView
@@ -152,13 +151,7 @@ def _has_failed(result: ToolResult) -> bool:
 
 def _target(call: ToolCall) -> str:
     """Return what the call was about, on one line; empty when its arguments do not say."""
-    try:
-        arguments = plain_json(call.arguments_json)
-    except ValueError:
-        return ""
-    if not isinstance(arguments, dict):
-        return ""
-    named = cast("Mapping[str, object]", arguments)
+    named = object_in(call.arguments_json)
     found = (named[name] for name in _TARGETS if isinstance(named.get(name), str))
     return _short(str(next(found, "")), _MAX_TARGET_CHARS)
 
