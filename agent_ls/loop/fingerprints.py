@@ -124,10 +124,12 @@ def shown_call(call: ToolCall) -> str:
 
 _MAX_SHOWN_CHARS = 160
 
+UNKNOWN_TOOL = "unknown tool"
+"""The signature of a call to a tool that there is not."""
 _CLASSES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(words, re.IGNORECASE))
     for name, words in (
-        ("unknown tool", r"there is no tool|unknown (?:tool|operation)|no such tool"),
+        (UNKNOWN_TOOL, r"there is no tool|unknown (?:tool|operation)|no such tool"),
         (
             "permission",
             r"permission denied|not permitted|access (?:is )?denied|\bEACCES\b|\bEPERM\b|"
@@ -162,7 +164,7 @@ def error_signature(tool: str, error: ErrorKind, text: str, paths: Sequence[str]
     line = text.strip().partition("\n")[0]
     found = (name for name, words in _CLASSES if words.search(line))
     kind = "timeout" if error is ErrorKind.TIMEOUT else next(found, "")
-    if kind == "unknown tool":
+    if kind == UNKNOWN_TOOL:
         return kind
     if kind:
         return " ".join((kind, *paths))

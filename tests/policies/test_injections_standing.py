@@ -148,6 +148,13 @@ FAILURES = [
         id="cancelled-is-no-failure",
     ),
     pytest.param(
+        called("Read", "a.py", "error: There is no tool 'Read'.", error=ErrorKind.STRUCTURAL) * 2,
+        {},
+        (),
+        (),
+        id="a-tool-that-is-not-there-has-no-schema-to-read",
+    ),
+    pytest.param(
         [
             prepared(),
             said("", call_of("grep", "{broken", id="x"), call_of("grep", "[1]", id="y")),

@@ -75,7 +75,14 @@ async def test_a_printed_call_is_read_in_each_usual_form(text: str) -> None:
     await check(f"Let me look.\n\n{text}\n", READ, "Let me look.")
 
 
+PATCH = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
 OTHERS = [
+    pytest.param(PATCH, [("apply_patch", {"patch": PATCH})], id="a-patch"),
+    pytest.param(
+        f"```diff\n{PATCH}\n```", [("apply_patch", {"patch": PATCH})], id="a-fenced-patch"
+    ),
+    pytest.param(f"{PATCH}\nApply it yourself.", [], id="a-patch-for-the-person"),
+    pytest.param(PATCH.removesuffix("*** End Patch"), [], id="a-patch-without-its-end"),
     pytest.param(
         f"<tool_call>{JSON}</tool_call>\n<tool_call>{JSON}</tool_call>", READ * 2, id="two-calls"
     ),

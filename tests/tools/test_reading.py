@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from agent_ls.domain.calls import ErrorKind
-from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.domain.errors import AgentLsError, ToolError, WorkspaceError
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.processes.launching import get_ready
 from agent_ls.tools.glob import Glob
@@ -314,3 +314,21 @@ def test_a_ripgrep_of_the_workspace_is_not_used() -> None:
     if found is None:
         pytest.skip("there is no ripgrep here")
     assert find_ripgrep([Path("/")]) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("b.py", " There is src/b.py and src/deep/B.py."),
+        ("lib/b.py", " There is src/b.py and src/deep/B.py."),
+        ("c.py", ""),
+    ],
+)
+async def test_of_a_file_that_is_not_there_its_namesakes_are_told(
+    place: Place, path: str, named: str
+) -> None:
+    for name in ("src/b.py", "src/deep/B.py", "a.py"):
+        place.write(name, "x")
+    with pytest.raises(AgentLsError) as caught:
+        await place.call(ReadFile(place.workspace), path=path)
+    assert str(caught.value).partition("does not exist.")[2] == named

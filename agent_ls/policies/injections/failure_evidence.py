@@ -13,6 +13,7 @@ from agent_ls.domain.failure_kinds import FailureKind, failure_kind
 from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
+from agent_ls.loop.fingerprints import UNKNOWN_TOOL, error_signature
 from agent_ls.loop.view import TurnView
 
 _MAX_WORDS_CHARS = 160
@@ -131,12 +132,19 @@ def _take(
         for key in [key for key in found if key[:2] == (call.tool, about)]:
             del found[key]
         return
-    if result.error is ErrorKind.CANCELLED:
+    if result.error is ErrorKind.CANCELLED or _is_unknown_tool(call, result):
         return
     key = (call.tool, about, _first_words(result))
     earlier = found.pop(key, None)
     one = _Failure(call, about, result, step)
     found[key] = replace(one, times=earlier.times + 1) if earlier else one
+
+
+def _is_unknown_tool(call: ToolCall, result: ToolResult) -> bool:
+    """Say whether there is no such tool: the result names those that there are, and no schema."""
+    if result.error is not ErrorKind.STRUCTURAL:
+        return False
+    return error_signature(call.tool, result.error, result.text) == UNKNOWN_TOOL
 
 
 def _has_failed(result: ToolResult) -> bool:

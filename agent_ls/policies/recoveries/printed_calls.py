@@ -34,7 +34,7 @@ class PrintedCallsOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class PrintedCalls:
-    """Takes JSON or XML-like blocks at the end of an answer for calls, when they fit their tools.
+    """Takes JSON, XML-like blocks or a patch at the end of an answer for calls, if they fit.
 
     Source: local models without call support, and servers that do not parse it.
     """
@@ -175,6 +175,10 @@ def _from_object(data: object) -> Printed | None:
     return (names[0], json.dumps(arguments)) if isinstance(arguments, dict) else None
 
 
+def _from_patch(block: _Block) -> Iterator[Printed]:
+    yield "apply_patch", json.dumps({"patch": block.inner})
+
+
 def _from_function(block: _Block) -> Iterator[Printed]:
     """Yield the call of a tag that names its tool: JSON inside, or one tag for each parameter."""
     inner = block.inner.strip()
@@ -241,6 +245,14 @@ _FORMS: tuple[tuple[_BlocksIn, _Read, str], ...] = (
             re.compile(r"(?P<last>[\]}])\s*\n```"),
         ),
         _from_json,
+        "",
+    ),
+    (
+        _Tagged(
+            re.compile(r"^(?:```\w*[ \t]*\n)?(?=\*\*\* Begin Patch$)", re.MULTILINE),
+            re.compile(r"(?P<last>^\*\*\* End Patch)(?:\n```)?$", re.MULTILINE),
+        ),
+        _from_patch,
         "",
     ),
     (_marked, _from_json, ""),
