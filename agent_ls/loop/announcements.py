@@ -1,4 +1,5 @@
-# ruff: noqa: RUF001, E501
+# The other scripts are what this file is about.
+# ruff: noqa: RUF001
 """The words with which models announce work, report it, or hand over, beside English.
 
 Data alone, one entry a language; the gate ``incomplete_action`` reads it. Whatever is in doubt
@@ -17,17 +18,13 @@ class Language:
 
     announces: re.Pattern[str]
     """The writer is about to do something."""
-    reports: re.Pattern[str]
-    """Something is done."""
-    hands_over: re.Pattern[str]
-    """It is the person's turn, or something else has to happen first."""
+    settles: re.Pattern[str]
+    """Something is done, it is the person's turn, or something else has to happen first."""
 
 
-def _language(announces: str, reports: str, hands_over: str) -> Language:
+def _language(announces: str, settles: str) -> Language:
     flags = re.IGNORECASE | re.VERBOSE
-    return Language(
-        re.compile(announces, flags), re.compile(reports, flags), re.compile(hands_over, flags)
-    )
+    return Language(re.compile(announces, flags), re.compile(settles, flags))
 
 
 _DE_DO = r"""
@@ -46,12 +43,14 @@ LANGUAGES = {
     "de": _language(
         rf"""
         \bwerde\ ich\b (?!.*\b(?:nicht|nichts|kein\w*)\b) .*\w+(?:en|ern|eln)\b
-        | ^(?:(?:ok|okay|gut|alles\ klar|verstanden),?\ )*ich\ (?:lese|ändere|passe|erstelle|schreibe
+        | ^(?:(?:ok|okay|gut|alles\ klar|verstanden),?\ )*ich\ (?:lese|ändere|passe|erstelle
+          |schreibe
           |füge|entferne|lösche|ersetze|prüfe|überprüfe|implementiere|korrigiere|behebe|repariere
           |aktualisiere|untersuche|analysiere|öffne|bearbeite|starte|beginne)\b
           (?!.*\b(?:nicht|nichts|kein\w*)\b)
         | ^(?:schauen|sehen|prüfen|beginnen|fangen)\ wir\b
-        | \bich\ werde\b (?!.*\b(?:nicht|nichts|kein\w*)\b) (?:\W+[\w.`/"'-]+){{0,14}}?\W+\w+(?:en|ern|eln)\b
+        | \bich\ werde\b (?!.*\b(?:nicht|nichts|kein\w*)\b) (?:\W+[\w.`/"'-]+){{0,14}}?\W+\w+
+          (?:en|ern|eln)\b
         | \bich\ {_DE_DO}\b (?!.*\b(?:nicht|nichts|kein\w*)\b)
           .*\b(?:jetzt|nun|zuerst|zunächst|gleich|sofort|direkt|dann|als\ nächstes|noch)\b
         | \b(?:jetzt|nun|zuerst|zunächst|dann|danach|anschließend|als\ nächstes|als\ erstes)\W+
@@ -65,9 +64,7 @@ LANGUAGES = {
         | \b(?:habe|hat|haben|wurde|wurden|ist|sind)\b.*\b(?:ge\w+t|ge\w+en|\w+iert|er\w+t|be\w+n
           |ver\w+t|er\w+zt|über\w+t|ent\w+t|an\w*ge\w+|hinzu\w+|ange\w+|umbe\w+t)\b
         | \b(?:tests?|prüfungen)\ (?:laufen|bestehen|sind\ grün)\b | \bnichts\ (?:mehr\ )?zu\ tun\b
-        """,
-        r"""
-        \?\W*$ | \b(?:wenn|falls|sobald|sofern|solange)\ (?:du|sie|ihr|das|es)\b
+        | \?\W*$ | \b(?:wenn|falls|sobald|sofern|solange)\ (?:du|sie|ihr|das|es)\b
         | \bsoll(?:en)?\ (?:ich|wir)\b | \b(?:sag|sagen|gib|geben|teil|lass|lassen)\b.*\b(?:bescheid
           |wissen|mir)\b | \bbitte\b.*\b(?:bestätig|sag|gib|teil|wähl|prüf)\w* | \bwarte
         | \b(?:möchtest|möchten|willst|wollen)\ (?:du|sie)\b | \b(?:kann|könnte|würde)\ ich\b
@@ -82,9 +79,9 @@ LANGUAGES = {
           (?:m'|me\ |vais\ )?\w+\b
         | \bje\ (?!ne\b|peux|suis) \w+\b.*\b(?:maintenant|tout\ de\ suite|d'abord|immédiatement)\b
         | \bje\ (?:commence|passe|procède|continue|m'occupe|m'en\ occupe|me\ mets)\b
-        | ^(?:(?:ok|okay|d'accord|bien|très\ bien|parfait|alors|bon|allons-y|oui),?\ )*je\ (?:crée|modifie
-          |corrige|lis|vérifie|ajoute|supprime|lance|exécute|écris|regarde|cherche|implémente
-          |remplace|analyse|ouvre|mets\ à\ jour)\b
+        | ^(?:(?:ok|okay|d'accord|bien|très\ bien|parfait|alors|bon|allons-y|oui),?\ )*
+          je\ (?:crée|modifie|corrige|lis|vérifie|ajoute|supprime|lance|exécute|écris
+          |regarde|cherche|implémente|remplace|analyse|ouvre|mets\ à\ jour)\b
         | \bje\ dois\ (?:encore|d'abord|maintenant)\b.*\w+(?:er|ir|re|oir)\b
         | ^(?:commençons|passons|continuons|regardons|vérifions|voyons|procédons)\b
         """,
@@ -93,9 +90,7 @@ LANGUAGES = {
         | \b(?:j'ai|a\ été|ont\ été|est|sont|avons|a|ont)\W+(?:maintenant\ |bien\ |aussi\ |déjà\ )?
           \w+(?:é|ée|és|ées|i|is|it|u|us)\b
         | \btests?\b.*\bpassent\b | \brien\ (?:d'autre\ |de\ plus\ )?à\ faire\b
-        """,
-        r"""
-        \?\W*$ | \bsi\ (?:vous|tu|besoin|cela|ça)\b | \b(?:voulez-vous|veux-tu|souhaitez-vous)\b
+        | \?\W*$ | \bsi\ (?:vous|tu|besoin|cela|ça)\b | \b(?:voulez-vous|veux-tu|souhaitez-vous)\b
         | \b(?:dites|dis|indiquez|faites)-(?:le-)?moi\b | \bdès\ que\ (?:vous|tu)\b
         | \b(?:j'attends|attendre|votre\ (?:réponse|accord|confirmation))\b
         | \bmerci\ de\b | \bveuillez\b | \bje\ (?:peux|pourrais|propose)\b
@@ -120,9 +115,7 @@ LANGUAGES = {
         | \b(?:he|ha|han|hemos|fue|fueron|está|están|queda|quedan)\W+(?:sido\ |ya\ )?
           \w+(?:ado|ada|ados|adas|ido|ida|idos|idas|to|ta|tos|tas|cho|cha)\b
         | \b(?:pruebas|tests)\b.*\bpasan\b | \bnada\ (?:más\ )?(?:que|por)\ hacer\b
-        """,
-        r"""
-        \?\W*$ | ¿ | \bsi\ (?:quieres|quiere|deseas|desea|lo|prefieres|necesitas|te|me)\b
+        | \?\W*$ | ¿ | \bsi\ (?:quieres|quiere|deseas|desea|lo|prefieres|necesitas|te|me)\b
         | \b(?:dime|dígame|avísame|avíseme|confirma|confirme|indícame)\b
         | \b(?:cuando|en\ cuanto|una\ vez\ que)\ (?:me|lo|tú|usted|quieras|confirm\w+)\b
         | \b(?:espero|esperar|esperaré|quedo\ a\ la\ espera)\b | \b(?:puedo|podría)\b
@@ -149,9 +142,7 @@ LANGUAGES = {
         | \b(?:alterei|criei|corrigi|adicionei|removi|atualizei|executei|implementei|escrevi|mudei
           |renomeei|movi|apaguei|substituí|fiz|ajustei|modifiquei)\b(?!-)
         | \btestes\b.*\bpassam\b | \bnada\ (?:mais\ )?(?:a|para|por)\ fazer\b
-        """,
-        r"""
-        \?\W*$ | \bse\ (?:quiser|quiseres|desejar|preferir|precisar|você|for|tu)\b
+        | \?\W*$ | \bse\ (?:quiser|quiseres|desejar|preferir|precisar|você|for|tu)\b
         | \b(?:diga|avise|confirme|informe|indique)(?:-me)?\b | \bme\ (?:diga|avise|confirme)\b
         | \b(?:quando|assim\ que|depois\ que)\ (?:você|me|quiser|confirmar)\b
         | \b(?:aguardo|aguardar|espero|esperar|fico\ à\ espera)\b | \b(?:posso|poderia)\b
@@ -159,39 +150,49 @@ LANGUAGES = {
     ),
     "zh": _language(
         r"""
-        (?:让我|讓我|让我们|我先|我来|我來)[^，。；！？]{0,12}?(?:读|讀|看|查|检|檢|改|修|创|創|写|寫|运|運|执|執|测|測|试|試|处|處
+        (?:让我|讓我|让我们|我先|我来|我來)[^，。；！？]{0,12}?(?:读|讀|看|查|检|檢|改|修|创|創
+          |写|寫|运|運|执|執|测|測|试|試|处|處
           |搜|找|分析|更新|实现|實現|开始|開始|加|删|刪)
         | (?:我|我们|咱们)(?:现在|現在|接下来|接下來|马上|馬上|这就|這就|先|将|將|会|會|来|來|要
           |需要|得|就|开始|開始|再|继续|繼續|首先|准备|準備|去){1,4}
-          [^，。；！？]{0,24}?(?:读|讀|看|查|检|檢|改|修|创|創|建|写|寫|加|添|删|刪|替|换|換|运|運|执|執|测|測
-          |实现|實現|更新|重构|重構|移|处理|處理|分析|打开|開|调整|調整|完成|搜|找|继续|繼續|开始|開始)
-        | ^(?:现在|現在|接下来|接下來|首先|然后|然後|下面|下一步)[，,]?(?:我|让我|讓我|来|來|开始|開始|将|將
+          [^，。；！？]{0,24}?(?:读|讀|看|查|检|檢|改|修|创|創|建|写|寫|加|添|删|刪|替|换|換|运
+          |運|执|執|测|測
+          |实现|實現|更新|重构|重構|移|处理|處理|分析|打开|開|调整|調整|完成|搜|找|继续|繼續
+          |开始|開始)
+        | ^(?:现在|現在|接下来|接下來|首先|然后|然後|下面|下一步)[，,]?(?:我|让我|讓我|来|來
+          |开始|開始|将|將
           |就|继续|繼續)
-        | ^(?:正在|开始|開始|继续|繼續)(?:读|讀|查|检|檢|修|创|創|写|寫|运|運|执|執|处|處|实|實|更|搜|分)
+        | ^(?:正在|开始|開始|继续|繼續)(?:读|讀|查|检|檢|修|创|創|写|寫|运|運|执|執|处|處|实|實
+          |更|搜|分)
         """,
         r"""
-        已(?:经|經)?\w | (?:完成|保存|通过|通過|成功|改好|写好|处理完|搞定)[。！!]?$ | 了[。！!]?$ | 无需|無需|没有(?:其他|更多)|不需要
-        """,
-        r"""
-        [？?]\W*$ | 吗|嗎|呢[。]?$ | (?:如果|若|如需|假如|只要|等|当|當)[^，。]{0,8}?(?:你|您|需要|愿意|願意)
+        已(?:经|經)?\w | (?:完成|保存|通过|通過|成功|改好|写好|处理完|搞定)[。！!]?$
+        | 了[。！!]?$ | 无需|無需|没有(?:其他|更多)|不需要
+        | [？?]\W*$ | 吗|嗎|呢[。]?$ | (?:如果|若|如需|假如|只要|等|当|當)[^，。]{0,8}?(?:你|您
+          |需要|愿意|願意)
         | 请(?:告诉|确认|提供|选择|回复|让我)|請(?:告訴|確認|提供|選擇|回覆)|告诉我|告訴我|随时|隨時
         | 是否|要不要|需不需要|等待|等您|等你|可以帮|可以为|可以幫
         """,
     ),
     "ja": _language(
         r"""
-        (?:これから|今から|それでは|では|早速|さっそく|続いて|引き続き|次に|次のステップ|まず|最初に|先に|すぐに|ここで
-          |いま|今|私が|私は)(?![^。]*(?:関数|クラス|メソッド|コード|プログラム|スクリプト|モジュール|処理)(?:は|が))
-          [^。]{0,60}?(?:確認|修正|変更|作成|追加|削除|実装|実行|更新|調査|検索|編集|テスト|リファクタ\w*|置換|移動
-          |対応|開始|調整|着手|続行|分析|見|書き|書き換え|直し|読み|調べ|進め|始め|開き|置き換え|探し|行い|取り掛かり|取りかかり)
-          (?:を(?:行い|し|始め|開始し)|し|て)?(?:(?:て)?(?:み|いき|行き|おき))?(?:ます|ましょう)(?:ね)?(?:[。！!]|$)
+        (?:これから|今から|それでは|では|早速|さっそく|続いて|引き続き|次に|次のステップ|まず
+          |最初に|先に|すぐに|ここで
+          |いま|今|私が|私は)(?![^。]*(?:関数|クラス|メソッド|コード|プログラム|スクリプト
+          |モジュール|処理)(?:は|が))
+          [^。]{0,60}?(?:確認|修正|変更|作成|追加|削除|実装|実行|更新|調査|検索|編集|テスト
+          |リファクタ\w*|置換|移動
+          |対応|開始|調整|着手|続行|分析|見|書き|書き換え|直し|読み|調べ|進め|始め|開き|置き換え
+          |探し|行い|取り掛かり|取りかかり)
+          (?:を(?:行い|し|始め|開始し)|し|て)?(?:(?:て)?(?:み|いき|行き|おき))?(?:ます|ましょう)
+          (?:ね)?(?:[。！!]|$)
         | (?:見|調べ|確認し|直し|修正し|実行し|進め|始め)て(?:み|いき)ます[。！!]?$
         """,
         r"""
-        ました | 完了 | 済み | できています | なっています | 終わり | 不要です | 必要はありません | 問題ありません
-        """,
-        r"""
-        [？?]\W*$ | ください | 下さい | でしょうか | ますか | ましょうか | 場合は | ご希望 | お待ち | お知らせ
+        ました | 完了 | 済み | できています | なっています | 終わり | 不要です
+        | 必要はありません | 問題ありません
+        | [？?]\W*$ | ください | 下さい | でしょうか | ますか | ましょうか | 場合は | ご希望
+        | お待ち | お知らせ
         | 待ちます | ご確認 | よろしければ | もし | たら | 必要なら | できます | 可能です | いただけ
         """,
     ),
@@ -214,9 +215,7 @@ LANGUAGES = {
         | \b(?:исправил|изменил|создал|добавил|удалил|заменил|проверил|запустил|реализовал|обновил
           |переименовал|написал|сделал|внёс|внес|перенес|перенёс|закончил)[аи]?\b
         | \bтесты\b.*\bпроход\w+ | \bничего\b.*\bне\ (?:нужно|требуется)\b
-        """,
-        r"""
-        \?\W*$ | \bесли\ (?:хотите|хочешь|нужно|вы|ты|вам|тебе|потребуется|будет)\b
+        | \?\W*$ | \bесли\ (?:хотите|хочешь|нужно|вы|ты|вам|тебе|потребуется|будет)\b
         | \b(?:скажите|скажи|сообщите|сообщи|подтвердите|подтверди|дайте\ знать|дай\ знать|уточните
           |напишите|напиши)\b | \b(?:жду|подожду|ожидаю)\b | \bкогда\ (?:вы|ты)\b
         | \bпосле\ вашего\b | \b(?:могу|мог\ бы|пожалуйста)\b

@@ -87,11 +87,9 @@ def announced_elsewhere(text: str) -> str | None:
 def _announced_in(language: Language, sentences: list[str]) -> str | None:
     announced: str | None = None
     for sentence in sentences[-_MAX_SENTENCES:]:
-        intent = _last_start(language.announces, sentence)
-        report = _last_start(language.reports, sentence)
-        if language.hands_over.search(sentence) or (report >= 0 and report >= intent):
+        if language.settles.search(sentence):
             announced = None
-        elif intent >= 0:
+        elif language.announces.search(sentence):
             announced = sentence.strip()
     return announced
 
