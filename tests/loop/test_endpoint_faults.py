@@ -342,14 +342,11 @@ SILENCES = {
 _NOTHINGS = {
     "roles": data(chunk({"role": "assistant"})),
     "empty-contents": data(chunk({"content": ""})),
-    "null-contents": data(chunk({"content": None})),
     "blanks": data(chunk({"content": " \n\t"})),
     "blank-thoughts": data(chunk({"reasoning_content": "\n"})),
     "empty-deltas": data(chunk({})),
-    "empty-choices": data({"choices": []}),
     "usage": data({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}),
     "comments": b": ping\n\n",
-    "blank-lines": b"\n\n",
     "blanks-in-arguments": called(" \n", name=None, id=None),
 }
 SILENCES |= {

@@ -8,14 +8,14 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from agent_ls import catalogue
 from agent_ls.assembly import open_sessions
 from agent_ls.domain.events import PrefixSet, StoredEvent
-from agent_ls.loop.kit import Kit
+from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.offering import EDIT_FORMATS, offered
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
@@ -311,7 +311,19 @@ async def test_each_mode_and_a_run_without_a_person_have_a_paragraph(
     assert not {"edit_file", "write_file", "run_command"} & set(free.split(", "))
 
 
-@pytest.mark.asyncio(loop_scope="session")
+def specs(model: str, **options: object) -> tuple[ToolSpec, ...]:
+    """Return the tools that a model is offered with these options of the loop."""
+    loaded = load_settings(command_line={"loop": options}, environment={})
+    assert loaded.problems == ()
+    kit: Any = SimpleNamespace(
+        options=loaded.settings.loop,
+        specs=tuple(map(catalogue.spec_of, catalogue.TOOLS)),
+        tools={one.name: None for one in catalogue.TOOLS},
+    )
+    view: Any = SimpleNamespace(model=model)
+    return offered(kit, view)
+
+
 @pytest.mark.parametrize(
     "model, chosen, tool",
     [
@@ -327,18 +339,10 @@ async def test_each_mode_and_a_run_without_a_person_have_a_paragraph(
         ("openai/scripted", "both", ""),
     ],
 )
-async def test_a_model_is_offered_the_edit_format_of_its_family(
+def test_a_model_is_offered_the_edit_format_of_its_family(
     model: str, chosen: str, tool: str
 ) -> None:
-    settings = load_settings(command_line={"loop": {"edit_format": chosen}}, environment={})
-    assert settings.problems == ()
-    kit = SimpleNamespace(
-        options=settings.settings.loop,
-        specs=tuple(map(catalogue.spec_of, catalogue.TOOLS)),
-        tools={one.name: None for one in catalogue.TOOLS},
-    )
-    view: Any = SimpleNamespace(model=model)
-    names = {spec.name for spec in offered(cast("Kit", kit), view)} & EDIT_FORMATS
+    names = {spec.name for spec in specs(model, edit_format=chosen)} & EDIT_FORMATS
     assert names == ({tool} if tool else EDIT_FORMATS)
 
 
@@ -351,13 +355,6 @@ async def test_references_are_told_of_in_schemas_and_prompt_or_nowhere(
         folder, model_host, model_port, {"a": ""}, settings={"loop": {"references": is_on}}
     )
     assert ("output_path" in prefix.system) is is_on
-    settings = load_settings(command_line={"loop": {"references": is_on}}, environment={})
-    kit = SimpleNamespace(
-        options=settings.settings.loop,
-        specs=tuple(map(catalogue.spec_of, catalogue.TOOLS)),
-        tools={one.name: None for one in catalogue.TOOLS},
-    )
-    view: Any = SimpleNamespace(model="claude")
-    said = [spec.model_dump_json() for spec in offered(cast("Kit", kit), view)]
+    said = [spec.model_dump_json() for spec in specs("claude", references=is_on)]
     assert {"output_path" in text and "output_method" in text for text in said} == {is_on}
     assert {"†" in text for text in said} == {is_on}

@@ -312,7 +312,8 @@ async def test_a_stream_that_stops_in_the_middle_is_broken(
             await self._writer.drain()
 
     async def play(writer: Any) -> None:
-        await dialect.answer(TWO_CALLS)(Stopped(writer))  # type: ignore[arg-type]
+        stopped: Any = Stopped(writer)
+        await dialect.answer(TWO_CALLS)(stopped)
 
     with pytest.raises(ProviderError) as caught:
         await check(patient, play, asked=request(model=dialect.model))
@@ -333,9 +334,9 @@ async def test_claude_gets_markers_thinks_and_has_room_to_answer(patient: Asking
     assert endpoint.headers[0]["anthropic-version"] == "2023-06-01"
 
 
-@pytest.mark.parametrize("effort", ["low", "medium", "high"])
-@pytest.mark.parametrize("wanted", [1_000, 8_192, 63_000])
-@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-opus-4-6", "claude-nobody-knows"])
+@pytest.mark.parametrize("effort", ["low", "high"])
+@pytest.mark.parametrize("wanted", [1_000, 63_000])
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "claude-nobody-knows"])
 async def test_what_a_setting_grants_the_answer_is_not_thinkings(
     patient: Asking, model: str, wanted: int, effort: str
 ) -> None:
@@ -493,15 +494,10 @@ async def test_an_error_in_a_responses_stream_is_told(patient: Asking, kind: str
         "tool_choice": "auto",
         "tools": [],
     }
-    event = (
-        {"type": kind, "response": response}
-        if kind == "response.failed"
-        else {
-            "type": "error",
-            **error,
-        }
+    event = {"response": response} if kind == "response.failed" else error
+    play = sends(
+        head(), f"event: {kind}\n".encode() + data({"type": kind, **event, "sequence_number": 0})
     )
-    play = sends(head(), f"event: {kind}\n".encode() + data({**event, "sequence_number": 0}))
     with pytest.raises(ProviderError) as caught:
         await check(patient, play, asked=request(model=RESPONSES.model))
     assert caught.value.is_retryable
