@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
 from agent_ls.domain.events import Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
-from agent_ls.loop.state import TurnState
+from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.safety.text import visible, visible_line
 
 _NOBODY = "nobody"
@@ -34,6 +35,29 @@ def write_result(
     if result.refused:
         head = "Refused (--mode accept-edits lets edits run, --mode auto everything):"
         _list(head, [f"{one.tool} {one.target}: {one.reason}" for one in result.refused])
+
+
+def going_on(session: SessionState, arguments: argparse.Namespace) -> str:
+    """Return the line that says how to say more to a session that has ended."""
+    return f'To go on: agent-ls run --session {session.session_id}{_again(session, arguments)} "…"'
+
+
+def resuming(session: SessionState, arguments: argparse.Namespace) -> str:
+    """Return the line that says how to go on with a session that was cut off."""
+    return f"To go on: agent-ls resume {session.session_id}{_again(session, arguments)}"
+
+
+def _again(session: SessionState, arguments: argparse.Namespace) -> str:
+    """Return the options without which another command would not find or have the same."""
+    words: list[str] = []
+    if arguments.workspace != ".":
+        words += ["--workspace", arguments.workspace]
+    if arguments.model is not None:
+        words += ["--model", arguments.model]
+    if session.is_dry_run:
+        words.append("--dry-run")
+    words += [word for one in arguments.set for word in ("--set", one)]
+    return "".join(f" {visible_line(shlex.quote(word))}" for word in words)
 
 
 def _write_output(turn: TurnState, result: TurnResult, streamed: str) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from agent_ls.assembly import open_disk_workspace, open_sessions
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
 from agent_ls.cli.output import while_read
-from agent_ls.cli.result import write_result
+from agent_ls.cli.result import going_on, resuming, write_result
 from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
 from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
@@ -104,9 +104,11 @@ def resume(arguments: argparse.Namespace) -> int:
             return await _open(sessions, arguments.session)
         cut_off = await sessions.interrupted()
         if not cut_off:
+            newest = [f" --session {one.session_id}" for one in await sessions.list()][:1]
             raise StoreError(
                 "no session of this folder was cut off, so there is none to resume; "
-                '`agent-ls run --session ID "…"` says more to one that has ended'
+                f'`agent-ls run{"".join(newest)} "…"` '
+                + ("says more to the newest one" if newest else "begins one")
             )
         return await sessions.open(cut_off[0].session_id)
 
@@ -170,7 +172,7 @@ async def _turn(
             await session.set_model(arguments.model)
         _follow(session, arguments, streamed)
         await task.begin(session)
-        _cancel_on_signals(session)
+        _cancel_on_signals(session, resuming(session.state, arguments))
         ended = await session.wait_idle()
         turn = session.state.turn
         if ended is None or turn is None:
@@ -179,6 +181,8 @@ async def _turn(
         # Before the store is closed: what it could not take keeps nobody from the result.
         with while_read():
             write_result(turn, result, arguments, streamed=streamed.said if is_attended else "")
+        if not result.success:
+            sys.stderr.write(f"{going_on(session.state, arguments)}\n")
     finally:
         await sessions.close()
     # A turn that came to its end is no success either when something kept it from its work.
@@ -225,13 +229,15 @@ def _is_terminal(arguments: argparse.Namespace) -> bool:
     return not arguments.json and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _cancel_on_signals(session: Session) -> None:
+def _cancel_on_signals(session: Session, last_words: str) -> None:
     """The first Ctrl-C or SIGTERM stops the turn in order; the second ends the process at once."""
     loop = asyncio.get_running_loop()
     cancelling: list[asyncio.Task[bool]] = []
 
     def on_signal(name: str) -> None:
         if cancelling:
+            sys.stderr.write(f"{last_words}\n")
+            sys.stderr.flush()
             os._exit(EXIT_CANCELLED)
         sys.stderr.write("agent-ls: stopping; once more ends it at once\n")
         cancelling.append(loop.create_task(session.cancel(name)))

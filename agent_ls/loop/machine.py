@@ -135,7 +135,10 @@ async def _walked(turn: Turn, phase: Phase) -> Move:
         if not limit.expired():
             raise
     to = Phase.CLOSE if Phase.CLOSE in SUCCESSORS[phase] else Phase.DONE
-    why = f"The turn's time is over (policies.wall_clock.limit_s: {turn.kit.turn_limit_s:.3g})."
+    why = (
+        f"The turn's time is over (policies.wall_clock.limit_s: {turn.kit.turn_limit_s:.3g}, "
+        "--timeout of `agent-ls run`)."
+    )
     return Move(to, StopReason.TIMEOUT, why)
 
 

@@ -111,6 +111,7 @@ async def test_a_killed_run_goes_on_and_repeats_nothing(folder: Path, *, named: 
         assert (folder / "marks.ran").read_text() == "once\n"
         code, _, err = await check(folder, model)
         assert (code, "none to resume" in err) == (3, True)
+        assert f"agent-ls run --session {result['session_id']} " in err
 
 
 async def test_what_goes_on_is_said_and_counted_as_a_whole(folder: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -362,6 +363,68 @@ async def test_ctrl_c_ends_the_turn_in_order(folder: Path) -> None:
     assert "once more" in done.err
 
 
+def on_from(done: Done) -> list[str]:
+    """Return the words of the command that the last line names, without the program's."""
+    last = done.err.splitlines()[-1]
+    assert last.startswith("To go on: agent-ls "), done.err
+    return shlex.split(last.removeprefix("To go on: agent-ls "))
+
+
+async def test_a_run_that_was_stopped_names_the_command_that_goes_on(folder: Path) -> None:
+    scenario = f"""
+[[answer]]
+hang = "before"
+
+{_FINE}
+[answer.expect]
+contains = ["Hello?", "And now?"]
+"""
+    async with scripted(scenario) as model:
+        async with running(folder, model, "Hello?") as process:
+            await model.wait_for_requests(1, _LIMIT_S)
+            process.send_signal(signal.SIGINT)
+            first = await ended(process)
+        command, *words, place = on_from(first)
+        assert (command, place) == ("run", "…")
+        assert words.count("--workspace") == words.count("--model") == 1
+        async with running(folder, model, *words, "And now?", "--json") as process:
+            second = await ended(process)
+    assert (second.code, second.result["output"]) == (0, "Fine.")
+    assert second.result["session_id"] in words
+
+
+@pytest.mark.parametrize("shown", ["--json", "--quiet", "--no-stream"])
+@pytest.mark.parametrize(
+    ("answers", "words", "code"),
+    [
+        ('[[answer]]\nhang = "before"\n', ("--timeout", "1"), 5),
+        ("", ("--timeout", "0.001"), 5),
+        (f'{_FINE}\n[[answer.call]]\ntool = "list_dir"\n{_FINE}', ("--max-steps", "1"), 2),
+        ("[[answer]]\nerror = { status = 400 }", (), 1),
+        ("[[answer]]\nerror = { status = 401 }", (), 4),
+    ],
+    ids=["no answer in time", "no time", "no steps", "refused request", "wrong key"],
+)
+async def test_every_run_that_did_not_end_well_says_last_how_to_go_on(
+    folder: Path, answers: str, words: tuple[str, ...], code: int, shown: str
+) -> None:
+    async with (
+        scripted(answers, is_strict=False) as model,
+        running(folder, model, "Hello?", shown, *words, "--set", "marker=a b") as process,
+    ):
+        done = await ended(process)
+    assert done.code == code
+    command, *rest = on_from(done)
+    assert (command, rest[0], rest[-2:]) == ("run", "--session", ["marker=a b", "…"])
+    assert done.err.count("To go on") == 1
+    if "--timeout" in words and shown == "--no-stream":
+        assert "--timeout of `agent-ls run`" in done.err
+
+
+async def test_a_run_that_ended_well_says_nothing_of_going_on(folder: Path) -> None:
+    assert "To go on" not in (await check(folder, _FINE, "Hello?")).err
+
+
 async def test_a_second_ctrl_c_ends_the_process_at_once(folder: Path) -> None:
     log = folder.parent / "log.jsonl"
     scenario = """
@@ -378,6 +441,7 @@ arguments = { command = "trap '' TERM INT; echo $$ > pid; while :; do sleep 0.1;
         process.send_signal(signal.SIGINT)
         done = await ended(process)
     assert done.code == 130
+    assert on_from(done)[0] == "resume"
     assert "turn_ended" not in log.read_text()
     child = int((folder / "pid").read_text())
     await until(lambda: not psutil.pid_exists(child))
@@ -418,7 +482,7 @@ async def test_what_nobody_was_there_to_allow_is_no_success(
     assert all(one["reason"] for one in result["refused"])
     many = "call was" if len(refused) == 1 else "calls were"
     assert f"{len(refused)} {many} refused" in done.err
-    assert done.err.count("\n") == 1
+    assert done.err.count("\n") == 2
 
 
 async def test_what_was_refused_is_listed_for_a_person_too(folder: Path) -> None:

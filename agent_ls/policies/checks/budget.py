@@ -42,7 +42,10 @@ class BudgetOptions(Record):
 
 
 _USD = "USD"
-_AGAIN = "Prompt again to go on with a fresh budget, or raise policies.budget in the settings."
+_AGAIN = (
+    "Prompt again to go on with a fresh budget, or raise policies.budget in the settings "
+    "(--budget-usd of `agent-ls run`)."
+)
 _MILLION = 1_000_000
 
 

@@ -40,7 +40,8 @@ class StepLimit:
             return CloseOut(
                 StopReason.MAX_STEPS,
                 f"The turn used all {limit} steps it may take. "
-                f"Prompt again to go on, or raise policies.step_limit.{name} in the settings.",
+                f"Prompt again to go on, or raise policies.step_limit.{name} in the settings "
+                "(--max-steps of `agent-ls run`).",
             )
         return Proceed()
 

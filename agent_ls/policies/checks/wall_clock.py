@@ -35,6 +35,7 @@ class WallClock:
             return CloseOut(
                 StopReason.TIMEOUT,
                 f"The turn ran for {view.elapsed_s:.0f} s of the {limit:.0f} s it may take. "
-                "Prompt again to go on, or raise policies.wall_clock.limit_s in the settings.",
+                "Prompt again to go on, or raise policies.wall_clock.limit_s in the settings "
+                "(--timeout of `agent-ls run`).",
             )
         return Proceed()
