@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -31,23 +32,24 @@ async def check(
     )  # fmt: skip
 
 
-async def child_of(told: Path) -> psutil.Process:
+async def child_of(told: Path) -> int:
+    """Return the number of a process, which may have ended by now."""
     async with asyncio.timeout(60):
         while not (told.exists() and told.read_text().strip()):  # noqa: ASYNC110 - a file
             await asyncio.sleep(0.01)
-    return psutil.Process(int(told.read_text()))
+    return int(told.read_text())
 
 
-def is_dead(process: psutil.Process) -> bool:
+def is_dead(pid: int) -> bool:
     try:
-        return process.status() == psutil.STATUS_ZOMBIE
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
 
 
-async def gone(process: psutil.Process) -> None:
+async def gone(pid: int) -> None:
     async with asyncio.timeout(60):
-        while process.is_running() and not is_dead(process):  # noqa: ASYNC110 - a process
+        while not is_dead(pid):  # noqa: ASYNC110 - a process
             await asyncio.sleep(0.01)
 
 
@@ -119,7 +121,7 @@ async def test_what_it_leaves_behind_does_not_keep_its_answer(
     assert (done.end, done.exit_code, done.stdout) == ("exited", 0, "done\n")
     child = await child_of(told)
     if is_daemon:
-        child.kill()
+        os.kill(child, signal.SIGKILL)
     await gone(child)
 
 
