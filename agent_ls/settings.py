@@ -147,6 +147,13 @@ def store_place(settings: Settings) -> str:
     return settings.store_url or str(default)
 
 
+def chosen_budget_usd(settings: Settings) -> float:
+    """Return the limit in money that somebody has set; 0: none, or the default."""
+    chosen, default = (one.model_dump()["policies"]["budget"] for one in (settings, Settings()))
+    limit_usd: float = chosen["max_cost_usd"]
+    return 0.0 if limit_usd == default["max_cost_usd"] else limit_usd
+
+
 def load_settings(
     *,
     folders: Iterable[Path] = (),

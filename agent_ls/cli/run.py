@@ -36,9 +36,10 @@ from agent_ls.loop.results import result_of
 from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
+from agent_ls.observers.unpriced import UnpricedBudget
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
-from agent_ls.settings import LoadedSettings, load_settings
+from agent_ls.settings import LoadedSettings, chosen_budget_usd, load_settings
 
 _HEADLESS_TIMEOUT_S = 1_800.0
 _ENTRY_AND_EXIT_S = 0.5
@@ -171,6 +172,8 @@ async def _turn(
         if arguments.model is not None:
             await session.set_model(arguments.model)
         _follow(session, arguments, streamed)
+        limit_usd: float = arguments.budget_usd or chosen_budget_usd(loaded.settings)
+        session.follow(UnpricedBudget(_warn, limit_usd))
         await task.begin(session)
         _cancel_on_signals(session, resuming(session.state, arguments))
         ended = await session.wait_idle()
@@ -245,6 +248,10 @@ def _cancel_on_signals(session: Session, last_words: str) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
             loop.add_signal_handler(one, on_signal, one.name)
+
+
+def _warn(words: str) -> None:
+    sys.stderr.write(f"agent-ls: {words}\n")
 
 
 def _refuse(why: str) -> int:

@@ -79,7 +79,7 @@ def rows(session: SessionTrace) -> dict[str, Any]:
         "session_id": session.session_id,
         "model": session.model,
         "mode": session.mode,
-        "usage": session.usage.model_dump(),
+        "usage": session.usage.told(),
         "turns": [_turn(turn) for turn in session.turns],
     }
 
@@ -91,7 +91,7 @@ def _turn(turn: TurnTrace) -> dict[str, Any]:
         "duration_ms": turn.duration_ms,
         "status": turn.status,
         "stop_reason": turn.stop or None,
-        "usage": turn.usage.model_dump(),
+        "usage": turn.usage.told(),
         "steps": [_step(step) for step in turn.steps],
         "waits": [
             {
@@ -115,7 +115,7 @@ def _turn(turn: TurnTrace) -> dict[str, Any]:
                 "duration_ms": side.duration_ms,
                 "failure": side.failure or None,
                 "steps": side.steps,
-                "usage": side.usage.model_dump(),
+                "usage": side.usage.told(),
             }
             for side in turn.sides
         ],
@@ -151,7 +151,7 @@ def _step(step: StepTrace) -> dict[str, Any]:
         ],
         "finish_reason": step.finish or None,
         "model": step.model,
-        "usage": step.usage.model_dump(),
+        "usage": step.usage.told(),
         "attempts": [_attempt(one) for one in step.attempts],
         "calls": [_call(one) for one in step.calls],
     }
@@ -165,7 +165,7 @@ def _attempt(one: AttemptTrace) -> dict[str, Any]:
         "failure": one.failure or None,
         "recovery": one.recovery or None,
         "wait_s": one.wait_s,
-        "usage": one.usage.model_dump(),
+        "usage": one.usage.told(),
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import field_serializer
+
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
@@ -31,7 +33,8 @@ class TurnResult(Record):
     steps: int
     tool_calls: int
     usage: Usage
-    cost_usd: float
+    cost_usd: float | None
+    """None where no price is known."""
     duration_s: float
     files: tuple[str, ...]
     """Files whose text the turn changed, sorted; none in a dry run."""
@@ -39,3 +42,7 @@ class TurnResult(Record):
     """Calls that nobody was there to allow, in order; with any of them nothing is a success."""
     simulated: tuple[str, ...] = ()
     """What a dry run left out, in order."""
+
+    @field_serializer("usage")
+    def _told(self, usage: Usage) -> dict[str, float | None]:
+        return usage.told()

@@ -38,6 +38,15 @@ class Usage(Record):
         """Return input and output tokens together."""
         return self.input_tokens + self.output_tokens
 
+    @property
+    def known_cost_usd(self) -> float | None:
+        """Return what the tokens cost; None where their price is not known."""
+        return None if self.total_tokens and not self.cost_usd else self.cost_usd
+
+    def told(self) -> dict[str, float | None]:
+        """Return the fields as other programs read them: no price is no 0."""
+        return {**self.model_dump(), "cost_usd": self.known_cost_usd}
+
     def __add__(self, other: Usage) -> Usage:
         """Return the sum, field by field."""
         return Usage(

@@ -43,7 +43,7 @@ def result_of(session: SessionState) -> TurnResult:
         steps=steps_of(turn),
         tool_calls=sum(isinstance(event, ToolCallFinished) for event in events),
         usage=turn.usage,
-        cost_usd=turn.usage.cost_usd,
+        cost_usd=turn.usage.known_cost_usd,
         duration_s=(turn.events[-1].at_ms - turn.events[0].at_ms) / 1000,
         files=() if session.is_dry_run else tuple(sorted(changed)),
         refused=refused,

@@ -33,8 +33,9 @@ from agent_ls.lsp.publisher import Publisher, droppable_size, joined
 from agent_ls.lsp.rechecks import Rechecks
 from agent_ls.lsp.reviews import Reviews
 from agent_ls.lsp.shapes import diagnostic_of
+from agent_ls.observers.unpriced import UnpricedBudget
 from agent_ls.session.session import Session
-from agent_ls.settings import Settings
+from agent_ls.settings import Settings, chosen_budget_usd
 
 _COLLECT_AFTER_S = 1.0
 """``server`` puts whole collections off, because somebody may wait; now nobody does."""
@@ -82,6 +83,7 @@ class Faces:
         )
         has_panel = server.profile.opted_in
         self.notices = Notices(editor.say, self.marks.is_shown, None if has_panel else write_answer)
+        self._unpriced = UnpricedBudget(lambda words: editor.say("warning", words))
         self.publisher: Publisher | None = None
         if has_panel:
             self.publisher = Publisher(self._send_updates, _tool_kinds(), attention.uri)
@@ -146,6 +148,7 @@ class Faces:
         self._hints.is_on = settings.change_hints == "always" or (
             settings.change_hints == "auto" and not self._server.profile.draws_lenses
         )
+        self._unpriced.limit_usd = chosen_budget_usd(settings)
         policies: dict[str, Any] = settings.model_dump()["policies"]
         self.progress.use_limits(
             Limits(
@@ -183,7 +186,7 @@ class Faces:
     def _readers(self) -> list[Reader]:
         # Marks first: notices ask them where a question stands.
         shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
-        found: tuple[Reader, ...] = (self._closed_findings, self.rechecks)
+        found: tuple[Reader, ...] = (self._closed_findings, self.rechecks, self._unpriced)
         others: tuple[Reader, ...] = (self._reviews, self._reloading, *found)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 

@@ -421,6 +421,32 @@ async def test_every_run_that_did_not_end_well_says_last_how_to_go_on(
         assert "--timeout of `agent-ls run`" in done.err
 
 
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        (("--budget-usd", "1"), True),
+        (("--budget-usd", "5", "--json"), True),
+        (("--set", "policies.budget.max_cost_usd=2", "--quiet"), True),
+        (("--budget-usd", "0"), False),
+        (("--set", "provider.models.openai/scripted.input_usd=1", "--budget-usd", "1"), False),
+        ((), False),
+    ],
+    ids=str,
+)
+async def test_a_limit_in_money_that_cannot_hold_is_told_once(
+    folder: Path, words: tuple[str, ...], is_told: bool
+) -> None:
+    done = await check(folder, calls(_READ, _READ), "Look.", *words)
+    assert done.code == 0
+    assert done.err.count("no price is known") == is_told
+
+
+async def test_no_price_is_no_0_in_the_json(folder: Path) -> None:
+    result = (await check(folder, _FINE, "Look.", "--json")).result
+    assert (result["cost_usd"], result["usage"]["cost_usd"]) == (None, None)
+    assert result["usage"]["input_tokens"] == 100
+
+
 async def test_a_run_that_ended_well_says_nothing_of_going_on(folder: Path) -> None:
     assert "To go on" not in (await check(folder, _FINE, "Hello?")).err
 

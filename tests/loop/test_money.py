@@ -50,7 +50,9 @@ async def check(
     ):
         session = await sessions.create()
         ended, _ = await run_turn_of(session, "Read them.")
-        return result_of(session.state).cost_usd, ended.stop, ended.output, len(model.requests)
+        cost_usd = result_of(session.state).cost_usd
+        assert cost_usd is not None
+        return cost_usd, ended.stop, ended.output, len(model.requests)
 
 
 STEADY = "".join(step(40_000, 900, f"{one}.txt") for one in "abcdefgh")

@@ -150,6 +150,7 @@ def test_the_json_has_every_figure_and_no_text_of_the_conversation() -> None:
     assert step["hooks"][0]["outcome"] == "changed"
     assert step["finish_reason"] == "tool_calls"
     assert step["usage"]["reasoning_tokens"] == 20
+    assert [one["usage"]["cost_usd"] for one in turn["steps"][:2]] == [None, 0.01]
     assert [one["failure"] for one in step["attempts"]] == ["rate_limited", None]
     assert [one["outcome"] for one in step["calls"]] == ["ok", "denied"]
     assert turn["waits"][0]["duration_ms"] == 60_000

@@ -1,0 +1,32 @@
+"""Says once that a limit in money cannot hold, because nobody knows what the model costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agent_ls.domain.events import AttemptFinished, Ephemeral, StoredEvent
+
+
+class UnpricedBudget:
+    """A Reader that looks at the first answers; one that has a price says nothing."""
+
+    def __init__(self, say: Callable[[str], None], limit_usd: float = 0.0) -> None:
+        """Take where to say it, and the limit that somebody has set; 0: none."""
+        self.limit_usd = limit_usd
+        self._say = say
+        self._is_told = False
+
+    def on_event(self, stored: StoredEvent) -> None:
+        """Say it with the first answer whose price is not known."""
+        event = stored.event
+        if self._is_told or not self.limit_usd or not isinstance(event, AttemptFinished):
+            return
+        if event.usage.known_cost_usd is None:
+            self._is_told = True
+            self._say(
+                f"The limit of {self.limit_usd:,.2f} USD does not hold: no price is known for this "
+                "model. Give its prices in provider.models, or limit policies.budget.max_tokens."
+            )
+
+    def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
+        """Ignore what streams."""
