@@ -13,6 +13,11 @@ from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.safety.text import visible, visible_line
 
 _NOBODY = "nobody"
+_REFUSED = {
+    False: "Refused (--mode accept-edits lets edits run, --mode auto commands too):",
+    True: "Refused (asks in every mode; a person at a terminal or in an editor can allow it):",
+}
+"""What stands above refused calls, by whether they ask in every mode."""
 
 
 def write_result(
@@ -32,9 +37,10 @@ def write_result(
     events = [stored.event for stored in turn.events]
     if planned := list(_undecided(events)):
         _list("Planned, and not done, because nobody was there to be asked:", planned)
-    if result.refused:
-        head = "Refused (--mode accept-edits lets edits run, --mode auto everything):"
-        _list(head, [f"{one.tool} {one.target}: {one.reason}" for one in result.refused])
+    for every_mode, head in _REFUSED.items():
+        refused = [one for one in result.refused if one.every_mode is every_mode]
+        if refused:
+            _list(head, [f"{one.tool} {one.target}: {one.reason}" for one in refused])
 
 
 def going_on(session: SessionState, arguments: argparse.Namespace) -> str:

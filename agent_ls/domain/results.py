@@ -16,6 +16,8 @@ class Refusal(Record):
     target: str
     """The command, the file, or whatever else names what it was about, in one line."""
     reason: str
+    every_mode: bool = False
+    """It asks in every mode; otherwise a freer mode would have let it run."""
 
 
 class TurnResult(Record):

@@ -9,6 +9,7 @@ from agent_ls.domain.events import (
     Answered,
     ApprovalRequested,
     ApprovalResolved,
+    CallDecided,
     ChildEnded,
     EffectSimulated,
     RecoveryChosen,
@@ -54,12 +55,19 @@ def result_of(session: SessionState) -> TurnResult:
 def refused_in(turn: TurnState) -> Iterator[Refusal]:
     """Yield the calls that nobody was there to allow."""
     requests = {one.request.id: one.request for one in turn.events.each(ApprovalRequested)}
+    origins = {one.call_id: one.origin for one in turn.events.each(CallDecided)}
     for resolved in turn.events.each(ApprovalResolved):
         request = requests.get(resolved.approval_id)
         if resolved.answer.by == "nobody" and request is not None:
             title = request.preview.title
             target = request.preview.path or title.removeprefix("Run: ")
-            yield Refusal(tool=request.tool, target=target, reason=request.reason)
+            yield Refusal(
+                tool=request.tool,
+                target=target,
+                reason=request.reason,
+                # Of what asks, this guard alone goes by the mode.
+                every_mode=origins.get(request.call_id) != "approval",
+            )
 
 
 def _lack(turn: TurnState, refused: Sequence[Refusal]) -> str:
