@@ -36,6 +36,9 @@ class Preview(Record):
     """0-based, where in ``path`` it would happen."""
     grant: str | None = None
     """The rule that ``allow_session`` would add, or None when it cannot be granted broadly."""
+    bound: str = ""
+    """Hash of the lines that an edit takes and brings, wherever they stand: what a yes covers.
+    Empty: it covers the payload."""
 
 
 class ApprovalRequest(Record):

@@ -34,6 +34,10 @@ _ALLOWS = (
     ApprovalChoice.ALLOW_SESSION,
     ApprovalChoice.ALLOW_ALWAYS,
 )
+_CHANGED = (
+    "You are asked again, because the file changed meanwhile and this would now change something "
+    "else than you allowed."
+)
 
 
 async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
@@ -52,8 +56,9 @@ async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedC
     """Ask until what was approved is what would run: a file may change while the person looks."""
     try:
         preview = await planned.tool.preview(planned.arguments)
+        said = verdict
         while True:
-            request = _request(planned, verdict, preview, turn)
+            request = _request(planned, said, preview, turn)
             answer = await turn.kit.approver.approve(request)
             await _remember(answer, request, turn)
             if answer.choice not in _ALLOWS:
@@ -61,7 +66,7 @@ async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedC
             now = await planned.tool.preview(planned.arguments)
             if digest(planned, now) == digest(planned, preview):
                 return planned
-            preview = now
+            preview, said = now, replace(verdict, reason=f"{_CHANGED} {verdict.reason}")
     except ToolError as error:
         # It cannot work: nobody needs to be asked.
         return ToolResult(call_id=planned.call.id, text=error.text, error=error.kind)

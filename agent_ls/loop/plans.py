@@ -33,10 +33,10 @@ _SHOWN_CHARS = 4_000
 def digest(planned: PlannedCall, preview: Preview) -> str:
     """Return the hash that binds a yes to exactly this call and what it would do.
 
-    Where in a file it would do it does not count: lines above may come and go.
+    Where in a file it would do it does not count: other lines may come and go.
     """
-    lines = (line for line in preview.payload.splitlines() if not line.startswith("@@ "))
-    parts = (planned.tool.name, planned.call.arguments_json, *lines)
+    bound = preview.bound or preview.payload
+    parts = (planned.tool.name, planned.call.arguments_json, bound)
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 

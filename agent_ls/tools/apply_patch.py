@@ -33,7 +33,7 @@ from agent_ls.loop.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
-from agent_ls.tools.changing import MERGED, check_may_go, check_whole, places_of
+from agent_ls.tools.changing import MERGED, bound_by, check_may_go, check_whole, places_of
 from agent_ls.tools.showing import preview
 
 _MAX_TITLED = 3
@@ -109,6 +109,7 @@ class ApplyPatch:
             path=first.path,
             line=line,
             grant=grant_of(self.name, arguments),
+            bound="".join(_bound(plan, texts[plan.path]) for plan in plans),
         )
 
     async def run(self, arguments: ApplyPatchArguments, context: ToolContext) -> ToolOutput:
@@ -195,6 +196,13 @@ def _diff(plan: FilePlan, before: TextFile | None) -> str:
     shown = unified(old, _after(plan, before), plan.path, plan.new_path)
     moved = f"rename {plan.path}\n    to {plan.new_path}\n" if plan.kind == "move" else ""
     return moved + (shown if plan.replacements or plan.kind != "move" else "")
+
+
+def _bound(plan: FilePlan, before: TextFile | None) -> str:
+    """Return what a yes to the change of this file covers."""
+    if before is None or not plan.replacements or plan.kind == "delete":
+        return _diff(plan, before)
+    return f"{bound_by(plan.path, before.text, plan.replacements)} {plan.new_path}\n"
 
 
 def _told(plan: FilePlan, before: TextFile | None) -> str:

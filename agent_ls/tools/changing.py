@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from agent_ls.domain.approvals import Preview
@@ -15,6 +16,7 @@ from agent_ls.tools.showing import preview
 
 MERGED = " {} had changed since you read it; those changes are kept."
 """Said of edits that were made for an older text."""
+_MAX_AROUND_LINES = 3
 
 
 def check_whole(new: str, before: str | None) -> None:
@@ -40,19 +42,51 @@ def preview_of(
     title: str, kind: ToolKind, edit: FileEdit, before: str | None, grant: str | None
 ) -> Preview:
     """Return the preview of one file edit: the diff is the payload."""
-    line = 0
+    line, bound = 0, ""
     match edit.kind:
         case "change":
             text = before or ""
             diff = unified(text, apply_replacements(text, edit.replacements), edit.path)
             line = text.count("\n", 0, edit.replacements[0].start) if edit.replacements else 0
+            bound = bound_by(edit.path, text, edit.replacements)
         case "create":
             diff = unified(None, edit.text, edit.path)
         case "delete":
             diff = unified(before, None, edit.path)
         case "move":
             diff = f"rename {edit.path}\n    to {edit.new_path}\n"
-    return preview(title, diff, kind, path=edit.path, line=line, grant=grant)
+    return preview(title, diff, kind, path=edit.path, line=line, grant=grant, bound=bound)
+
+
+def bound_by(path: str, before: str, replacements: Sequence[Replacement]) -> str:
+    """Return what a yes to these replacements covers: equal for the same change at other lines.
+
+    Shape: per replacement the lines that it changes, and as many around them as it takes for them
+    to stand in the file once. Where more than three would be needed, it is the whole file.
+    """
+    bounds = [_bound(f"\n{before}\n", one) for one in replacements]
+    whole = "" if all(lines for lines, *_ in bounds) else before
+    return json.dumps([path, whole, *bounds])
+
+
+def _bound(padded: str, one: Replacement) -> tuple[str, int, int, str]:
+    """Return the lines, the replacement's place in them, its length and its text.
+
+    No lines where those near by stand in the file several times.
+    """
+    start, end = one.start + 1, one.end + 1
+    low = padded.rfind("\n", 0, start) + 1
+    # What takes or adds whole lines leaves the line behind it as it is.
+    is_whole = padded[end - 1] == "\n" and (one.text[-1:] or padded[start - 1]) == "\n"
+    high = end if is_whole else padded.find("\n", end) + 1
+    for _ in range(_MAX_AROUND_LINES + 1):
+        lines = padded[low - 1 : high]
+        first = padded.find(lines)
+        if low < high and padded.find(lines, first + 1) < 0:
+            return lines, start - low, end - start, one.text
+        low = padded.rfind("\n", 0, max(low - 1, 1)) + 1
+        high = padded.find("\n", high) + 1 or len(padded)
+    return "", start, end - start, one.text
 
 
 def places_of(after: str, replacements: Sequence[Replacement]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
 from agent_ls.safety.text import label, visible
@@ -19,6 +21,7 @@ def preview(
     path: str | None = None,
     line: int | None = None,
     grant: str | None = None,
+    bound: str = "",
 ) -> Preview:
     """Return the preview with control and invisible characters shown as escapes."""
     left = len(payload) - _MAX_PAYLOAD_CHARS
@@ -32,4 +35,5 @@ def preview(
         path=path,
         line=line,
         grant=grant,
+        bound=hashlib.sha256(bound.encode(errors="replace")).hexdigest() if bound else "",
     )

@@ -167,3 +167,50 @@ async def test_nobody_is_asked_about_a_step_of_a_plan_that_cannot_work_any_more(
     answered = Answered(step_id="stp_1", message=AssistantMessage(calls=(call,)))
     resolved = PlanResolved(plan_id="trn_1", approved=("cal_1",), digests=("0" * 64,))
     assert await is_as_approved(PlannedCall(call, tool, arguments), view_of(answered, resolved))
+
+
+_TWICE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "old", "new", "line", "is_same"),
+    [
+        pytest.param("x\ny\n", "#\nx\ny\n", "x", "z", None, True, id="typed-above"),
+        pytest.param("x\ny\n", "x\n#\ny\n", "x", "z", None, True, id="typed-below"),
+        pytest.param("x", "#\nx", "x", "z", None, True, id="no-end-of-the-last-line"),
+        pytest.param("x\r\ny\r\n", "#\r\nx\r\ny\r\n", "x", "z", None, True, id="crlf"),
+        pytest.param("a\nb\nc\n", "#\na\nb\nc\n", "b\n", "", None, True, id="a-line-goes"),
+        pytest.param("a\nb\nc\n", "#\na\nb\nc\n", "b", "b\nz", None, True, id="a-line-comes"),
+        pytest.param(
+            _TWICE,
+            f"#\n{_TWICE}",
+            "g():\n    return 1",
+            "g():\n    pass",
+            None,
+            True,
+            id="one-of-two",
+        ),
+        pytest.param("x = 1\n", "x = 1 #\n", "x = 1", "z = 1", None, False, id="typed-in-the-line"),
+        pytest.param("x\n", "if y:\n    x\n", "x", "z", None, False, id="indented-meanwhile"),
+        pytest.param(
+            "a\nx\nb\nx\nc\n", "#\n#\na\nx\nb\nx\nc\n", "x", "z", 4, False, id="the-other-one-now"
+        ),
+        pytest.param("x\n" * 20, "#\n" + "x\n" * 20, "x", "z", 10, False, id="one-of-many"),
+    ],
+)
+async def test_a_yes_covers_the_same_lines_wherever_they_stand(
+    tmp_path: Path, before: str, now: str, old: str, new: str, line: int | None, is_same: bool
+) -> None:
+    tool = EditFile(DiskWorkspace([Root("proj", tmp_path.resolve(), True)]))
+    arguments = tool.Arguments.model_validate(
+        {"path": "a.py", "edits": [{"old_string": old, "new_string": new, "line": line}]}
+    )
+    call = ToolCall(
+        id="cal_1", provider_id="p", tool="edit_file", arguments_json=arguments.model_dump_json()
+    )
+    planned = PlannedCall(call, tool, arguments)
+    digests: list[str] = []
+    for text in (before, now):
+        (tmp_path / "a.py").write_bytes(text.encode())
+        digests.append(digest(planned, await tool.preview(arguments)))
+    assert (digests[0] == digests[1]) is is_same
