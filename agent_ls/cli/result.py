@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from agent_ls.domain.events import Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
+from agent_ls.domain.stops import PLAIN, TurnStatus
 from agent_ls.loop.state import SessionState, TurnState
 from agent_ls.safety.text import visible, visible_line
 
@@ -31,7 +32,9 @@ def write_result(
         return
     _write_output(turn, result, streamed)
     if not result.success:
-        sys.stderr.write(f"\n{_ending(result)}\n")
+        # The log has said how it ended.
+        said = _ending(result) if arguments.quiet else _why(result)
+        sys.stderr.write(f"\n{said}\n" if said else "")
     if result.simulated:
         _list("Dry run; nothing of this was done:", result.simulated)
     events = [stored.event for stored in turn.events]
@@ -94,4 +97,12 @@ def _undecided(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _ending(result: TurnResult) -> str:
-    return f"{result.status}: {result.stop_reason}. {visible_line(result.failure_reason)}"
+    """Return how the turn ended, and why where that says more."""
+    stop = "" if result.stop_reason in PLAIN else f" ({result.stop_reason})"
+    why = _why(result)
+    return f"{result.status}{stop}{f': {why}' if why else ''}"
+
+
+def _why(result: TurnResult) -> str:
+    is_stopped = result.status is TurnStatus.CANCELLED
+    return "" if is_stopped else visible_line(result.failure_reason)

@@ -58,6 +58,9 @@ STATUS: dict[StopReason, TurnStatus] = {
     StopReason.CANCELLED: TurnStatus.CANCELLED,
 }
 
+PLAIN = frozenset({StopReason.COMPLETED, StopReason.ERROR, StopReason.CANCELLED})
+"""Say no more than how the turn counts."""
+
 EXIT_PARTIAL = 2
 EXIT_CONFIGURATION = 3
 EXIT_AUTHENTICATION = 4

@@ -26,6 +26,7 @@ from agent_ls.loop.phase_close import close
 from agent_ls.loop.phase_compact import compact
 from agent_ls.loop.phase_judge import judge
 from agent_ls.loop.phase_prepare import prepare
+from agent_ls.loop.results import lack_of
 from agent_ls.loop.settling import finished
 from agent_ls.loop.turn import Move, Turn
 
@@ -175,12 +176,15 @@ async def _end(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
     stop = break_off.stop if break_off else state.stop or StopReason.COMPLETED
     why = break_off.why if break_off else state.why
     status = STATUS[stop]
+    if status is TurnStatus.SUCCESS:
+        why = lack_of(state)
+        status = TurnStatus.PARTIAL if why else status
     ended = TurnEnded(
         turn_id=state.turn_id,
         stop=stop,
         status=status,
         output=_output(turn),
-        failure_reason="" if status is TurnStatus.SUCCESS else why,
+        failure_reason=why,
         is_authentication=turn.view.is_authentication_failure,
         open_tasks=tuple(item.text for item in turn.view.open_tasks),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from agent_ls.domain.approvals import ApprovalChoice
 from agent_ls.domain.errors import bug
 from agent_ls.domain.events import (
     Answered,
@@ -27,17 +28,13 @@ def result_of(session: SessionState) -> TurnResult:
         raise bug("the result of a turn was asked for before its end")
     events = [stored.event for stored in turn.events]
     changed = [path for path, file in turn.touched.items() if file.before_blob != file.after_blob]
-    refused = tuple(refused_in(turn))
-    status, why = turn.ended.status, turn.ended.failure_reason
-    if status is TurnStatus.SUCCESS and (lack := _lack(turn, refused)):
-        status, why = TurnStatus.PARTIAL, lack
     return TurnResult(
         session_id=session.session_id,
         turn_id=turn.turn_id,
-        success=status is TurnStatus.SUCCESS,
-        status=status,
+        success=turn.ended.status is TurnStatus.SUCCESS,
+        status=turn.ended.status,
         stop_reason=turn.ended.stop,
-        failure_reason=why,
+        failure_reason=turn.ended.failure_reason,
         open_tasks=turn.ended.open_tasks,
         output=turn.ended.output,
         model=session.model,
@@ -47,7 +44,7 @@ def result_of(session: SessionState) -> TurnResult:
         cost_usd=turn.usage.known_cost_usd,
         duration_s=(turn.events[-1].at_ms - turn.events[0].at_ms) / 1000,
         files=() if session.is_dry_run else tuple(sorted(changed)),
-        refused=refused,
+        refused=tuple(refused_in(turn)),
         simulated=simulated_in(turn),
     )
 
@@ -58,7 +55,9 @@ def refused_in(turn: TurnState) -> Iterator[Refusal]:
     origins = {one.call_id: one.origin for one in turn.events.each(CallDecided)}
     for resolved in turn.events.each(ApprovalResolved):
         request = requests.get(resolved.approval_id)
-        if resolved.answer.by == "nobody" and request is not None:
+        if resolved.answer.by != "nobody" or resolved.answer.choice is ApprovalChoice.CANCELLED:
+            continue
+        if request is not None:
             title = request.preview.title
             target = request.preview.path or title.removeprefix("Run: ")
             yield Refusal(
@@ -70,9 +69,9 @@ def refused_in(turn: TurnState) -> Iterator[Refusal]:
             )
 
 
-def _lack(turn: TurnState, refused: Sequence[Refusal]) -> str:
+def lack_of(turn: TurnState) -> str:
     """Return what keeps a turn that came to its end from being a success; empty: nothing."""
-    if refused:
+    if refused := list(refused_in(turn)):
         calls = "call was" if len(refused) == 1 else "calls were"
         return f"{len(refused)} {calls} refused, because nobody was there to be asked."
     last = next(turn.events.newest(RecoveryChosen), None)

@@ -13,7 +13,7 @@ from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.phases import Phase
-from agent_ls.domain.stops import TurnStatus
+from agent_ls.domain.stops import PLAIN, STATUS, TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short
 from agent_ls.observers.human_lines import (
@@ -254,9 +254,12 @@ class HumanLog:
         calls = f"{turn.calls} tool call{'' if turn.calls == 1 else 's'}"
         cost = f", ${turn.cost_usd:.4f}" if turn.cost_usd else ""
         sign = _SIGNS.get(event.status, event.status.value)
+        if event.status is TurnStatus.PARTIAL and STATUS[event.stop] is TurnStatus.SUCCESS:
+            sign = "⚠️  Partly done"
+        stop = "" if event.stop in PLAIN else f" ({event.stop})"
         return [
             "",
-            f"{sign} ({event.stop})",
+            f"{sign}{stop}",
             f"   {self._counted_steps()}, {calls}, {turn.tokens:,} tokens{cost}",
         ]
 

@@ -279,8 +279,11 @@ def _bad_request(trouble: Trouble, where: str, said: str) -> str:
 
 
 def _unknown_model(model: str, where: str, said: str) -> str:
+    unknown = f"{where} does not know the model {model!r}."
+    if where == model:
+        unknown = f"The model {model!r} names no provider that is known."
     return (
-        f"{where} does not know the model {model!r}.{said} Name a model as provider/name, for "
+        f"{unknown}{said} Name a model as provider/name, for "
         "example anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible "
         "server, openai/NAME together with its address, which usually ends in /v1."
     )

@@ -141,7 +141,7 @@ def test_a_turn_reads_like_a_story() -> None:
         "   💬 Done.…",
         "   ✓ The model answered with a final text",
         "",
-        "✅ Done (completed)",
+        "✅ Done",
         "   2 steps, 2 tool calls, 1,112 tokens, $0.0012",
     ]  # fmt: skip
 
@@ -298,7 +298,21 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
                 turn_id="t", stop=StopReason.ERROR, status=TurnStatus.FAILED, output="",
                 failure_reason="No key. Set one.",
             ),
-            ["", "❌ Failed (error)", "   0 steps, 0 tool calls, 0 tokens"],
+            ["", "❌ Failed", "   0 steps, 0 tool calls, 0 tokens"],
+        ),
+        (
+            ev.TurnEnded(
+                turn_id="t", stop=StopReason.COMPLETED, status=TurnStatus.PARTIAL, output="x",
+                failure_reason="1 call was refused.",
+            ),
+            ["", "⚠️  Partly done", "   0 steps, 0 tool calls, 0 tokens"],
+        ),
+        (
+            ev.TurnEnded(
+                turn_id="t", stop=StopReason.MAX_STEPS, status=TurnStatus.PARTIAL, output="x",
+            ),
+            ["", "⚠️  Stopped before it was done (max_steps)",
+             "   0 steps, 0 tool calls, 0 tokens"],
         ),
     ],
     ids=lambda value: value.type if isinstance(value, ev.SessionResumed) else None,
