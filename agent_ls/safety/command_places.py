@@ -24,33 +24,36 @@ from agent_ls.safety.control_files import (
 )
 from agent_ls.safety.named_places import UNKNOWN, Named, Use, at_home, named_places
 from agent_ls.safety.own_places import holds_own, is_own
+from agent_ls.safety.paths import is_inside
 from agent_ls.safety.text import visible_line
 
 _MAX_PLACES = 2_000
 _DEVICES = ("/dev/", "/proc/self/fd/")
+_TEMPORARY = ("/tmp", "/var/tmp")
+_OUTSIDE = "is outside the workspace, and the command would change it"
 
 
 def judge_places(command: str, cwd: Path, roots: Sequence[Root]) -> Ask | Deny | None:
     """Return what speaks against a command by the places it names; None: nothing.
 
     Shape: Deny where it may change what is agent-ls's own; an Ask that no grant answers where it
-    changes what steers other programs, or touches a place for secrets.
+    changes what steers other programs, touches a place for secrets, or changes one outside.
     """
-    reasons: dict[str, None] = {}
-    seen: set[tuple[Use, str, tuple[Path, ...]]] = set()
+    reasons: dict[str, str] = {}
+    seen: set[Named] = set()
     for named in named_places(command, cwd):
-        key = (named.use, named.path, named.folders)
-        if key in seen:
+        if named in seen:
             continue
-        seen.add(key)
+        seen.add(named)
         if len(seen) > _MAX_PLACES:
             return Ask("The command names more places than can be checked.", broad=False)
         verdict = _judge(named, roots)
         if isinstance(verdict, Deny):
             return verdict
         if verdict is not None:
-            reasons[verdict] = None
-    return Ask(" ".join(reasons), broad=False) if reasons else None
+            # The first place outside says enough: a copy names each of its goals twice.
+            reasons.setdefault(_OUTSIDE if verdict.endswith(f"{_OUTSIDE}.") else verdict, verdict)
+    return Ask(" ".join(reasons.values()), broad=False) if reasons else None
 
 
 def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:
@@ -58,7 +61,7 @@ def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:
     shown = visible_line(named.path.replace(UNKNOWN, "…")[:200])
     if UNKNOWN in named.path and named.use == "write":
         return f"It writes to {shown}, which only the running shell knows."
-    if named.path.startswith(_DEVICES) or not named.path.strip(UNKNOWN):
+    if os.path.normpath(named.path).startswith(_DEVICES) or not named.path.strip(UNKNOWN):
         return None
     found = ""
     for place in _places(named):
@@ -67,6 +70,8 @@ def _judge(named: Named, roots: Sequence[Root]) -> Deny | str | None:
                 return f"{shown} belongs to agent-ls itself and may hold keys."
             return Deny(f"{shown} belongs to agent-ls itself; only the person changes it.")
         found = found or _reason(place, named.use, roots)
+    if not found and _changes_outside(named, roots):
+        found = _OUTSIDE
     return f"{shown} {found}." if found else None
 
 
@@ -105,10 +110,36 @@ def _reason(place: Path, use: Use, roots: Sequence[Root]) -> str:
         case "write":
             is_loaded = root is not None and is_loaded_later(names, place, root)
             return steers(names) or ("is run by builds, tests or tools later" if is_loaded else "")
-        case "take" | "any":
+        case "take" | "change" | "any":
             return steers(names) if root else ""
         case _:
             assert_never(use)
+
+
+def _changes_outside(named: Named, roots: Sequence[Root]) -> bool:
+    """Say whether the text plainly names a place outside as one to write, make, move or delete.
+
+    Temporary folders are free, but not what is reached from inside the workspace by links or dots.
+    """
+    path = Path(at_home(named.path.replace(UNKNOWN, "_")))
+    is_known = named.here is not None or path.is_absolute()
+    if named.use in ("read", "any") or not is_known:
+        return False
+    written = path if named.here is None else named.here / path
+    # Who removes a link leaves alone where it leads.
+    is_entry = named.use == "take" and written.name != ".."
+    try:
+        real = written.parent.resolve() / written.name if is_entry else written.resolve()
+        temporary = [Path(one).resolve() for one in (*_TEMPORARY, os.environ.get("TMPDIR")) if one]
+    except (OSError, RuntimeError, ValueError):
+        return False
+    if is_inside(real, roots):
+        return False
+    is_beside = any(written.is_relative_to(one.path) for one in roots)
+    takes_all = is_entry and any(one.path.is_relative_to(real) for one in roots)
+    if is_beside or takes_all or (is_entry and real in temporary):
+        return True
+    return not any(real.is_relative_to(one) for one in temporary)
 
 
 def _names(place: Path, roots: Sequence[Root]) -> set[str]:

@@ -25,8 +25,9 @@ from agent_ls.syntax.parsing import Node, parse_shell, walk
 UNKNOWN = "\0"
 """Stands in a name for what only the running shell knows."""
 
-Use = Literal["read", "write", "take", "any"]
-"""``take`` removes or renames; ``any`` is what nobody knows."""
+Use = Literal["read", "write", "take", "change", "any"]
+"""``take`` removes or renames; ``change`` makes a folder, sets rights or is where an option lets
+the result go; ``any`` is what nobody knows."""
 
 _MAX_VALUES = 32
 _MAX_FOLDERS = 16
@@ -43,6 +44,22 @@ _READERS = (PROGRAMS.keys() | LOOKS.keys() | words("source . bat less more pygme
 _WRITERS = words("tee touch truncate patch sponge ed ex vi vim nano mkfifo mknod split")
 _COPIERS = words("cp mv install ln rsync scp dd")
 _TAKERS = words("rm rmdir unlink shred")
+_MAKERS = words("mkdir chmod chown chgrp")
+_VALUES = {
+    "sed": r"-\w*[ef]|--expression|--file",
+    "perl": r"-\w*[eE]",
+    "patch": r"-i|--input",
+    "touch": r"-[drt]",
+    "truncate": r"-[rs]",
+}
+"""Options of programs that write whose value is no place that they write to."""
+_OUTPUT = re.compile(r"-[A-Za-z]*[oO]|--?out[\w-]*")
+_OUTPUT_JOINED = re.compile(r"(?:--?out[\w-]*=|-o)(.+)", re.DOTALL)
+_BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
+_SHELLS = re.compile(r"(?:ba|z|da|k|a)?sh")
+_MAX_DEPTH = 3
+_APART = ("subshell", "command_substitution", "process_substitution", "pipeline")
+"""What a ``cd`` inside does not outlive."""
 _INTERPRETERS = re.compile(
     r"(?:ba|z|da|k|fi|a|tc|c)?sh|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|node|nodejs|deno|bun"
     r"|php[\d.]*|lua[\d.]*|[gmn]?awk|eval|tclsh|Rscript|osascript|ssh|trap|script"
@@ -64,6 +81,8 @@ class Named:
     """As the shell would get it; ``UNKNOWN`` stands for what it cannot be said to be."""
     folders: tuple[Path, ...]
     """The folders it may be relative to."""
+    here: Path | None
+    """The one of them in which the text, read from left to right, names it; None: not known."""
 
 
 def named_places(command: str, cwd: Path) -> Iterator[Named]:
@@ -71,7 +90,7 @@ def named_places(command: str, cwd: Path) -> Iterator[Named]:
     tree = parse_shell(command.encode("utf-8", "replace"))
     if tree is None or tree.root_node.has_error:
         for token in _TOKEN.findall(command):
-            yield Named("any", token, (cwd,))
+            yield Named("any", token, (cwd,), cwd)
     if tree is not None:
         yield from _Reading(cwd).read(tree.root_node)
 
@@ -82,19 +101,28 @@ class _Reading:
 
     cwd: Path
     folders: dict[Path, None] = field(init=False)
+    trail: list[Path | None] = field(init=False)
+    """The folders gone through, the present one last; None for one that is not known."""
     variables: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     runs_code: bool = False
     """An interpreter stands in the text, so what is fed to it counts too."""
+    depth: int = 0
 
     def __post_init__(self) -> None:
         self.folders = {self.cwd: None}
+        self.trail = [self.cwd]
         for name in _KNOWN_VARIABLES:
             if value := os.environ.get(name):
                 self.variables[name] = [value]
         self.variables["PWD"] = [str(self.cwd)]
 
     def read(self, root: Node) -> Iterator[Named]:
+        apart: list[tuple[int, list[Path | None]]] = []
         for node in walk(root):
+            while apart and node.start_byte >= apart[-1][0]:
+                self.trail = apart.pop()[1]
+            if node.type in _APART:
+                apart.append((node.end_byte, [*self.trail]))
             match node.type:
                 case "variable_assignment":
                     self._assign(
@@ -135,19 +163,39 @@ class _Reading:
             self._values(one.children[0] if one.type == "command_name" else one) for one in nodes
         ]
         name, given = _program(given)
-        if name in ("cd", "pushd"):
-            self._move(given)
+        if name in ("cd", "pushd", "popd"):
+            self._move(name, given)
         elif name not in _TEXT:
             is_reading = name in _READERS and _only_reads(name, given)
             if not is_reading:
                 yield from self._named("any", ["."])
             yield from self._operands(name, given, is_reading=is_reading)
 
-    def _move(self, given: Sequence[list[str]]) -> None:
+    def _move(self, name: str, given: Sequence[list[str]]) -> None:
         goals = [one for values in given for one in values if not one.startswith("-")]
+        if name == "popd" or ["-"] in given:
+            self.trail = self.trail[:-1] or self.trail
+        else:
+            self.trail.append(self._reached(goals[0] if goals else "~"))
         for folder, goal in itertools.product(tuple(self.folders), goals):
             if len(self.folders) < _MAX_FOLDERS and UNKNOWN not in goal:
                 self.folders[folder / at_home(goal)] = None
+
+    def _reached(self, goal: str) -> Path | None:
+        """Return the folder that a ``cd`` leads to."""
+        path, here = Path(at_home(goal)), self.trail[-1]
+        if UNKNOWN in goal or (here is None and not path.is_absolute()):
+            return None
+        return path if here is None else here / path
+
+    def _script(self, text: str) -> Iterator[Named]:
+        """Yield what a text names that another shell gets to run."""
+        tree = parse_shell(text.encode("utf-8", "replace"))
+        if tree is None or self.depth >= _MAX_DEPTH:
+            return
+        trail, self.depth = [*self.trail], self.depth + 1
+        yield from self.read(tree.root_node)
+        self.trail, self.depth = trail, self.depth - 1
 
     def _operands(
         self, name: str, given: Sequence[list[str]], *, is_reading: bool
@@ -157,25 +205,33 @@ class _Reading:
             for value in itertools.chain(*given):
                 if not value.isprintable() or re.search(r"[\s'\"(;>]", value):
                     yield from self._tokens(value)
+                    if _SHELLS.fullmatch(name):
+                        yield from self._script(value)
         if name == "git" and _configures(given):
             yield from self._named("write", [".git/config"])
         if name in _COPIERS:
             yield from self._copied(name, given)
             return
-        uses = _uses(name, given, is_reading=is_reading)
-        for values, use in zip(given, uses, strict=True):
-            if use is not None:
-                for value in values:
-                    yield from self._named(use, _pieces(value))
+        if not is_reading:
+            yield from self._named("change", _outputs(name, given))
+        for values, use in zip(given, _uses(name, given, is_reading=is_reading), strict=True):
+            for value in values if use is not None else ():
+                # A piece of a word may be a place; that it is what is changed is not plain.
+                whole = () if use in ("read", "any") else _unbraced(value)
+                yield from self._named(use or "any", whole)
+                yield from self._named("read" if use == "read" else "any", _pieces(value))
 
     def _copied(self, name: str, given: Sequence[list[str]]) -> Iterator[Named]:
         """Read what is copied and write where it goes, under its own name in a folder too."""
-        into = [value for values in given for value in values]
+        into = [one for values in given for value in values for one in _unbraced(value)]
         options = ("of=", "--target-directory=")
         goals = [one.partition("=")[2] for one in into if one.startswith(options)]
-        goals += [b for a, b in itertools.pairwise(into) if a == "-t"]
+        if name not in ("rsync", "scp"):
+            goals += [b for a, b in itertools.pairwise(into) if a == "-t"]
         operands = [one for one in into if not one.startswith(("-", "of=", "if="))]
-        if not goals:
+        if not goals and name == "ln" and len(operands) == 1:
+            goals = ["."]
+        elif not goals:
             goals, operands = operands[-1:], operands[:-1]
         sources = [*operands, *(one[3:] for one in into if one.startswith("if="))]
         yield from self._named("take" if name == "mv" else "read", sources)
@@ -190,12 +246,12 @@ class _Reading:
     def _named(self, use: Use, paths: Iterable[str]) -> Iterator[Named]:
         folders = tuple(self.folders)
         for path in paths:
-            yield Named(use, path, folders)
+            yield Named(use, path, folders, self.trail[-1])
             for folder in folders if glob.has_magic(path) else ():
                 # Path.glob refuses absolute patterns.
                 fitting = glob.iglob(path, root_dir=folder)  # noqa: PTH207
                 for name in islice(fitting, _MAX_FITTING):
-                    yield Named(use, name, (folder,))
+                    yield Named(use, name, (folder,), None)
 
     def _values(self, node: Node) -> list[str]:
         """Return what a word may become, its quotes removed."""
@@ -272,22 +328,74 @@ def _only_reads(name: str, given: Sequence[list[str]]) -> bool:
 
 def _uses(name: str, given: Sequence[list[str]], *, is_reading: bool) -> list[Use | None]:
     """Return what a program does with each of its arguments; None where one is no path."""
-    use: Use = "any"
-    if is_reading:
-        use = "read"
-    elif name in _WRITERS or (name in ("sed", "perl", "awk", "gawk") and _edits(given)):
-        use = "write"
-    elif name in _TAKERS:
-        use = "take"
-    elif name == "git" and _subcommand(given) in _GIT_READS:
-        use = "read"
+    use = "read" if is_reading else _use(name, given)
     uses: list[Use | None] = [use] * len(given)
+    if use != "read":
+        for at in _no_places(name, given):
+            uses[at] = "any"
     first = next((at for at, one in enumerate(given) if not one[0].startswith("-")), None)
     if first is not None and _INTERPRETERS.fullmatch(name):
         uses[first] = "read"
     if first is not None and _begins_with_pattern(name, given):
         uses[first] = None
     return uses
+
+
+def _use(name: str, given: Sequence[list[str]]) -> Use:
+    """Return what a program that does not only read does with the places it gets."""
+    if name in _WRITERS or (name in ("sed", "perl", "awk", "gawk") and _edits(given)):
+        return "write"
+    if name in _TAKERS:
+        return "take"
+    if name in _MAKERS or (name == "find" and _deletes_found(given)):
+        return "change"
+    return "read" if name == "git" and _subcommand(given) in _GIT_READS else "any"
+
+
+def _no_places(name: str, given: Sequence[list[str]]) -> Iterator[int]:
+    """Yield which arguments of a program that changes files are options, values or scripts."""
+    if name == "find":
+        places = itertools.takewhile(lambda one: not one[0].startswith("-"), given)
+        yield from range(sum(1 for _ in places), len(given))
+        return
+    needs_script = name in ("sed", "awk", "gawk")
+    for at, values in enumerate(given):
+        if values[0].startswith("-") or values[0] == "inplace":
+            yield at
+            continue
+        if needs_script or (at and re.fullmatch(_VALUES.get(name, "-"), given[at - 1][0])):
+            yield at
+        needs_script = False
+
+
+def _deletes_found(given: Sequence[list[str]]) -> bool:
+    """Say whether find deletes or moves what lies where it begins."""
+    values = [one[0] for one in given]
+    runs = [b for a, b in itertools.pairwise(values) if re.fullmatch("-(?:exec|ok)(?:dir)?", a)]
+    return "-delete" in values or any(one in _TAKERS | {"mv"} for one in runs)
+
+
+def _outputs(name: str, given: Sequence[list[str]]) -> Iterator[str]:
+    """Yield where an option such as ``-o`` lets the result go."""
+    if name in ("find", "unzip") or _INTERPRETERS.fullmatch(name):
+        return
+    for before, values in itertools.pairwise([[""], *given]):
+        if joined := _OUTPUT_JOINED.match(values[0]):
+            yield joined[1]
+        elif _OUTPUT.fullmatch(before[0]):
+            yield from values
+
+
+def _unbraced(word: str) -> list[str]:
+    """Return the words that the shell makes of one with braces."""
+    found, at = [word], 0
+    while at < len(found) < _MAX_VALUES:
+        if braces := _BRACES.search(found[at]):
+            front, back = found[at][: braces.start()], found[at][braces.end() :]
+            found[at : at + 1] = [f"{front}{one}{back}" for one in braces[1].split(",")]
+        else:
+            at += 1
+    return found
 
 
 def _subcommand(given: Sequence[list[str]]) -> str:

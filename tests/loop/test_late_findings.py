@@ -88,13 +88,13 @@ _WAITS_FOR_INSTALLING = """\
 echo $$ >> "$XDG_STATE_HOME/begun"
 exec sleep 600
 """
-_INSTALLS = _EDITS.replace("; done", "; done; touch ../installed")
+_INSTALLS = _EDITS.replace("; done", "; done; touch $XDG_STATE_HOME/installed")
 _INSTALLS_BY_ANOTHER = """
 [[answer]]
 when = { first = "Install it." }
 [[answer.call]]
 tool = "run_command"
-arguments = { command = "until [ -s ../begun ]; do sleep 0.05; done; touch ../installed" }
+arguments = {command = "until [ -s ../begun ]; do sleep .05; done; touch $XDG_STATE_HOME/installed"}
 
 [[answer]]
 when = { first = "Install it." }
@@ -183,7 +183,7 @@ arguments = { path = "a.txt", content = "TODO 1" }
 repeat = 0
 [[answer.call]]
 tool = "run_command"
-arguments = { command = "touch ../go; sleep 0.3" }
+arguments = { command = "touch $XDG_STATE_HOME/go; sleep 0.3" }
 
 [[answer]]
 when = { contains = "The checkers find 1 new problem after your edits:" }

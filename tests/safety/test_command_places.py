@@ -185,6 +185,106 @@ def test_an_ordinary_command_asks_only_where_the_mode_does(command, root, settin
     assert isinstance(said, Allow) or said.broad
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf ../outside2",
+        "rm -rf /home/bob/projects",
+        "unlink ../x",
+        "rmdir /srv/x",
+        "echo hi > ../outside/made.txt",
+        "echo hi >> /root/made.txt",
+        "make &> ../log",
+        "cat > ../x <<EOF\nhi\nEOF",
+        "mv src/a.py /etc/x",
+        "mv ../x .",
+        "mv -t /srv/x src/a.py",
+        "cp src/a.py ../b.py",
+        "cp src/a.py out",
+        "cat src/a.py | tee -a /srv/x",
+        "mkdir -p {src,../other}/x",
+        "touch src/../../x",
+        "touch ~root/x",
+        "ln -sf $PWD/src/a.py /usr/local/bin/a",
+        "install -m 755 src/a.py /usr/local/bin/a",
+        "rsync -rt src/ ../www",
+        "chmod -R 777 /srv/x",
+        "chown bob:bob ../x",
+        "dd if=/dev/zero of=/srv/x bs=1M",
+        "echo x > /dev/../srv/x",
+        "sort -uo ../x src/a.py",
+        "sed -i -e s/a/b/ -e '/c/d' /srv/x",
+        "perl -pi -e s/a/b/ ../x",
+        "truncate -s 0 /srv/log",
+        "curl -sSLo ../x http://a",
+        "gcc a.c -o ../a.out",
+        "find ../x -name '*.o' -delete",
+        "find src /srv/x -exec rm {} +",
+        "cd .. && touch x",
+        "(cd /srv && touch x)",
+        "cd src && cd ../.. && mkdir x",
+        "D=/srv; mkdir $D/x",
+        "bash -lc 'cd .. && touch x'",
+        "env A=1 timeout 5 rm ../x",
+        "f() { rm -f ../x; }; f",
+    ],
+)
+def test_a_command_that_plainly_changes_what_is_outside_asks_in_every_mode(
+    command, root, settings, monkeypatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(root.parent))
+    (root / "out").symlink_to("/srv")
+    said = verdict(command.replace("{temporary}", str(root.parent)), root, settings)
+    assert isinstance(said, Ask)
+    assert not said.broad
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd src && make; cd ..; touch y",
+        "(cd ../x && ls); touch y",
+        "cd ../x && ls; cd - && touch y",
+        "pushd /srv && ls && popd && touch y",
+        "cd $(git rev-parse --show-toplevel) && touch y",
+        "mkdir -p src/{a,b}/tests",
+        "cp src/a.py{,.bak}",
+        "sed -i 's,/usr/local,/opt,' src/a.py",
+        "sed -i -e '/foo/d' -e 's,/a,/b,' src/a.py",
+        "perl -i -pe 's,/a,/b,' src/a.py",
+        "awk -i inplace '/foo/{print}' src/a.py",
+        "cp /srv/x ../y src",
+        "ln -s /usr/bin/python3",
+        "ln -s /usr/bin/python3 python",
+        "rm out",
+        "mv out away",
+        "cat ../x | make > y",
+        "patch -p1 -i ../x.patch",
+        "touch -r ../x y",
+        "unzip -o ../x.zip",
+        "find ../x -exec grep foo {} +",
+        "find . -name '*.o' -delete",
+        "dd if=src/a.py of=/dev/null",
+        "make -s -o /dev/null 2>/dev/null",
+        "rm -rf {temporary}/x && cp src/a.py {temporary}",
+        "cd {temporary} && touch x",
+        "mkdir -p /tmp/a && mv /tmp/a .",
+        "rsync -a src/ host:/srv/x",
+        "docker run -v /srv:/srv x",
+        "python -c \"open('/srv/x','w')\"",
+        "git push && crontab x",
+    ],
+)
+def test_what_a_command_reads_outside_or_does_unseen_asks_only_where_the_mode_does(
+    command, root, settings, monkeypatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(root.parent))
+    (root / "out").symlink_to("/srv")
+    said = verdict(command.replace("{temporary}", str(root.parent)), root, settings)
+    assert isinstance(said, Ask)
+    assert said.broad
+
+
 def test_a_text_that_does_not_parse_is_searched_all_the_same(root, settings) -> None:
     said = verdict("if ((; then echo x > .git/hooks/pre-commit", root, settings)
     assert isinstance(said, Ask)
