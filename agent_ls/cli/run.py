@@ -205,7 +205,11 @@ def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedT
     if not (arguments.quiet or arguments.json):
         if not arguments.no_stream:
             session.follow(streamed)
-        log = HumanLog(sys.stderr, with_answers=arguments.no_stream)
+        log = HumanLog(
+            sys.stderr,
+            with_answers=arguments.no_stream,
+            with_approvals=not _is_terminal(arguments),
+        )
         if session.is_cut_off and session.state.turn is not None:
             log.go_on(session.id, session.state.turn.events)
         session.follow(log)

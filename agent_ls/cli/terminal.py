@@ -108,19 +108,18 @@ class TerminalAnswers:
 
     async def _approve(self, event: ApprovalRequested) -> None:
         request = event.request
-        lines = [
-            "",
-            visible(request.preview.title),
-            request.preview.payload.rstrip(),
-            f"({visible(request.reason)})",
-        ]
-        asking, answer = "\n".join(lines), None
-        keys = _keys(request)
+        title, payload = visible(request.preview.title), request.preview.payload.rstrip()
+        # A short command stands whole in the title.
+        if about := title.partition(": ")[2]:
+            payload = payload.removeprefix(f"{about}\n")
+        keys, answer = _keys(request), None
         names = ", ".join(key.name for key in keys.values())
+        how = f"\n{names}, [?] explains, or words that say no; then Enter: "
+        asking = "\n".join(["", title, payload, f"({visible(request.reason)})"]) + how
         while answer is None:
-            said = await self._asked(f"{asking}\n{names}, [?] explains, or words that say no: ")
+            said = await self._asked(asking)
             answer = _approval(said, keys)
-            asking = _explained(said, keys)
+            asking = f"{_explained(said, keys)}{how}" if said.strip() else _again(keys)
         await self._session.resolve_approval(request.id, answer)
 
     async def _answer(self, event: QuestionAsked) -> None:
@@ -183,6 +182,11 @@ def _keys(request: ApprovalRequest) -> dict[str, _Key]:
     )
     offered = (key for key in keys if key.choice in request.choices)
     return {key.name.partition("[")[2][0]: key for key in offered}
+
+
+def _again(keys: Mapping[str, _Key]) -> str:
+    """Return the question in one line, for a person who pressed nothing but Enter."""
+    return f"Nothing is decided yet: {'/'.join(keys)}, ? or words that say no; then Enter: "
 
 
 def _explained(said: str, keys: Mapping[str, _Key]) -> str:

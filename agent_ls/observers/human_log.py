@@ -57,8 +57,13 @@ class _Turn:
 class HumanLog:
     """Writes the lines to a text stream."""
 
-    def __init__(self, stream: TextIO, *, with_answers: bool = True) -> None:
-        """Take where to write; without answers where these are shown as they stream."""
+    def __init__(
+        self, stream: TextIO, *, with_answers: bool = True, with_approvals: bool = True
+    ) -> None:
+        """Take where to write; without what is shown elsewhere: answers that stream, and approvals
+        that this terminal asks for.
+        """
+        self._with_approvals = with_approvals
         self._stream = stream
         self._with_answers = with_answers
         self._turn = _Turn()
@@ -199,7 +204,7 @@ class HumanLog:
                 return [f"      {changed(event)}"]
             case ev.ToolCallFinished():
                 return [f"      {self._result(event)}"]
-            case ev.ApprovalRequested(request=request):
+            case ev.ApprovalRequested(request=request) if self._with_approvals:
                 return [f"   ❓ May it? {short(request.preview.title)} ({short(request.reason)})"]
             case ev.ApprovalResolved(answer=answer):
                 note = f": {short(answer.note)}" if answer.note else ""

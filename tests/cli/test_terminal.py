@@ -117,6 +117,34 @@ async def test_what_was_typed_before_the_question_does_not_answer_it(folder: Pat
     assert "reject_once (terminal): rather not" in terminal.shown
 
 
+@pytest.mark.parametrize(
+    ("call", "once"),
+    [
+        ('tool = "run_command"\narguments = { command = "touch asked.txt" }', "touch asked.txt"),
+        (WRITES.partition("[[answer.call]]\n")[2], "Create asked.txt"),
+    ],
+    ids=["command", "edit"],
+)
+async def test_a_question_says_each_thing_once_and_that_enter_is_needed(
+    folder: Path, call: str, once: str
+) -> None:
+    scenario = f'[[answer]]\n[[answer.call]]\n{call}\n[[answer]]\ntext = "Well."\n'
+    async with scripted(scenario) as model, at_terminal(folder, model, "Do it.") as terminal:
+        await terminal.until("then Enter: ")
+        asked = terminal.shown
+        assert asked.count(once) == 1, asked
+        reason = asked[asked.rindex("\n(") + 1 :].partition("\r\n")[0]
+        assert asked.count(reason.strip("()")) == 1
+        terminal.type("\n")
+        await terminal.until_times("then Enter: ", 2)
+        again = terminal.shown[len(asked) :].strip("\r\n")
+        assert again.startswith("Nothing is decided yet: y/")
+        assert "\n" not in again
+        terminal.type("no\n")
+        # It was refused by somebody who was there, so nothing is missing.
+        assert await terminal.ended() == 0
+
+
 async def test_a_process_that_is_stopped_while_it_asks_ends(folder: Path) -> None:
     async with (
         scripted(WRITES) as model,
