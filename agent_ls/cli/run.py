@@ -20,7 +20,8 @@ from agent_ls.cli.output import while_read
 from agent_ls.cli.result import going_on, resuming, write_result
 from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
-from agent_ls.domain.errors import AgentLsError, SettingsError, StoreError
+from agent_ls.domain.errors import AgentLsError, ProviderFailure, SettingsError, StoreError
+from agent_ls.domain.events import AttemptFinished
 from agent_ls.domain.goals import Goal, parse_goal, typed
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import (
@@ -28,11 +29,13 @@ from agent_ls.domain.stops import (
     EXIT_CONFIGURATION,
     EXIT_PARTIAL,
     STATUS,
+    StopReason,
     TurnStatus,
     exit_code,
 )
 from agent_ls.loop.output_schema import Schema, check_schema
 from agent_ls.loop.results import result_of
+from agent_ls.loop.state import TurnState
 from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog
@@ -188,6 +191,8 @@ async def _turn(
             sys.stderr.write(f"{going_on(session.state, arguments)}\n")
     finally:
         await sessions.close()
+    if result.stop_reason is StopReason.ERROR and _is_model_unknown(turn):
+        return EXIT_CONFIGURATION
     # A turn that came to its end is no success either when something kept it from its work.
     is_partial = STATUS[result.stop_reason] is TurnStatus.SUCCESS and not result.success
     if is_partial and arguments.exit_code_on_partial:
@@ -198,6 +203,12 @@ async def _turn(
         # Whoever asked for JSON must not take its absence for a success.
         count_partial=arguments.exit_code_on_partial or turn.output_schema is not None,
     )
+
+
+def _is_model_unknown(turn: TurnState) -> bool:
+    """Say whether the last request failed because nobody knows the model that the settings name."""
+    last = next(turn.events.newest(AttemptFinished), None)
+    return last is not None and last.failure == ProviderFailure.UNKNOWN_MODEL
 
 
 def _follow(session: Session, arguments: argparse.Namespace, streamed: StreamedText) -> None:

@@ -241,6 +241,25 @@ async def test_no_key_is_said_once_with_its_variable_and_exits_4(
     assert done.err.count(variable) == 1
 
 
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("openai/scripted", "does not know the model 'openai/scripted'"),
+        ("claude", "The model 'claude' names no provider"),
+    ],
+)
+async def test_a_model_that_nobody_knows_exits_3(folder: Path, model: str, says: str) -> None:
+    scenario = '[[answer]]\nerror = { status = 404, message = "no such model" }'
+    variables = {"AGENT_LS_API_KEY": "k"}
+    async with scripted(scenario, is_strict=False) as endpoint:
+        if "/" in model:
+            variables["AGENT_LS_API_BASE"] = endpoint.base_url
+        async with started(folder, model, variables, "Hello?") as process:
+            done = await ended(process)
+    assert done.code == 3
+    assert done.err.count(says) == 1
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
 async def test_an_endpoint_that_is_not_there_is_told_once(folder: Path, host: str) -> None:
     """Port 9 is the discard service's, which no machine of today runs."""
