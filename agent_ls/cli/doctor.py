@@ -87,6 +87,14 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
             "litellm name such as anthropic/claude-sonnet-4-5 or ollama_chat/qwen3",
         )
         return
+    if not await _is_provider_known(settings):
+        yield Finding(
+            "wrong",
+            "model",
+            f"{settings.model!r} names no provider: name the model as provider/name, for example "
+            "anthropic/claude-sonnet-4-5 or ollama_chat/qwen3",
+        )
+        return
     yield Finding("ok", "model", settings.model)
     try:
         await catalogue.KEYS().access(settings.model, settings.provider.api_base)
@@ -95,9 +103,21 @@ async def _model(settings: Settings, *, is_asked: bool) -> AsyncIterator[Finding
         return
     yield Finding("ok", "key", "found, or none is needed")
     if not is_asked:
-        yield Finding("note", "answer", "not asked; --probe sends the model one short request")
+        untried = "not tried; `agent-ls doctor --probe` sends the model one short request"
+        yield Finding("note", "answer", untried)
         return
     yield await _probe(settings)
+
+
+async def _is_provider_known(settings: Settings) -> bool:
+    """Say whether the name tells who has the model; a bare one does if the library has a card."""
+    if "/" in settings.model:
+        return True
+    host = catalogue.PROVIDER(settings.provider)
+    try:
+        return (await host.facts(settings.model)).window_tokens > 0
+    finally:
+        await host.close()
 
 
 async def _probe(settings: Settings) -> Finding:

@@ -103,6 +103,25 @@ def test_a_checker_that_is_switched_off_is_said_to_be(
     assert said_of("tsc", folder, capsys, *off) == [("note", "off, by your settings")]
 
 
+@pytest.mark.parametrize(
+    ("model", "state"),
+    [("claude", "wrong"), ("nonsense-7b", "wrong"), ("gpt-4o", "ok"), ("openai/odd", "ok")],
+)
+def test_a_model_whose_name_says_no_provider_is_wrong(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    state: str,
+) -> None:
+    monkeypatch.setenv("AGENT_LS_MODEL", model)
+    monkeypatch.setenv("AGENT_LS_API_KEY", "k")
+    ((found, words),) = said_of("model", folder, capsys)
+    assert (found, "names no provider" in words) == (state, state == "wrong")
+    assert (main(["doctor", "--workspace", str(folder)]) == 1) == (state == "wrong")
+    assert ("doctor --probe" in capsys.readouterr().out) == (state == "ok")
+
+
 def test_a_configuration_that_cannot_be_read_is_not_said_to_be_read(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
