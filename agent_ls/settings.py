@@ -197,7 +197,8 @@ def _merge(
     """Return the settings with one more value, or as they were, with the problem noted."""
     key = ".".join(keys)
     if refusal := _refusal(settings, source, keys, value):
-        problems.append(f"{source.name}: {key} was ignored: {refusal}.")
+        ignored = f"{key} was ignored: {refusal}"
+        problems.append(f"{source.name}: {_unknown(keys, value) or ignored}.")
         return settings
     data = settings.model_dump(mode="json")
     place = data
@@ -219,6 +220,22 @@ def _merge(
             words = "is not a setting" if where == key and why == UNKNOWN else why
             problems.append(f"{source.name}: {where}: {words}.")
         return settings
+
+
+def _unknown(keys: tuple[str, ...], value: Any) -> str:
+    """Return that this is no setting at all; empty if it is one."""
+    tree = value
+    for key in reversed(keys):
+        tree = {key: tree}
+    try:
+        Settings.model_validate(tree)
+    except ValidationError as error:
+        whole = ".".join(keys)
+        is_unknown = any(
+            why == UNKNOWN and f"{whole}.".startswith(f"{where}.") for where, why in mistakes(error)
+        )
+        return f"{whole}: is not a setting" if is_unknown else ""
+    return ""
 
 
 def _refusal(settings: Settings, source: _Source, keys: tuple[str, ...], value: Any) -> str:

@@ -190,6 +190,24 @@ def test_what_is_wrong_is_said_with_file_and_key_and_the_rest_counts(
     assert loaded.settings.marker == "mine:"
 
 
+@pytest.mark.parametrize(
+    ("editor", "says"),
+    [
+        ({"loop": {"nonsense": 3}}, "loop.nonsense: is not a setting."),
+        ({"nonsense": {"deep": True}}, "nonsense.deep: is not a setting."),
+        ({"checkers": {"nonsense": 1}}, "checkers.nonsense: is not a setting."),
+        ({"marker": "x:"}, "marker was ignored: the folder is not trusted yet"),
+        ({"policies": {"step_limit": {"max_steps": 0}}}, "max_steps was ignored: the folder"),
+    ],
+    ids=str,
+)
+def test_a_key_that_there_is_not_is_told_as_unknown_in_a_folder_that_is_not_trusted(
+    tmp_path: Path, editor: dict[str, Any], says: str
+) -> None:
+    (problem,) = check(tmp_path, editor=editor).problems
+    assert says in problem
+
+
 def test_each_entry_of_a_list_that_is_wrong_is_named_with_its_key(tmp_path: Path) -> None:
     user = '[[hooks.after_tool]]\nname = "a"\n[[hooks.after_tool]]\nname = "b"\nspeed = 3\n'
     problems = check(tmp_path, user=user).problems
