@@ -201,6 +201,8 @@ class AttemptFinished(_Event):
 
 INTERRUPTED = "interrupted"
 """The origin of a ``continue`` by no recovery: the process ended while the model answered."""
+STOPPED = "stopped"
+"""The origin of a ``continue`` by no recovery: the person stopped the turn in that answer."""
 
 
 class RecoveryChosen(_Event):

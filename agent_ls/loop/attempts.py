@@ -14,7 +14,9 @@ from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.errors import ProviderError
 from agent_ls.domain.events import (
     INTERRUPTED,
+    STOPPED,
     AttemptFinished,
+    CancelRequested,
     ReasoningStreamed,
     RecoveryChosen,
     TextStreamed,
@@ -41,6 +43,9 @@ _GO_ON = (
     "Your answer was cut off here, as agent-ls ended. Go on where it stopped, without repeating "
     "anything."
 )
+_CUT_OFF = (
+    "The user stopped you here, so your answer is cut off. Go on with it only if they ask for it."
+)
 
 
 async def make_attempt(turn: Turn) -> Attempt:
@@ -56,7 +61,9 @@ async def make_attempt(turn: Turn) -> Attempt:
         error = failed
     except asyncio.CancelledError:
         if turn.is_left:
-            await gathered.keep_text()
+            await gathered.keep_text(INTERRUPTED, _GO_ON)
+        elif any(True for _ in turn.view.each(CancelRequested)):
+            await gathered.keep_text(STOPPED, _CUT_OFF)
         raise
     attempt = gathered.attempt(error)
     if attempt.finish is FinishReason.UNKNOWN:
@@ -128,15 +135,15 @@ class _Gathered:
     def _identified(self, event: CallClosed | CallCut) -> ToolCall:
         return call_of(self._turn, event.provider_id, event.tool, event.arguments_json)
 
-    async def keep_text(self) -> None:
-        """Record what the model has said so far; the next process lets it go on from there."""
+    async def keep_text(self, origin: str, told: str) -> None:
+        """Record what the model has said so far, and what it is told about the rest."""
         text = "".join(self._text)
         if text.strip():
             kept = RecoveryChosen(
                 step_id=self._turn.state.step_id,
-                origin=INTERRUPTED,
+                origin=origin,
                 action="continue",
-                text=_GO_ON,
+                text=told,
                 partial=text,
             )
             await self._turn.emit(kept)

@@ -13,6 +13,7 @@ from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAn
 from agent_ls.domain.calls import ErrorKind
 from agent_ls.domain.errors import AgentLsError, StoreError
 from agent_ls.domain.goals import Goal
+from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.ports.models import Provider
@@ -41,6 +42,7 @@ class Watch:
 
     def __init__(self, session: Session) -> None:
         self.events: list[e.Event] = []
+        self._text = ""
         self._news = asyncio.Condition()
         self._loop = asyncio.get_running_loop()
         session.follow(self)
@@ -50,7 +52,13 @@ class Watch:
         self._loop.create_task(self._tell())
 
     def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
-        pass
+        if isinstance(piece, e.TextStreamed):
+            self._text += piece.text
+            self._loop.create_task(self._tell())
+
+    async def until_said(self) -> None:
+        async with asyncio.timeout(LIMIT_S), self._news:
+            await self._news.wait_for(lambda: len(self._text) > len("A very"))
 
     async def _tell(self) -> None:
         async with self._news:
@@ -255,6 +263,24 @@ async def test_a_session_goes_on_after_it_was_stopped(opened: Open) -> None:
         await ended_of(session)
         await session.submit("Still there?")
         assert (await ended_of(session)).output == "Here I am."
+
+
+async def test_after_a_stop_the_model_knows_it_and_what_it_had_said(opened: Open) -> None:
+    scenario = '[[answer]]\ntext = "A very long answer. Never sent."\nchunk = 4\nhang = "middle"\n'
+    scenario += '[[answer]]\ntext = "Well."\n[answer.expect]\nlast_contains = ["go on"]\n'
+    scenario += 'contains = ["A very", "The user stopped you here"]\n'
+    async with opened(scenario) as (sessions, _):
+        session, watch = await check(sessions)
+        await watch.until_said()
+        await session.cancel("test")
+        assert (await ended_of(session)).stop is StopReason.CANCELLED
+        _, said, told = session.state.messages
+        assert isinstance(said, AssistantMessage)
+        assert said.text.startswith("A very")
+        assert (said.calls, said.reasoning) == ((), "")
+        assert "your answer is cut off" in told.text
+        await session.submit("go on")
+        assert (await ended_of(session)).output == "Well."
 
 
 async def test_the_first_of_two_answers_counts_and_unknown_ones_change_nothing(
