@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 _HEADER = re.compile(rb"Content-Length: (\d+)\r\n\Z")
 _METHOD_NOT_FOUND = -32601
-_STOP_S = 5.0
+_STOP_S = 20.0
 
 
 class ServerError(Exception):

@@ -64,7 +64,8 @@ async def check(
             await recorder.emit(event)
         answers = Answers(recorder, text)
         parts: dict[str, Any] = {one.name: None for one in dataclasses.fields(Kit)}
-        kit = Kit(**{**parts, "clock": clock, "ids": Ids(clock.now_ms), "approver": answers})
+        parts |= {"clock": clock, "ids": Ids(clock.now_ms), "approver": answers, "specs": ()}
+        kit = Kit(**parts)
         turn = Turn(kit, recorder)
         before = recorder.state.seq
         move = await (settled(turn) if is_restart else escalate(turn, "same_error", VERDICT))
