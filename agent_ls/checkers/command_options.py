@@ -72,7 +72,7 @@ class CheckCommand(Record):
     beside: tuple[str, ...] = ()
     """Run in the nearest folder up from a changed file that has one of these files, and leave
     other files alone; empty: in the workspace's folder."""
-    output: Literal["lines", "eslint", "pyright", "sarif"] = "lines"
+    output: Literal["lines", "eslint", "pyright"] = "lines"
     """What it prints: lines for people, or one of these kinds of JSON."""
     pattern: str = ""
     """For lines: a regular expression with the groups path, line and message, and optionally

@@ -1,15 +1,39 @@
-"""Reads what commands that check print: lines as compilers print them."""
+"""What comes of one run of a command that checks: findings, or the problem.
+
+It reads lines as compilers print them, lines by a pattern of the person's own, and the JSON of
+eslint and pyright.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import importlib
+import json
+import os
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from agent_ls.domain.findings import Severity
+from agent_ls.checkers.command_options import CheckCommand
+from agent_ls.checkers.copies import FolderCopy
+from agent_ls.checkers.process import ProgramOutcome
+from agent_ls.checkers.said import UNPARSABLE, Said, finding_of, lines_of
+from agent_ls.domain.findings import CheckReport, Finding, Severity
+from agent_ls.processes.reading import read_file
+from agent_ls.safety.text import visible
 
+_MAX_REASON = 500
+_MAX_FILE_BYTES = 8 * 2**20
+_MAX_SAID = 10_000
+_MAX_LINE = 4_096
+"""Of longer lines, such as minified code that is quoted, the beginning is read."""
+_MAX_PATTERN_S = 10.0
+_MAX_SHOWN = 200
+_ESLINT_ERROR = 2
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-_WORD = re.compile(r"\w+")
 _LINE = re.compile(
     r"^\s*(?:[\w-]+: )?(?P<path>[^:\s][^:]*?):(?P<line>\d+)(?::(?P<column>\d+))?"
     r"(?::(?P<end_line>\d+):(?P<end_column>\d+))?:?\s+(?:- )?"
@@ -17,7 +41,7 @@ _LINE = re.compile(
     r"(?:\[(?P<code>[^\]]+)\])?:\s*)?(?P<message>\S.*)$"
 )
 _CODE_AT_END = re.compile(r"(?<!\s)\s+[\[(](?P<code>[A-Za-z][\w./-]*)[\])]$")
-SEVERITIES = {
+_SEVERITIES = {
     "error": Severity.ERROR,
     "fatal error": Severity.ERROR,
     "fatal": Severity.ERROR,
@@ -28,57 +52,130 @@ SEVERITIES = {
     "help": Severity.INFORMATION,
     "hint": Severity.HINT,
     "style": Severity.HINT,
-    "none": Severity.HINT,
 }
-_MAX_LINE = 4_096
-"""Of longer ones, such as minified code that is quoted, the beginning is read."""
-UNPARSABLE = "invalid-syntax"
-"""The code that tells that the rest of the file was not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One thing that a command said; lines and columns from 1, 0 for what it did not say."""
+class CommandRun:
+    """One run, in the copy of a folder."""
 
-    path: str
-    """As printed."""
-    message: str
-    line: int
-    column: int = 0
-    end_line: int = 0
-    end_column: int = 0
-    """Open."""
-    code: str = ""
-    severity: Severity | None = None
+    options: CheckCommand
+    copy: FolderCopy
+    cwd: Path
+    """Where in the copy it ran."""
+    outcome: ProgramOutcome
 
 
-def plain_lines(output: str) -> list[str]:
+async def report_of(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckReport:
+    """Return the findings, or the problem; ``shown`` is how a file is named."""
+    return await asyncio.to_thread(_report, run, shown)
+
+
+def _report(run: CommandRun, shown: Callable[[Path], str | None]) -> CheckReport:
+    name, outcome = run.options.name, run.outcome
+    try:
+        findings = _findings(run, list(_said(run)), shown)
+        if outcome.exit_code and not findings:
+            said = visible((outcome.stderr.strip() or outcome.stdout.strip())[-_MAX_REASON:])
+            words = f"it ended with code {outcome.exit_code}. {run.copy.plain(said)}"
+            raise ValueError(words.strip())
+    except ValueError as error:
+        return CheckReport(problems=(f"{name} gave no answer: {error}",))
+    return CheckReport(findings=findings, checkers=(name,))
+
+
+def _said(run: CommandRun) -> Iterator[Said]:
+    """Return what was said of any file. Errors: ``ValueError`` with the reason."""
+    options, outcome = run.options, run.outcome
+    match outcome.end:
+        case "timed_out":
+            raise ValueError(
+                f"it took longer than {options.timeout_s:g} s (timeout_s in checkers.commands)."
+            )
+        case "too_much":
+            raise ValueError("it printed without end.")
+        case "not_started":
+            raise ValueError(f"it could not be started: {outcome.stderr}")
+        case "exited":
+            pass
+    printed = outcome.stdout.removeprefix("\ufeff")
+    if options.output != "lines":
+        return iter(read_json(options.output, printed) if printed.strip() else ())
+    printed = f"{printed}\n{outcome.stderr}"
+    if options.pattern:
+        return read_by_pattern(printed, options.pattern, min(options.timeout_s, _MAX_PATTERN_S))
+    return read_lines(printed)
+
+
+def _findings(
+    run: CommandRun, said: Sequence[Said], shown: Callable[[Path], str | None]
+) -> tuple[Finding, ...]:
+    """Return what was said of files that are there. Errors: ``ValueError`` with the reason."""
+    if len(said) > _MAX_SAID:
+        # With a part of them, what comes to stand beyond it or before would seem mended or new.
+        raise ValueError(f"it found {len(said):,} problems, too many to tell which are new.")
+    options = run.options
+    texts: dict[Path, list[str] | None] = {}
+    found: list[Finding] = []
+    for one in said:
+        file = run.copy.outside(Path(os.path.normpath(run.cwd / run.copy.plain(one.path))))
+        if file not in texts:
+            texts[file] = _lines(run.copy, file)
+        lines = texts[file]
+        name = shown(file) if lines is not None else None
+        if lines is not None and name is not None:
+            finding = finding_of(
+                one, name, lines,
+                checker=options.name, columns=options.columns, severity=options.severity,
+            )  # fmt: skip
+            message = run.copy.plain(finding.message)
+            found.append(finding.model_copy(update={"message": message}))
+    return tuple(found)
+
+
+def _lines(copy: FolderCopy, file: Path) -> list[str] | None:
+    """Return the lines of a file as the command saw them; None when it is none of the folder's."""
+    if not file.is_relative_to(copy.folder):
+        return None
+    try:
+        text = read_file(copy.inside(file), max_bytes=_MAX_FILE_BYTES)
+    except (OSError, ValueError):
+        # There is none such, or there can be none, such as one with a NUL in its name.
+        return None
+    return lines_of(text.decode(errors="replace"))
+
+
+def read_lines(output: str) -> Iterator[Said]:
+    """Yield what lines say that look as those of most compilers."""
+    matches = map(_LINE.search, _plain_lines(output))
+    return (_of_groups(match.groupdict()) for match in matches if match is not None)
+
+
+def read_by_pattern(output: str, pattern: str, limit_s: float) -> Iterator[Said]:
+    """Yield what the lines say that match. Errors: ``ValueError`` when that takes too long."""
+    # Unlike ``re`` it can be limited in time, and lets other threads go on.
+    search = importlib.import_module("regex").compile(pattern).search
+    ends_at = time.monotonic() + limit_s
+    for line in _plain_lines(output):
+        try:
+            left_s = max(ends_at - time.monotonic(), 0.001)
+            match = search(line, concurrent=True, timeout=left_s)
+        except TimeoutError:
+            shown = pattern if len(pattern) <= _MAX_SHOWN else f"{pattern[:_MAX_SHOWN]}…"
+            raise ValueError(
+                f"its pattern {shown} took longer than {limit_s:g} s with what it printed. Let no "
+                "repeat hold another that fits the same text, such as (a+)+."
+            ) from None
+        if match:
+            yield _of_groups(match.groupdict())
+
+
+def _plain_lines(output: str) -> list[str]:
     """Return the lines without colours; of long ones the beginning."""
     return [_ESCAPE.sub("", line[:_MAX_LINE]) for line in output.splitlines()]
 
 
-def read_lines(output: str) -> list[Said]:
-    """Return what lines say that look as those of most compilers."""
-    matches = map(_LINE.search, plain_lines(output))
-    return [of_groups(match.groupdict()) for match in matches if match is not None]
-
-
-def column_of(line: str, column: int, unit: str) -> int:
-    """Return where a column from 1 is in a line, in code points from 0."""
-    if unit == "characters":
-        return min(column - 1, len(line))
-    encoding, width = ("utf-8", 1) if unit == "bytes" else ("utf-16-le", 2)
-    data = line.encode(encoding, errors="replace")
-    return len(data[: (column - 1) * width].decode(encoding, errors="ignore"))
-
-
-def word_end(line: str, column: int) -> int:
-    """Return where the word ends that begins there; the next column where none does."""
-    word = _WORD.match(line, column)
-    return word.end() if word else column + 1
-
-
-def of_groups(groups: Mapping[str, str | None]) -> Said:
+def _of_groups(groups: Mapping[str, str | None]) -> Said:
     """Return what a line says, from the groups of what it looks like."""
 
     def number(name: str) -> int:
@@ -99,5 +196,52 @@ def of_groups(groups: Mapping[str, str | None]) -> Said:
         end_line=number("end_line"),
         end_column=end_column + 1 if end_column else 0,
         code=code,
-        severity=SEVERITIES.get((groups.get("severity") or "").lower()),
+        severity=_SEVERITIES.get((groups.get("severity") or "").lower()),
     )
+
+
+def read_json(kind: str, output: str) -> list[Said]:
+    """Return what JSON of this kind says. Errors: ``ValueError`` when it is no such JSON."""
+    try:
+        told = json.loads(output)
+        return list(_of_eslint(told) if kind == "eslint" else _of_pyright(told))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"[:_MAX_REASON]
+        raise ValueError(f"it is no output of that kind: {reason}.") from None
+
+
+def _of_eslint(told: Any) -> Iterator[Said]:
+    for file in told:
+        for one in file["messages"]:
+            yield Said(
+                path=file["filePath"],
+                message=one["message"].strip(),
+                line=_number(one.get("line")),
+                column=_number(one.get("column")),
+                end_line=_number(one.get("endLine")),
+                end_column=_number(one.get("endColumn")),
+                code=UNPARSABLE if one.get("fatal") else str(one.get("ruleId") or ""),
+                severity=Severity.ERROR
+                if _number(one["severity"]) == _ESLINT_ERROR
+                else Severity.WARNING,
+            )
+
+
+def _of_pyright(told: Any) -> Iterator[Said]:
+    for one in told["generalDiagnostics"]:
+        if place := one.get("range"):
+            yield Said(
+                path=one["file"],
+                message=one["message"].strip(),
+                line=place["start"]["line"] + 1,
+                column=place["start"]["character"] + 1,
+                end_line=place["end"]["line"] + 1,
+                end_column=place["end"]["character"] + 1,
+                code=str(one.get("rule") or ""),
+                severity=_SEVERITIES.get(one["severity"]),
+            )
+
+
+def _number(value: Any) -> int:
+    """Return a number that may be missing, or written as a string or with a point."""
+    return int(value or 0)

@@ -1,7 +1,7 @@
 """Commands of the person's own that check, run over a copy of the folder as the person sees it.
 
 Owns when and where one is run; what can be set is in ``command_options.py``, what comes of a run
-in ``command_report.py``.
+in ``command_output.py``.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from agent_ls.checkers.command_options import FILES, CheckCommand
-from agent_ls.checkers.command_report import CommandRun, report_of
-from agent_ls.checkers.mirror import Mirror
-from agent_ls.checkers.overlay import Overlay, folders_up, overlays
+from agent_ls.checkers.command_output import CommandRun, report_of
+from agent_ls.checkers.copies import FolderCopy
+from agent_ls.checkers.overlay import Copies, Overlay, folders_up, overlays
 from agent_ls.checkers.process import run_program
-from agent_ls.checkers.tool_paths import find_program, own_programs, safe_path, untrusted
+from agent_ls.checkers.programs import find_program, own_programs, safe_path, untrusted
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
-from agent_ls.loop.ports.workspace import Listed, Root, Workspace
+from agent_ls.loop.ports.workspace import Root, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,7 @@ class CommandChecker:
 
     workspace: Workspace
     options: CheckCommand
-    _mirrors: dict[Path, Mirror] = field(default_factory=dict[Path, Mirror], init=False, repr=False)
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False, repr=False)
-    """One run at a time: a copy holds one set of texts."""
+    _copies: Copies = field(default_factory=Copies, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -121,35 +119,24 @@ class CommandChecker:
         if obstacle := await asyncio.to_thread(self.obstacle, root, folders):
             return CheckReport(problems=(obstacle,))
         try:
-            names = await self._names(root)
-            cautions = (f"{self.name} saw a part: {names.gap}",) if names.gap else ()
-            async with self._turn:
-                mirror = self._mirrors.setdefault(root.path, Mirror(root.path))
-                texts = {_below(path, root.path): text for path, text in part.texts.items()}
-                copy = await asyncio.to_thread(mirror.refresh, names, texts)
-                run = await self._run(root, copy, folders, present)
+            async with self._copies.of(part, self.workspace) as (copy, gap):
+                run = await self._run(copy, folders, present)
                 # While the copy holds what the command has seen.
                 report = await report_of(run, self.workspace.shown)
-            return report.model_copy(update={"cautions": (*report.cautions, *cautions)})
         except (OSError, WorkspaceError) as error:
             reason = f"there is no copy of {root.path} for it: {error}"
             return CheckReport(problems=(f"{self.name} did not run: {reason}",))
-
-    async def _names(self, root: Root) -> Listed:
-        """Return the files of a root, relative to it."""
-        shown = self.workspace.shown(root.path) or "."
-        front = "" if shown == "." else f"{shown}/"
-        found = await self.workspace.files(shown)
-        return Listed((name.removeprefix(front) for name in found), is_cut=found.is_cut)
+        cautions = (f"{self.name} saw a part: {gap}",) if gap else ()
+        return report.model_copy(update={"cautions": (*report.cautions, *cautions)})
 
     async def _run(
-        self, root: Root, copy: Path, folders: Sequence[Path], files: Iterable[Path]
+        self, copy: FolderCopy, folders: Sequence[Path], files: Iterable[Path]
     ) -> CommandRun:
         words: list[str | Path] = []
         for word in self._words():
             words += [_below(file, folders[0]) for file in files] if word == FILES else [word]
         avoid = untrusted(self.workspace.roots)
-        cwd = copy / _below(folders[0], root.path)
+        cwd = copy.inside(folders[0])
         outcome = await run_program(
             [await asyncio.to_thread(self._program, folders) or words[0], *words[1:]],
             cwd=cwd,
@@ -158,7 +145,7 @@ class CommandChecker:
             timeout_s=self.options.timeout_s,
             variables=self.options.variables,
         )
-        return CommandRun(self.options, root.path, copy, cwd, outcome)
+        return CommandRun(self.options, copy, cwd, outcome)
 
     def _words(self) -> list[str]:
         return shlex.split(self.options.command)

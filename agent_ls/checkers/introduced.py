@@ -1,34 +1,43 @@
-"""All checkers together, and which of their findings a change introduced."""
+"""All checkers together, and which of their findings a change introduced.
+
+One comparison for all: what a checker says of the texts from before, against what it says of the
+texts now. Checkers of single files are asked at once and their answers are kept by text; checkers
+of whole projects go on in the background (``newest.py``).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
-from agent_ls.checkers.asking import asked
-from agent_ls.checkers.baselines import Baselines
-from agent_ls.checkers.lines import lines_of
-from agent_ls.checkers.newest import Check, Compared, NewestCheck
-from agent_ls.checkers.others_changes import Changes, OwnTexts, with_others_changes
-from agent_ls.checkers.together import together
+from agent_ls.checkers.newest import NewestChecks, Question
+from agent_ls.checkers.process import together
+from agent_ls.checkers.said import UNPARSABLE
+from agent_ls.domain.edits import apply_replacements
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
-from agent_ls.edits.merge import changes_between
+from agent_ls.edits.merge import merge
 from agent_ls.loop.ports.checks import Checker
 from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.safety.text import visible
+
+_log = logging.getLogger(__name__)
 
 _Texts = Mapping[str, str | None]
-_Said = OrderedDict[tuple[str, str], tuple[Finding, ...]]
-_SAID = 1_024
-_NOTHING: Mapping[str, Changes] = MappingProxyType({})
-_END_S = 5.0
-"""What is killed is gone long before."""
-_UNPARSABLE = "invalid-syntax"
-"""The code of findings that keep a checker from looking at the rest of their file."""
+_Changes = Mapping[str, Sequence[tuple[str, str]]]
+"""By path: what the agent had left, and what was there when it came again; in order."""
+_NOTHING: _Changes = MappingProxyType({})
+_Kept = OrderedDict[tuple[str, str], tuple[Finding, ...]]
+_MAX_KEPT = 1_024
+_MAX_REASON = 500
+_MAX_MESSAGE = 1_000
+_MAX_CODE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +50,9 @@ class IntroducedChecks:
 
     checkers: tuple[Checker, ...]
     workspace: Workspace
-    _baselines: Baselines = field(default_factory=Baselines, init=False, repr=False)
-    _said: _Said = field(default_factory=_Said, init=False, repr=False)
-    """What checkers that look at one file at a time said of a file with a text."""
-    _newest: NewestCheck = field(default_factory=NewestCheck, init=False, repr=False)
+    _kept: _Kept = field(default_factory=_Kept, init=False, repr=False)
+    """What checkers of single files said, by checker and digest of path and text."""
+    _newest: NewestChecks = field(default_factory=NewestChecks, init=False, repr=False)
 
     async def introduced(
         self,
@@ -52,40 +60,31 @@ class IntroducedChecks:
         now: _Texts,
         *,
         asker: str,
-        by_others: Mapping[str, Changes] = _NOTHING,
+        by_others: _Changes = _NOTHING,
         anew: bool = False,
         commands: int = 0,
         within_s: float | None = None,
     ) -> CheckReport:
-        """Return the findings of ``now`` that ``before`` did not have; same keys in both.
+        """Return the findings of ``now`` that ``before`` did not have, as the port says.
 
-        ``by_others``: what others changed of a file in between, which is not the asker's.
-        ``anew``: nothing that was said of ``now`` earlier counts, for what a checker says may also
-        depend on its configuration and on which files there are, nor what a check finds that began
-        before the last of the ``commands`` that the asker has run. ``within_s``: checkers of whole
-        projects that take longer are ``unanswered``. They go on, and the same question finds their
-        answer, until the ``asker`` asks about newer texts or is let go.
         Never raises: what cannot run is a problem in the report.
         """
         concerned = [checker for checker in self.checkers if any(map(checker.handles, now))]
-        own = OwnTexts(before, now, by_others)
-        before = await with_others_changes(before, by_others)
-        others = await self._unsaved_elsewhere(now) if concerned else ""
-        reports = await together(
-            self._of_one(
-                checker,
-                before,
-                now,
-                others,
-                asker,
-                own,
-                anew=anew,
-                commands=commands,
-                within_s=within_s,
-            )
-            for checker in concerned
-        )
-        return _joined(reports)
+        if by_others:
+            before = await asyncio.to_thread(_with_changes_of_others, before, by_others)
+        unsaved = await self._unsaved_elsewhere(now) if concerned else ""
+
+        def of_one(checker: Checker) -> Coroutine[Any, Any, CheckReport]:
+            mine = [path for path in now if checker.handles(path)]
+            question = Question(
+                {path: before.get(path) for path in mine}, {path: now[path] for path in mine},
+                unsaved, anew, commands,
+            )  # fmt: skip
+            if checker.is_per_file and question.before != question.now:
+                return self._of_files(checker, question, by_others)
+            return self._of_projects(checker, question, asker, within_s)
+
+        return _joined(await together(map(of_one, concerned)))
 
     async def here(self) -> tuple[str, ...]:
         """Return the names of the checkers that can run here."""
@@ -97,126 +96,169 @@ class IntroducedChecks:
 
     async def let_go(self, asker: str) -> None:
         """End what goes on for an asker who wants no more answers, its programs with it."""
-        ending = [*self._newest.let_go(asker), *self._baselines.let_go(asker)]
-        if ending:
-            await asyncio.wait(ending, timeout=_END_S)
+        await self._newest.let_go(asker)
 
     async def found(self, texts: _Texts) -> CheckReport:
         """Return all findings in these files, asking anew; never raises, as ``introduced``."""
         mine = ({path: texts[path] for path in texts if one.handles(path)} for one in self.checkers)
-        report = _joined(
-            await together(
-                asked(one, some) for one, some in zip(self.checkers, mine, strict=True) if some
-            )
-        )
+        pairs = zip(self.checkers, mine, strict=True)
+        report = _joined(await together(asked(one, some) for one, some in pairs if some))
         here = tuple(finding for finding in report.findings if finding.path in texts)
         return report.model_copy(update={"findings": here})
 
-    async def _of_one(
-        self,
-        checker: Checker,
-        before: _Texts,
-        now: _Texts,
-        others: str,
-        asker: str,
-        own: OwnTexts,
-        *,
-        anew: bool,
-        commands: int,
-        within_s: float | None,
+    async def _of_projects(
+        self, checker: Checker, question: Question, asker: str, within_s: float | None
     ) -> CheckReport:
-        mine = [path for path in now if checker.handles(path)]
-        texts_before = {path: before.get(path) for path in mine}
-        texts_now = {path: now[path] for path in mine}
-        if texts_before == texts_now:
-            self._newest.let_go(asker, checker.name)
+        if question.before == question.now:
+            self._newest.drop(checker.name, asker)
             return CheckReport(checkers=(checker.name,))
-        if checker.is_per_file:
-            return await self._each_compared(checker, texts_before, texts_now, own, anew=anew)
         report = await self._newest.ask(
-            checker.name,
-            asker,
-            Compared(texts_before, texts_now, others),
-            lambda check: self._compared(checker, asker, check),
-            anew=anew,
-            commands=commands,
+            (checker.name, asker),
+            question,
+            lambda texts: asked(checker, texts),
+            introduced_by,
             within_s=within_s,
         )
         return CheckReport(unanswered=(checker.name,)) if report is None else report
 
-    async def _each_compared(
-        self, checker: Checker, before: _Texts, now: _Texts, own: OwnTexts, *, anew: bool
+    async def _of_files(
+        self, checker: Checker, question: Question, by_others: _Changes
     ) -> CheckReport:
-        """Compare what a checker says that looks at one file at a time."""
+        before, now, anew = question.before, question.now, question.anew
         baseline, report = await together(
-            [
-                self._one_by_one(checker, before, anew=False),
-                self._one_by_one(checker, now, anew=anew),
-            ]
+            [self._one_by_one(checker, before), self._one_by_one(checker, now, anew=anew)]
         )
-        said = _difference(baseline, report, before, now)
+        said = introduced_by(baseline, report, before, now)
         if anew and said.findings:
             # Its configuration may have changed since somebody looked at what was there before.
             baseline = await self._one_by_one(checker, before, anew=True)
-            said = _difference(baseline, report, before, now)
-        if blind := own.shared(_unparsable(baseline.findings)):
-            # What others have half typed hides the rest of the file; without that it can be seen.
-            without = await own.without_newest(blind)
-            earlier = await with_others_changes(without.before, without.by_others)
-            seen = await self._each_compared(checker, earlier, without.now, without, anew=anew)
-            hidden = [one for one in seen.findings if one.code != _UNPARSABLE]
-            found = (*said.findings, *own.placed(hidden, without))
-            problems = (*said.problems, *seen.problems)
-            said = said.model_copy(update={"findings": found, "problems": problems})
-        return said
-
-    async def _compared(self, checker: Checker, asker: str, check: Check) -> CheckReport:
-        """Compare what a checker says that looks at whole projects."""
-        before, now = check.about.before, check.about.now
-        key = (checker.name, _digest(before) + check.about.others)
-        was_known = self._baselines.knows(key)
-        baseline, report = await together(
-            [self._baselines.get(key, asker, lambda: asked(checker, before)), asked(checker, now)]
-        )
-        said = _difference(baseline, report, before, now)
-        if check.is_anew and was_known and said.findings:
-            # Files beside these may have changed since somebody looked at what was there before.
-            baseline = await self._baselines.get(
-                key, asker, lambda: asked(checker, before), anew=True
+            said = introduced_by(baseline, report, before, now)
+        unread = sorted(_unread(baseline.findings) & _unread(report.findings) & by_others.keys())
+        if anew and unread:
+            caution = (
+                f"{checker.name} did not check all of {', '.join(unread)}: "
+                "a line that the agent did not write does not parse."
             )
-            said = _difference(baseline, report, before, now)
+            said = said.model_copy(update={"cautions": (*said.cautions, caution)})
         return said
 
-    async def _one_by_one(self, checker: Checker, texts: _Texts, *, anew: bool) -> CheckReport:
+    async def _one_by_one(
+        self, checker: Checker, texts: _Texts, *, anew: bool = False
+    ) -> CheckReport:
         """Return what the checker says of the texts, asking only for those it does not know."""
-        keys = {path: (checker.name, _digest({path: text})) for path, text in texts.items()}
-        known = {} if anew else {p: self._said[key] for p, key in keys.items() if key in self._said}
+        keys = {path: (checker.name, digest_of({path: text})) for path, text in texts.items()}
+        known = {} if anew else {p: self._kept[key] for p, key in keys.items() if key in self._kept}
         unknown = {path: text for path, text in texts.items() if path not in known}
         report = await asked(checker, unknown) if unknown else CheckReport()
         said = known | dict.fromkeys(unknown, ())
         for finding in report.findings:
             said[finding.path] = (*said.get(finding.path, ()), finding)
         if not report.problems:
-            self._remember({keys[path]: said[path] for path in texts})
+            self._keep({keys[path]: said[path] for path in texts})
         ran = (checker.name,) if known else report.checkers
         findings = tuple(finding for path in texts for finding in said[path])
         return report.model_copy(update={"findings": findings, "checkers": ran})
 
-    def _remember(self, said: Mapping[tuple[str, str], tuple[Finding, ...]]) -> None:
-        """Keep what was said; not when something did not work, which may work the next time."""
+    def _keep(self, said: Mapping[tuple[str, str], tuple[Finding, ...]]) -> None:
         for key, findings in said.items():
-            self._said[key] = findings
-            self._said.move_to_end(key)
-        while len(self._said) > _SAID:
-            self._said.popitem(last=False)
+            self._kept[key] = findings
+            self._kept.move_to_end(key)
+        while len(self._kept) > _MAX_KEPT:
+            self._kept.popitem(last=False)
 
     async def _unsaved_elsewhere(self, texts: _Texts) -> str:
-        """Return what stands for the other files' unsaved texts, which the checkers see too."""
+        """Return a digest of the other files' unsaved texts, which the checkers see too."""
         try:
             dirty = await self.workspace.dirty()
         except WorkspaceError:
             return ""
-        return _digest({file.path: file.text for file in dirty if file.path not in texts})
+        return digest_of({file.path: file.text for file in dirty if file.path not in texts})
+
+
+async def asked(checker: Checker, texts: _Texts) -> CheckReport:
+    """Return what a checker says of these texts, of long messages the beginning.
+
+    Never raises: that it broke is a problem in the report.
+    """
+    try:
+        report = await checker.check(texts)
+        findings = tuple(map(_bounded, report.findings))
+        return report.model_copy(update={"findings": findings})
+    except Exception as error:
+        _log.exception("the checker %s broke", checker.name)
+        reason = visible(f"{type(error).__name__}: {error}"[:_MAX_REASON])
+        return CheckReport(problems=(f"{checker.name} gave no answer: {reason}",))
+
+
+def _bounded(finding: Finding) -> Finding:
+    message, code = finding.message, finding.code
+    if len(message) <= _MAX_MESSAGE and len(code) <= _MAX_CODE:
+        return finding
+    if len(message) > _MAX_MESSAGE:
+        message = (
+            f"{message[:_MAX_MESSAGE]}… (the first {_MAX_MESSAGE:,} of {len(message):,} characters)"
+        )
+    if len(code) > _MAX_CODE:
+        code = f"{code[:_MAX_CODE]}…"
+    return finding.model_copy(update={"message": message, "code": code})
+
+
+def introduced_by(
+    baseline: CheckReport, report: CheckReport, before: _Texts, now: _Texts
+) -> CheckReport:
+    """Return what a checker says now that it did not say before: the one rule for all checkers."""
+    unknown = tuple(text for text in baseline.problems if text not in report.problems)
+    if unknown:
+        # Without knowing what was there, nothing can be called new.
+        update = {"findings": (), "problems": (*report.problems, *unknown)}
+        return report.model_copy(update=update)
+    gone = {path for path, text in now.items() if text is None}
+    made = {path for path, text in before.items() if text is None}
+    fresh = _new(baseline.findings, report.findings, gone, made)
+    mended = () if report.problems else _mended(baseline.findings, report.findings)
+    if baseline.is_cut_short and mended:
+        fresh = ()  # All of it may have been there all the time.
+    return report.model_copy(update={"findings": fresh, "mended": mended})
+
+
+def _new(
+    before: Sequence[Finding], now: Iterable[Finding], gone: set[str], made: set[str]
+) -> tuple[Finding, ...]:
+    unread = _unread(before)
+    known = Counter(_identity(finding, unread) for finding in before)
+    moved = Counter(finding.fingerprint[1:] for finding in before if finding.path in gone)
+    fresh: list[Finding] = []
+    for finding in now:
+        identity = _identity(finding, unread)
+        if finding.path in unread and finding.code != UNPARSABLE:
+            continue  # It may have been there all the time.
+        if known[identity] > 0:
+            known[identity] -= 1
+        elif finding.path in made and moved[finding.fingerprint[1:]] > 0:
+            moved[finding.fingerprint[1:]] -= 1
+        else:
+            fresh.append(finding)
+    return tuple(fresh)
+
+
+def _identity(finding: Finding, unread: set[str]) -> tuple[str, ...]:
+    """Return what a finding has in common with the same one of before.
+
+    One bracket left open makes a parser say the same of whichever line comes next.
+    """
+    if finding.path in unread and finding.code == UNPARSABLE:
+        return (finding.path, finding.checker, finding.code, finding.message)
+    return finding.fingerprint
+
+
+def _unread(findings: Iterable[Finding]) -> set[str]:
+    """Return the files of which a checker saw only that they do not parse."""
+    return {finding.path for finding in findings if finding.code == UNPARSABLE}
+
+
+def _mended(before: Iterable[Finding], now: Iterable[Finding]) -> tuple[str, ...]:
+    gone = Counter(one.fingerprint for one in before) - Counter(one.fingerprint for one in now)
+    return tuple(dict.fromkeys(path for path, *_ in gone))
 
 
 def _joined(reports: Sequence[CheckReport]) -> CheckReport:
@@ -231,84 +273,23 @@ def _joined(reports: Sequence[CheckReport]) -> CheckReport:
     )
 
 
-def _difference(
-    baseline: CheckReport, report: CheckReport, before: _Texts, now: _Texts
-) -> CheckReport:
-    """Return what a checker says that it did not say before."""
-    unknown = tuple(text for text in baseline.problems if text not in report.problems)
-    if unknown:
-        # Without knowing what was there, nothing can be called new.
-        update = {"findings": (), "problems": (*report.problems, *unknown)}
-        return report.model_copy(update=update)
-    gone = {path for path, text in now.items() if text is None}
-    made = {path for path, text in before.items() if text is None}
-    fresh = _new(baseline.findings, report.findings, gone, made)
-    fresh = _without_echoes(fresh, baseline.findings, before, now)
-    mended = () if report.problems else _mended(baseline.findings, report.findings)
-    if baseline.is_cut_short and mended:
-        fresh = ()  # All of it may have been there all the time.
-    return report.model_copy(update={"findings": fresh, "mended": mended})
+def _with_changes_of_others(before: _Texts, by_others: _Changes) -> dict[str, str | None]:
+    """Return the texts from before with what others changed since, so that nobody is blamed for it.
 
-
-def _new(
-    before: Sequence[Finding], now: Iterable[Finding], gone: set[str], made: set[str]
-) -> tuple[Finding, ...]:
-    known = Counter(finding.fingerprint for finding in before)
-    moved = Counter(finding.fingerprint[1:] for finding in before if finding.path in gone)
-    unread = _unparsable(before)
-    fresh: list[Finding] = []
-    for finding in now:
-        if finding.path in unread and finding.code != _UNPARSABLE:
-            continue  # It may have been there all the time.
-        if known[finding.fingerprint] > 0:
-            known[finding.fingerprint] -= 1
-        elif finding.path in made and moved[finding.fingerprint[1:]] > 0:
-            moved[finding.fingerprint[1:]] -= 1
-        else:
-            fresh.append(finding)
-    return tuple(fresh)
-
-
-def _without_echoes(
-    fresh: tuple[Finding, ...], known: Sequence[Finding], before: _Texts, now: _Texts
-) -> tuple[Finding, ...]:
-    """Return the findings without those that a bracket left open elsewhere makes of any line.
-
-    What a parser says of a line that was changed, in a file that it could not read before, is not
-    new where it said the same of the lines that stood there.
+    Of lines that both changed they have what was there before: nobody can tell whose they are.
     """
-    unread = _unparsable(known)
-    found: list[Finding] = []
-    for one in fresh:
-        texts = before.get(one.path), now.get(one.path)
-        if one.code != _UNPARSABLE or one.path not in unread or None in texts:
-            found.append(one)
-            continue
-        old, new = (lines_of(text or "") for text in texts)
-        said = {
-            other.start_line
-            for other in known
-            if (other.path, other.code, other.message) == (one.path, one.code, one.message)
-        }
-        if not any(
-            change.first <= one.start_line < change.past
-            and said.intersection(range(change.low, change.high))
-            for change in changes_between(old, new)
-        ):
-            found.append(one)
-    return tuple(found)
+    merged: dict[str, str | None] = {}
+    for path, text in before.items():
+        for left, found in by_others.get(path, ()):
+            if text is not None:
+                replacements = merge(left, text, found, beside=True).replacements
+                text = apply_replacements(text, replacements)
+        merged[path] = text
+    return merged
 
 
-def _unparsable(findings: Iterable[Finding]) -> set[str]:
-    return {finding.path for finding in findings if finding.code == _UNPARSABLE}
-
-
-def _mended(before: Iterable[Finding], now: Iterable[Finding]) -> tuple[str, ...]:
-    gone = Counter(one.fingerprint for one in before) - Counter(one.fingerprint for one in now)
-    return tuple(dict.fromkeys(path for path, *_ in gone))
-
-
-def _digest(texts: _Texts) -> str:
+def digest_of(texts: _Texts) -> str:
+    """Return what stands for a set of texts."""
     digest = hashlib.sha256()
     for path in sorted(texts):
         text = texts[path]

@@ -1,7 +1,8 @@
-"""TypeScript 7, which has no interface for programs: ``tsc`` on a shadow tree.
+"""TypeScript 7, which has no interface for programs: ``tsc`` in a copy of the folder.
 
-Other projects and packages of the workspace count as they stand in their sources, built or not,
-where the project refers to them by relative names or its ``package.json`` leads to sources.
+``tsc --showConfig`` says what is in a project. Other projects and packages of the workspace count
+as they stand in their sources, built or not, where the project refers to them by relative names or
+its ``package.json`` leads to sources. All paths here are those of the copy.
 """
 
 from __future__ import annotations
@@ -10,19 +11,18 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agent_ls.checkers.lines import line_text, lines_of
-from agent_ls.checkers.native_projects import NativeProjects, Project
-from agent_ls.checkers.overlay import folders_up
-from agent_ls.checkers.shadow import Shadow, shadow_tree
-from agent_ls.checkers.tsc_job import TscAnswer, TscFailedError, TscJob, failure
-from agent_ls.checkers.tsc_output import Printed, parse_output, place_of
+from agent_ls.checkers.copies import FolderCopy
+from agent_ls.checkers.said import Said, finding_of, lines_of
+from agent_ls.checkers.tsc_job import CONFIGURATION, CONFIGURATIONS, TscAnswer, TscJob, failure
+from agent_ls.domain.findings import Severity
 from agent_ls.processes.reading import MAX_BYTES, read_file
 
+_AT_ONCE = 4
 _QUIET = ("--noEmit", "--pretty", "false", "--emitDeclarationOnly", "false")
 _WITHOUT_PROJECT = (
     "--target", "esnext", "--module", "preserve", "--moduleResolution", "bundler",
@@ -30,164 +30,233 @@ _WITHOUT_PROJECT = (
 )  # fmt: skip
 _WITH_FOREIGN_SOURCES = ("--composite", "false", "--rootDir", "/")
 _SYNTAX = re.compile(r"TS1\d{3}")
-_SEVERITIES = {"suggestion": "hint", "message": "information"}
+_PRINTED = re.compile(
+    r"^(?:(?P<file>\S.*?)\((?P<line>\d+),(?P<column>\d+)\): )?"
+    r"(?P<severity>error|warning|message|suggestion) (?P<code>TS\d+): ?(?P<text>.*)$"
+)
+_SEVERITIES = {
+    "error": Severity.ERROR,
+    "warning": Severity.WARNING,
+    "suggestion": Severity.HINT,
+    "message": Severity.INFORMATION,
+}
+_NOT_SEARCHED = frozenset({"node_modules", ".git"})
 
 
-async def check_natively(job: TscJob) -> TscAnswer:
+async def check_natively(job: TscJob, copy: FolderCopy) -> TscAnswer:
     """Return what TypeScript says of the projects that the files belong to.
 
-    Errors: ``TscFailedError``.
+    Errors: ``TscFailedError``, ``OSError``.
     """
-    entered = shadow_tree(job.texts)
-    try:
-        shadow = await asyncio.to_thread(entered.__enter__)
-    except OSError as error:
-        raise _uncopied(error) from error
-    try:
-        return await _Shadowed(job, shadow).check()
-    except OSError as error:
-        raise _uncopied(error) from error
-    finally:
-        await asyncio.to_thread(entered.__exit__, None, None, None)
-
-
-def _uncopied(error: OSError) -> TscFailedError:
-    return TscFailedError(f"its copy of the folder could not be made: {error}")
+    return await _Native(job, copy).check()
 
 
 @dataclass(frozen=True, slots=True)
-class _Shadowed:
-    """One check on one shadow tree."""
+class _Project:
+    """A project as ``tsc --showConfig`` tells it."""
+
+    path: Path
+    files: frozenset[Path]
+    references: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Native:
+    """One check in one copy."""
 
     job: TscJob
-    shadow: Shadow
-    _stand_ins: dict[Path, Path] = field(default_factory=dict[Path, Path], init=False)
-    """Configurations of our own in the copy, and whose place each takes."""
+    copy: FolderCopy
+    _known: dict[Path, _Project] = field(default_factory=dict[Path, _Project], init=False)
+
+    @property
+    def root(self) -> Path:
+        return self.copy.inside(self.job.root.path)
 
     async def check(self) -> TscAnswer:
-        projects = NativeProjects(self.job, self.shadow)
-        chosen, alone = await projects.concerned()
-        await asyncio.to_thread(self._link_packages, [one.path for one in chosen])
-        findings: list[dict[str, Any]] = []
-        answers: list[list[Printed]] = []
-        for number, project in enumerate(chosen):
-            built_on = [one for one in await projects.reachable(project.path) if one != project]
-            printed = await self._check(project, built_on, number)
-            answers.append(printed)
-            findings += await asyncio.to_thread(self._findings, printed, project.path)
+        chosen = await self._concerned()
+        present = [file for file in self.job.files if self.job.texts.get(file) is not None]
+        alone = [file for file in present if not self._above(self.copy.inside(file))]
+        answers = [await self._check(project) for project in chosen]
         if alone:
-            printed = await self._tsc(*_QUIET, *_WITHOUT_PROJECT, *alone)
-            answers.append(printed)
-            root = self.shadow.inside(self.job.root.path)
-            findings += await asyncio.to_thread(self._findings, printed, root)
+            files = map(self.copy.inside, alone)
+            answers.append(await self._tsc(self.root, *_QUIET, *_WITHOUT_PROJECT, *files))
+        findings = await asyncio.to_thread(
+            lambda: [self._finding(one) for said in answers for one in said]
+        )
         once = {json.dumps(one): one for one in findings}
         return TscAnswer(
             tuple(once.values()),
-            frozenset(str(self.shadow.outside(file)) for file in alone),
-            any(_is_cut_short(printed) for printed in answers),
+            frozenset(map(str, alone)),
+            any(said and all(_SYNTAX.fullmatch(one.code) for one in said) for said in answers),
         )
 
-    async def _check(
-        self, project: Project, built_on: Iterable[Project], number: int
-    ) -> list[Printed]:
-        # An incremental project would write its state beside itself, through a link.
-        state = self.shadow.place.parent / f"{number}.tsbuildinfo"
+    async def _concerned(self) -> list[_Project]:
+        """Return the projects of the changed files, and those that build on one of these."""
+        chosen: dict[Path, _Project] = {}
+        solutions: set[Path] = set()
+        for file in map(self.copy.inside, self.job.files):
+            above = self._above(file)
+            solutions.update(above)
+            chosen |= {home.path: home for home in await self._homes(file, above)}
+        for solution in solutions:
+            for one in await self._reachable(solution):
+                reached = {built_on.path for built_on in await self._reachable(one.path)}
+                if not reached.isdisjoint(chosen):
+                    chosen[one.path] = one
+        return list(chosen.values())
+
+    async def _homes(self, file: Path, above: Iterable[Path]) -> list[_Project]:
+        """Return the projects that include a file; of a configuration, those at or below it."""
+        is_there = self.job.texts.get(self.copy.outside(file)) is not None
+        if is_there and CONFIGURATION.search(file.name):
+            below = await asyncio.to_thread(_configurations_below, file.parent)
+            found = [one for path in below for one in await self._reachable(path)]
+            return list({one.path: one for one in found}.values())
+        for configuration in above:
+            reached = await self._reachable(configuration)
+            # Which project had a file that is gone, nobody can tell.
+            if homes := [one for one in reached if not is_there or file in one.files]:
+                return homes
+        return []
+
+    def _above(self, file: Path) -> list[Path]:
+        """Return the configurations above a file, nearest first, up to the workspace's root."""
+        folders = [one for one in file.parents if one.is_relative_to(self.root)]
+        there = (folder / name for folder in folders for name in CONFIGURATIONS)
+        return [one for one in there if one.is_file()]
+
+    async def _reachable(self, configuration: Path) -> list[_Project]:
+        """Return a project and all that it refers to, directly or not; those that have files."""
+        found: dict[Path, _Project] = {}
+        waiting = {configuration}
+        while waiting:
+            projects = await self._asked(waiting)
+            found |= {one.path: one for one in projects}
+            waiting = {path for one in projects for path in one.references} - found.keys()
+        return [project for project in found.values() if project.files]
+
+    async def _asked(self, paths: Iterable[Path]) -> list[_Project]:
+        few = asyncio.Semaphore(_AT_ONCE)
+
+        async def ask(path: Path) -> _Project:
+            async with few:
+                if path not in self._known:
+                    self._known[path] = await self._project(path)
+                return self._known[path]
+
+        return list(await asyncio.gather(*map(ask, paths)))
+
+    async def _project(self, path: Path) -> _Project:
+        outcome = await self.job.run(
+            [self.job.typescript.tsc, "--showConfig", "-p", path], cwd=self.root
+        )
+        told: dict[str, Any]
+        try:
+            told = json.loads(outcome.stdout)
+        except ValueError:
+            # It cannot be read; checking it says why.
+            told = {"files": [str(self.copy.inside(file)) for file in self.job.files]}
+        references = [_absolute(one["path"], path) for one in told.get("references", ())]
+        files = (one / CONFIGURATIONS[0] if one.is_dir() else one for one in references)
+        return _Project(
+            path,
+            frozenset(_absolute(name, path) for name in told.get("files", ())),
+            tuple(one for one in files if one.is_file()),
+        )
+
+    async def _check(self, project: _Project) -> list[Said]:
+        # An incremental project would write its state beside itself.
+        state = self.root.parent / ".agent-ls.tsbuildinfo"
         options = [*_QUIET, "--incremental", "--tsBuildInfoFile", str(state)]
-        if not project.references:
-            return await self._tsc(*options, "-p", project.path)
-        own = await asyncio.to_thread(self._stand_in, project)
-        printed = await self._tsc(*options, *_WITH_FOREIGN_SOURCES, "-p", own)
+        try:
+            if not project.references:
+                return await self._tsc(project.path, *options, "-p", project.path)
+            own = _stand_in(project)
+            try:
+                said = await self._tsc(
+                    project.path, *options, *_WITH_FOREIGN_SOURCES, "-p", own, stand_in=own
+                )
+            finally:
+                own.unlink(missing_ok=True)
+        finally:
+            state.unlink(missing_ok=True)
+        built_on = [one for one in await self._reachable(project.path) if one != project]
         # What is wrong in another project is told by that one's options.
-        foreign = {file for one in built_on for file in one.files} - project.files
-        return [one for one in printed if self._printed_path(one.file) not in foreign]
+        foreign = {str(file) for one in built_on for file in one.files - project.files}
+        return [one for one in said if one.path not in foreign]
 
-    def _stand_in(self, project: Project) -> Path:
-        """Return the project without its references, which would bring in what was built last."""
-        own = project.path.with_name(f".agent-ls.{project.path.name}")
-        files = sorted(map(str, project.files))
-        told = {
-            "extends": f"./{project.path.name}",
-            "files": files,
-            "include": [],
-            "references": [],
-        }
-        self.shadow.put(self.shadow.outside(own), json.dumps(told))
-        self._stand_ins[own] = project.path
-        return own
-
-    def _link_packages(self, projects: Iterable[Path]) -> None:
-        """Let packages that are linked from elsewhere in the workspace lead into the copy.
-
-        Links are followed to their end, which would be the text on the disk.
-        """
-        folders = {
-            up for path in projects for up in folders_up(self.shadow.outside(path), self.job.root)
-        }
-        for folder in sorted(folders):
-            for link in _links(folder / "node_modules"):
-                target = link.resolve()
-                if any(file.is_relative_to(target) for file in self.job.texts):
-                    self.shadow.lead(link, target)
-
-    async def _tsc(self, *arguments: str | Path) -> list[Printed]:
-        cwd = self.shadow.inside(self.job.root.path)
-        outcome = await self.job.run([self.job.typescript.tsc, *arguments], cwd=cwd)
+    async def _tsc(
+        self, about: Path, *arguments: str | Path, stand_in: Path | None = None
+    ) -> list[Said]:
+        """Return what tsc prints; what it says of no file, or of a stand-in, is ``about`` this."""
+        outcome = await self.job.run([self.job.typescript.tsc, *arguments], cwd=self.root)
         printed = parse_output(outcome.stdout)
         if outcome.exit_code != 0 and not printed:
             raise failure(outcome)
-        return printed
+        said: list[Said] = []
+        for one in printed:
+            path = _absolute(one.path, self.root / CONFIGURATIONS[0])
+            if not one.path or path == stand_in:
+                said.append(replace(one, path=str(about), line=0, column=0))
+            else:
+                said.append(replace(one, path=str(path)))
+        return said
 
-    def _findings(self, printed: Iterable[Printed], project: Path) -> list[dict[str, Any]]:
-        return [self._finding(one, project) for one in printed]
+    def _finding(self, said: Said) -> dict[str, Any]:
+        path = self.copy.outside(Path(said.path))
+        lines = self._lines(path) if said.line else [""]
+        # Messages name files where tsc saw them.
+        plain = replace(said, message=self.copy.plain(said.message))
+        finding = finding_of(plain, str(path), lines, checker="tsc", columns="utf-16")
+        return finding.model_dump(mode="json")
 
-    def _finding(self, printed: Printed, project: Path) -> dict[str, Any]:
-        inside = self._printed_path(printed.file) if printed.file else project
-        path = self.shadow.outside(self._stand_ins.get(inside, inside))
-        is_placed = printed.file and inside not in self._stand_ins
-        text = self._text(path) if is_placed else ""
-        line, column, end_column = place_of(printed, text) if text else (0, 0, 0)
-        return {
-            "path": str(path),
-            "code": printed.code,
-            # Messages name files where tsc saw them.
-            "message": printed.message.replace(str(self.shadow.place), ""),
-            "severity": _SEVERITIES.get(printed.severity, printed.severity),
-            "start_line": line,
-            "start_column": column,
-            "end_line": line,
-            "end_column": end_column,
-            "line_text": line_text(lines_of(text), line),
-        }
-
-    def _printed_path(self, file: str) -> Path:
-        return Path(os.path.normpath(self.shadow.inside(self.job.root.path) / file))
-
-    def _text(self, path: Path) -> str:
+    def _lines(self, path: Path) -> list[str]:
         text = self.job.texts.get(path)
         if text is not None:
-            return text
+            return lines_of(text)
         try:
-            return (
-                read_file(path, max_bytes=8 * MAX_BYTES)
-                .decode(errors="replace")
-                .removeprefix("\ufeff")
-            )
+            return lines_of(read_file(path, max_bytes=8 * MAX_BYTES).decode(errors="replace"))
         except OSError:
-            return ""
+            return [""]
 
 
-def _is_cut_short(printed: list[Printed]) -> bool:
-    return bool(printed) and all(_SYNTAX.fullmatch(one.code) for one in printed)
+def _stand_in(project: _Project) -> Path:
+    """Write the project without its references, which would bring in what was built last."""
+    own = project.path.with_name(f".agent-ls.{project.path.name}")
+    files = sorted(map(str, project.files))
+    told = {"extends": f"./{project.path.name}", "files": files, "include": [], "references": []}
+    own.write_text(json.dumps(told), encoding="utf-8")
+    return own
 
 
-def _links(packages: Path) -> Iterator[Path]:
-    """Yield the packages in a folder that are links, those of scopes as well."""
-    try:
-        entries = list(os.scandir(packages))
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_symlink():
-            yield Path(entry.path)
-        elif entry.name.startswith("@"):
-            yield from _links(Path(entry.path))
+def _configurations_below(folder: Path) -> list[Path]:
+    """Return the projects of a folder and those below, which may extend a configuration there."""
+    found: list[Path] = []
+    for place, below, names in os.walk(folder):
+        below[:] = [name for name in below if name not in _NOT_SEARCHED]
+        found += [Path(place, name) for name in CONFIGURATIONS if name in names]
+    return found
+
+
+def _absolute(name: str, configuration: Path) -> Path:
+    return Path(os.path.normpath(configuration.parent / name))
+
+
+def parse_output(output: str) -> list[Said]:
+    """Return what tsc printed, in order; the further lines of a message are indented."""
+    found: list[Said] = []
+    for line in output.replace("\r\n", "\n").split("\n"):
+        if told := _PRINTED.match(line):
+            found.append(
+                Said(
+                    path=told["file"] or "",
+                    message=told["text"],
+                    line=int(told["line"] or 0),
+                    column=int(told["column"] or 0),
+                    code=told["code"],
+                    severity=_SEVERITIES[told["severity"]],
+                )
+            )
+        elif found and line.startswith(" ") and line.strip():
+            found[-1] = replace(found[-1], message=f"{found[-1].message}\n{line}")
+    return found

@@ -1,4 +1,4 @@
-"""The newest check of each checker, for each who asks: one at a time, whoever waits for it.
+"""Checks of whole projects, in the background: for each checker and asker only the newest one.
 
 Edits that follow each other at once would each have their own compiler, and an answer about older
 texts could come last.
@@ -8,125 +8,149 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from agent_ls.domain.findings import CheckReport
 
 _Texts = Mapping[str, str | None]
-_Key = tuple[str, str]
+_Look = Callable[[_Texts], Coroutine[Any, Any, CheckReport]]
+_Compare = Callable[[CheckReport, CheckReport, _Texts, _Texts], CheckReport]
+_Task = asyncio.Task[CheckReport]
+_END_S = 5.0
+"""What is killed is gone long before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """What a check compares."""
+class Question:
+    """What is to be compared."""
 
     before: _Texts
     now: _Texts
     others: str
     """Stands for the other files' unsaved texts, which checkers see too."""
-
-
-@dataclass(eq=False, slots=True)
-class Check:
-    """One check, running or answered."""
-
-    about: Compared
-    is_anew: bool
-    """Whether what was said earlier counts; who joins while it runs may want that it does not."""
-    commands: int
+    anew: bool = field(default=False, compare=False)
+    """Nothing that was said earlier counts."""
+    commands: int = field(default=0, compare=False)
     """How many the asker had run: each may have changed what else there is, or installed it."""
-    is_told: bool = False
-    """Whether anybody has had the answer."""
-    newer: Check | None = None
-    """The one that tells all that this one would have, and was begun in its place."""
-    task: asyncio.Task[CheckReport] = field(init=False)
 
-    @property
-    def newest(self) -> Check:
-        """Return the one whose answer counts."""
-        return self if self.newer is None else self.newer.newest
 
-    def serves(self, about: Compared, *, anew: bool, commands: int) -> bool:
-        """Say whether its answer is one to this question."""
-        if self.about != about or (anew and self.commands < commands):
+@dataclass(slots=True)
+class _Lane:
+    """What one asker wants of one checker."""
+
+    question: Question | None = None
+    check: _Task | None = None
+    baseline: _Task | None = None
+    """What the checker says of the texts from before; asked once, whatever becomes of checks."""
+    is_anew: bool = False
+    """Whether the check is to ask anew; who joins while it runs may want that."""
+    ending: set[_Task] = field(default_factory=set[_Task])
+    """Those that were broken off, until their programs are gone."""
+
+    def answers(self, question: Question) -> bool:
+        """Say whether the check is an answer to this question."""
+        if self.question != question or self.question is None or self.check is None:
             return False
-        if not self.task.done():
-            return True
-        # What did not work may work the next time, once somebody knows of it.
-        has_failed = self.task.exception() is not None or bool(self.task.result().problems)
-        return not anew and not (self.is_told and has_failed)
+        if question.anew and self.question.commands < question.commands:
+            return False
+        return not (question.anew and self.check.done())
+
+    def drop_check(self) -> None:
+        self._end(self.check)
+        self.question = self.check = None
+
+    def drop_baseline(self) -> None:
+        self._end(self.baseline)
+        self.baseline = None
+
+    def _end(self, task: _Task | None) -> None:
+        if task is not None and task.cancel():
+            self.ending.add(task)
+            task.add_done_callback(self.ending.discard)
 
 
 @dataclass(frozen=True, slots=True)
-class NewestCheck:
-    """The newest check of each checker and asker, until the asker lets go of it."""
+class NewestChecks:
+    """The newest check of each checker and asker, until the asker is let go."""
 
-    _checks: dict[_Key, Check] = field(default_factory=dict[_Key, Check], init=False)
-    _ending: set[tuple[_Key, asyncio.Task[CheckReport]]] = field(
-        default_factory=set[tuple[_Key, asyncio.Task[CheckReport]]], init=False
+    _lanes: dict[tuple[str, str], _Lane] = field(
+        default_factory=dict[tuple[str, str], _Lane], init=False
     )
-    """Those that were broken off for a newer one, until their programs are gone."""
 
     async def ask(
         self,
-        checker: str,
-        asker: str,
-        about: Compared,
-        look: Callable[[Check], Coroutine[Any, Any, CheckReport]],
+        who: tuple[str, str],
+        question: Question,
+        look: _Look,
+        compare: _Compare,
         *,
-        anew: bool,
-        commands: int,
         within_s: float | None,
     ) -> CheckReport | None:
-        """Return what ``look`` returns for the newest texts that the asker has asked about.
+        """Return what is new; ``who`` names the checker and the asker.
 
-        None when that takes longer than ``within_s``: it goes on, and the same question finds it.
+        None when that takes longer than ``within_s``: it goes on, and the same question finds its
+        answer. None also when newer texts are asked about meanwhile.
         """
-        key = (checker, asker)
-        check = self._checks.get(key)
-        if check is None or not check.serves(about, anew=anew, commands=commands):
-            check = self._begin(key, Check(about, anew, commands), look)
-        check.is_anew |= anew
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within_s):
-                while not (check := check.newest).task.done():
-                    await asyncio.wait([check.task])
-        if not check.task.done() or check.task.cancelled():
-            return None
-        check.is_told = True
-        return check.task.result()
+        lane = self._lanes.setdefault(who, _Lane())
+        if not lane.answers(question):
+            self._begin(lane, question, look, compare)
+        lane.is_anew |= question.anew
+        check = lane.check
+        assert check is not None
+        await asyncio.wait([check], timeout=within_s)
+        return check.result() if check.done() and not check.cancelled() else None
 
-    def let_go(self, asker: str, checker: str = "") -> list[asyncio.Task[CheckReport]]:
-        """Break off and forget what an asker has asked, of one checker or of all; return what has
-        yet to come to its end.
-        """
+    def drop(self, checker: str, asker: str) -> None:
+        """Break off the check of a checker whose texts are as before."""
+        if lane := self._lanes.get((checker, asker)):
+            lane.drop_check()
 
-        def is_meant(key: _Key) -> bool:
-            return key[1] == asker and checker in ("", key[0])
+    async def let_go(self, asker: str) -> None:
+        """Break off all of an asker's checks, and wait for the end of their programs."""
+        ending: set[_Task] = set()
+        for who in [who for who in self._lanes if who[1] == asker]:
+            lane = self._lanes.pop(who)
+            lane.drop_check()
+            lane.drop_baseline()
+            ending |= lane.ending
+        if ending:
+            await asyncio.wait(ending, timeout=_END_S)
 
-        gone = [self._checks.pop(key) for key in list(self._checks) if is_meant(key)]
-        ending = [task for key, task in self._ending if is_meant(key)]
-        return [*ending, *(check.task for check in gone if check.task.cancel())]
-
-    def _begin(
-        self, key: _Key, check: Check, look: Callable[[Check], Coroutine[Any, Any, CheckReport]]
-    ) -> Check:
-        older = self._checks.get(key)
+    def _begin(self, lane: _Lane, question: Question, look: _Look, compare: _Compare) -> None:
+        known = lane.question
+        if known is None or (known.before, known.others) != (question.before, question.others):
+            lane.drop_baseline()
+        lane.drop_check()
 
         async def run() -> CheckReport:
-            if older is not None and not older.task.done():
+            if lane.ending:
                 # Of several changes at once only the last one starts a program beside that.
-                await asyncio.wait([older.task])
-            return await look(check)
+                await asyncio.wait(set(lane.ending))
+            return await _compared(lane, question, look, compare)
 
-        check.task = asyncio.create_task(run())
-        if older is not None:
-            if check.about.now.keys() >= older.about.now.keys():
-                older.newer = check
-            if older.task.cancel():
-                self._ending.add((key, older.task))
-                older.task.add_done_callback(lambda task: self._ending.discard((key, task)))
-        self._checks[key] = check
-        return check
+        lane.question, lane.is_anew = question, question.anew
+        lane.check = asyncio.create_task(run())
+
+
+async def _compared(lane: _Lane, question: Question, look: _Look, compare: _Compare) -> CheckReport:
+    is_old = lane.baseline is not None
+    baseline_task = _baseline(lane, question, look)
+    report = await look(question.now)
+    # Whoever breaks off this check leaves the baseline to the next one.
+    baseline = await asyncio.shield(baseline_task)
+    said = compare(baseline, report, question.before, question.now)
+    if lane.is_anew and is_old and said.findings:
+        # Files beside these may have changed since somebody looked at what was there before.
+        lane.baseline = None
+        baseline = await asyncio.shield(_baseline(lane, question, look))
+        said = compare(baseline, report, question.before, question.now)
+    return said
+
+
+def _baseline(lane: _Lane, question: Question, look: _Look) -> _Task:
+    task = lane.baseline
+    if task is None or (task.done() and (task.cancelled() or task.result().problems)):
+        # What did not work may work the next time.
+        task = lane.baseline = asyncio.create_task(look(question.before))
+    return task

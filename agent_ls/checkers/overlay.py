@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_ls.checkers.copies import FolderCopy
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.loop.ports.workspace import Root, Workspace
+from agent_ls.loop.ports.workspace import Listed, Root, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,36 @@ def folders_up(file: Path, root: Root) -> Iterator[Path]:
         if not folder.is_relative_to(root.path):
             return
         yield folder
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """One checker's copies of the workspace's folders, for a program that reads only the disk."""
+
+    _copies: dict[Path, FolderCopy] = field(default_factory=dict[Path, FolderCopy], init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """One run at a time: a copy holds one set of texts."""
+
+    @contextlib.asynccontextmanager
+    async def of(
+        self, part: Overlay, workspace: Workspace
+    ) -> AsyncGenerator[tuple[FolderCopy, str]]:
+        """Give the copy with the part's texts, and what of the folder is not in it.
+
+        Errors: ``OSError``, ``WorkspaceError``.
+        """
+        root = part.root.path
+        names = await _names(root, workspace)
+        texts = {path.relative_to(root).as_posix(): text for path, text in part.texts.items()}
+        async with self._turn:
+            copy = self._copies.setdefault(root, FolderCopy(root))
+            await asyncio.to_thread(copy.refresh, names, texts)
+            yield copy, names.gap
+
+
+async def _names(root: Path, workspace: Workspace) -> Listed:
+    """Return the files of a root, relative to it."""
+    shown = workspace.shown(root) or "."
+    front = "" if shown == "." else f"{shown}/"
+    found = await workspace.files(shown)
+    return Listed((name.removeprefix(front) for name in found), is_cut=found.is_cut)

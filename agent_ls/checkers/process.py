@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from agent_ls.processes.launching import Program, start_piped
 
+T = TypeVar("T")
 _KEPT_VARIABLES = ("HOME", "LANG", "TMPDIR", "TEMP", "SYSTEMROOT", "USERPROFILE")
 _KEPT_PREFIXES = ("LC_", "XDG_")
 _MAX_OUTPUT_BYTES = 64 * 2**20
@@ -109,3 +110,14 @@ async def _read(stream: asyncio.StreamReader, taken: bytearray) -> None:
         taken += data
         if len(taken) > _MAX_OUTPUT_BYTES:
             raise _TooMuchError
+
+
+async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return what each returns, in order.
+
+    Whoever is cancelled waits until all of them have ended: ``asyncio.gather`` would leave while
+    their programs still run.
+    """
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one) for one in works]
+    return [one.result() for one in tasks]

@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from agent_ls.checkers.lines import line_text, lines_of
-from agent_ls.checkers.process import ProgramOutcome, run_program
-from agent_ls.checkers.together import together
-from agent_ls.checkers.tool_paths import find_program, safe_path, untrusted
+from agent_ls.checkers.process import ProgramOutcome, run_program, together
+from agent_ls.checkers.programs import find_program, safe_path, untrusted
+from agent_ls.checkers.said import UNPARSABLE, Said, finding_of, lines_of
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
@@ -176,22 +175,19 @@ def _is_configured(file: Path) -> bool:
 
 def _parse(output: str, path: str, text: str) -> tuple[Finding, ...]:
     lines = lines_of(text)
-    return tuple(_finding(item, path, lines) for item in json.loads(output))
+    said = map(_said, json.loads(output))
+    return tuple(finding_of(one, path, lines, checker="ruff") for one in said)
 
 
-def _finding(item: dict[str, Any], path: str, lines: list[str]) -> Finding:
-    start, end = item["location"], item["end_location"]
-    line = start["row"] - 1
-    code = item["code"]
-    return Finding(
-        path=path,
-        checker="ruff",
-        code=code or "invalid-syntax",
+def _said(item: dict[str, Any]) -> Said:
+    start, end, code = item["location"], item["end_location"], item["code"]
+    return Said(
+        path="",
         message=item["message"],
+        line=start["row"],
+        column=start["column"],
+        end_line=end["row"],
+        end_column=end["column"],
+        code=code or UNPARSABLE,
         severity=Severity.ERROR if code in _ERRORS else Severity.WARNING,
-        start_line=line,
-        start_column=start["column"] - 1,
-        end_line=end["row"] - 1,
-        end_column=end["column"] - 1,
-        line_text=line_text(lines, line),
     )

@@ -1,12 +1,14 @@
 """TypeScript: what its compiler finds, on given texts.
 
-Owns which files, which TypeScript and what is told when there is none; running it is the work of
-``overlay_tsc`` (5 and 6) and ``native_tsc`` (7).
+Versions 5 and 6 are asked through their own interface, by ``overlay_tsc.mjs`` in node; 7, which has
+none, by ``native_tsc`` in a copy of the folder.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +17,9 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from agent_ls.checkers.native_tsc import check_natively
-from agent_ls.checkers.overlay import Overlay, folders_up, overlays
-from agent_ls.checkers.overlay_tsc import check_overlaid
-from agent_ls.checkers.together import together
-from agent_ls.checkers.tool_paths import (
+from agent_ls.checkers.overlay import Copies, Overlay, folders_up, overlays
+from agent_ls.checkers.process import together
+from agent_ls.checkers.programs import (
     find_program,
     find_typescript,
     has_typescript,
@@ -31,11 +32,14 @@ from agent_ls.checkers.tsc_job import (
     TscAnswer,
     TscFailedError,
     TscJob,
+    failure,
 )
+from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root, Workspace
 
+_SCRIPT = Path(__file__).with_name("overlay_tsc.mjs")
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts")
 _JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs")
 _FIRST_NATIVE = 7
@@ -80,6 +84,7 @@ class Tsc:
         default_factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False, repr=False, compare=False
     )
     """Several edits at once would each start a compiler, and each takes hundreds of megabytes."""
+    _copies: Copies = field(default_factory=Copies, init=False, repr=False, compare=False)
 
     def handles(self, path: str) -> bool:
         """Say whether a change of this file can matter to TypeScript."""
@@ -102,13 +107,14 @@ class Tsc:
         found = dict.fromkeys(finding for report in reports for finding in report.findings)
         doubts = [one for one in found if _is_doubt(one) and one.path not in texts]
         problems += [text for report in reports for text in report.problems]
+        cautions = dict.fromkeys(text for report in reports for text in report.cautions)
         ran = any(report.checkers for report in reports)
         return CheckReport(
             findings=tuple(found),
             checkers=(self.name,) if ran else (),
             problems=tuple(dict.fromkeys(problems)),
             is_cut_short=any(report.is_cut_short for report in reports),
-            cautions=tuple({one.path: _caution(one) for one in reversed(doubts)}.values()),
+            cautions=(*cautions, *{one.path: _caution(one) for one in reversed(doubts)}.values()),
         )
 
     async def _check_in_turn(self, part: Overlay) -> CheckReport:
@@ -126,7 +132,7 @@ class Tsc:
         is_native = job.typescript.major >= _FIRST_NATIVE
         try:
             async with asyncio.timeout(self.options.timeout_s):
-                answer = await (check_natively(job) if is_native else check_overlaid(job))
+                answer = await (self._natively(job, part) if is_native else _overlaid(job))
         except TimeoutError:
             limit = f"{self.options.timeout_s:g} s (checkers.tsc.timeout_s)"
             return CheckReport(problems=(f"tsc gave no answer: it took longer than {limit}.",))
@@ -135,8 +141,17 @@ class Tsc:
         return CheckReport(
             findings=tuple(self._findings(answer)),
             checkers=(self.name,),
+            cautions=(answer.caution,) if answer.caution else (),
             is_cut_short=answer.is_cut_short,
         )
+
+    async def _natively(self, job: TscJob, part: Overlay) -> TscAnswer:
+        try:
+            async with self._copies.of(part, self.workspace) as (copy, gap):
+                answer = await check_natively(job, copy)
+        except (OSError, WorkspaceError) as error:
+            raise TscFailedError(f"there is no copy of {part.root.path} for it: {error}") from error
+        return dataclasses.replace(answer, caution=f"tsc saw a part: {gap}" if gap else "")
 
     def _job(self, root: Root, files: list[Path], texts: Mapping[Path, str | None]) -> TscJob | str:
         """Return what to run, or why nothing can; looks at the disk."""
@@ -180,6 +195,24 @@ class Tsc:
             # What lies outside of the workspace is nobody's business here.
             if shown is not None:
                 yield _finding(raw, shown, is_in_project=raw["path"] not in answer.unconfigured)
+
+
+async def _overlaid(job: TscJob) -> TscAnswer:
+    """Return what TypeScript 5 or 6 says of the files' projects. Errors: ``TscFailedError``."""
+    request = {
+        "typescript": str(job.typescript.package),
+        "root": str(job.root.path),
+        "files": [str(file) for file in job.files],
+        "texts": {str(path): text for path, text in job.texts.items()},
+    }
+    # It reads no file by a relative name; the root of all files has nothing that node would run.
+    cwd = Path(job.root.path.anchor)
+    outcome = await job.run([_SCRIPT], cwd=cwd, stdin=json.dumps(request))
+    try:
+        answer = json.loads(outcome.stdout)
+        return TscAnswer(tuple(answer["findings"]), frozenset(answer["unconfigured"]))
+    except (ValueError, LookupError, TypeError):
+        raise failure(outcome) from None
 
 
 def _finding(raw: Mapping[str, Any], shown: str, *, is_in_project: bool) -> Finding:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_ls.checkers.process import ProgramOutcome, run_program
-from agent_ls.checkers.tool_paths import TypeScript
+from agent_ls.checkers.programs import TypeScript
 from agent_ls.loop.ports.workspace import Root
 
 CONFIGURATIONS = ("tsconfig.json", "jsconfig.json")
@@ -77,3 +77,5 @@ class TscAnswer:
     """Files that no project includes, checked with common options; absolute."""
     is_cut_short: bool = False
     """There is nothing but broken syntax, behind which 7 looks at nothing else."""
+    caution: str = ""
+    """Why it may be wrong, for a person."""

@@ -37,8 +37,8 @@ sys.exit(found)
 """
 """A program that finds TODO in the files it is given, or in all."""
 
-NEVER_ENDING = r"^(?P<path>(\w+\s?)+):(?P<line>\d+): (?P<message>.*)$"
-"""A pattern that tries all ways to part a line of letters, which hold no colon."""
+NEVER_ENDING = r"^(?P<path>(\w|\w\w)+)(?P<line>!)(?P<message>!)$"
+"""A pattern that tries all ways to part a line of letters, which does not end so."""
 
 
 @pytest.fixture

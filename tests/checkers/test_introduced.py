@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.checkers.introduced import IntroducedChecks
-from agent_ls.checkers.lines import lines_of
 from agent_ls.checkers.ruff import Ruff, RuffOptions
+from agent_ls.checkers.said import lines_of
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding
 from tests.checkers.projects import Texts, workspace
@@ -175,31 +175,22 @@ async def test_two_that_ask_at_once_share_the_texts_from_before(tmp_path: Path) 
     assert checker.asked.count(before) == 1
 
 
-async def test_of_checks_that_overlap_only_the_newest_is_done_and_everybody_is_told_of_it(
-    tmp_path: Path,
-) -> None:
+async def test_of_checks_that_overlap_only_the_newest_is_done(tmp_path: Path) -> None:
     checker = TodoChecker(go_on=asyncio.Event())
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     older = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 1"}, asker="t"))
     await until(lambda: {"a.txt": "TODO 1"} in checker.asked)
-    newer = asyncio.ensure_future(
-        checks.introduced(
-            {"a.txt": "", "b.txt": ""}, {"a.txt": "TODO 2", "b.txt": "TODO 3"}, asker="t"
-        )
+    newer, same = (
+        asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO 2"}, asker="t"))
+        for _ in range(2)
     )
-    same = asyncio.ensure_future(
-        checks.introduced(
-            {"a.txt": "", "b.txt": ""}, {"a.txt": "TODO 2", "b.txt": "TODO 3"}, asker="t"
-        )
-    )
-    await until(lambda: checker.ended.get("TODO 1"))
+    assert (await older).unanswered == ("todo",)
     # Who stops waiting takes nothing from the others.
     newer.cancel()
     checker.go_on.set()
-    for report in (await older, await same):
-        assert [one.line_text for one in report.findings] == ["TODO 2", "TODO 3"]
+    assert [one.line_text for one in (await same).findings] == ["TODO 2"]
     assert checker.ended["TODO 1"] == "cancelled"
-    assert checker.asked.count({"a.txt": "TODO 2", "b.txt": "TODO 3"}) == 1
+    assert checker.asked.count({"a.txt": "TODO 2"}) == 1
 
 
 async def test_two_who_ask_each_have_their_own_check(tmp_path: Path) -> None:
@@ -220,16 +211,14 @@ async def test_who_is_let_go_leaves_nothing_running_and_takes_nothing_from_other
     checker = TodoChecker(go_on=asyncio.Event())
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     before: Texts = {"a.txt": "before"}
-    for who, was, text in (("t", before, "TODO 1"), ("u", before, "TODO 3")):
-        await checks.introduced(was, {"a.txt": text}, asker=who, within_s=0)
+    for who, was, text in (("t", "old", "TODO 1"), ("u", "before", "TODO 3"), ("t", "x", "TODO 2")):
+        await checks.introduced({"a.txt": was}, {"a.txt": text}, asker=who, within_s=0)
         await until(lambda now={"a.txt": text}: now in checker.asked)
-    await checks.introduced({"a.txt": "x"}, {"a.txt": "TODO 2"}, asker="t", within_s=0)
-    await until(lambda: {"a.txt": "x"} in checker.asked)
-    assert checker.ended == {"TODO 1": "cancelled"}
+    assert checker.ended == dict.fromkeys(["old", "TODO 1"], "cancelled")
     await checks.let_go("t")
-    assert checker.ended == dict.fromkeys(["TODO 1", "TODO 2", "x"], "cancelled")
+    assert checker.ended == dict.fromkeys(["old", "TODO 1", "TODO 2", "x"], "cancelled")
     await checks.let_go("u")
-    assert checker.ended.keys() == {"TODO 1", "TODO 2", "TODO 3", "x", "before"}
+    assert checker.ended.keys() == {"old", "TODO 1", "TODO 2", "TODO 3", "x", "before"}
     assert set(checker.ended.values()) == {"cancelled"}
     checker.go_on.set()
     report = await checks.introduced(before, {"a.txt": "TODO 3"}, asker="u")
@@ -251,26 +240,6 @@ async def test_who_is_let_go_waits_for_what_was_broken_off_before(tmp_path: Path
     checker.is_gone.set()
     await leaving
     assert checker.ended["TODO 1"] == "cancelled"
-
-
-async def test_who_is_let_go_waits_although_others_still_want_what_was_there_before(
-    tmp_path: Path,
-) -> None:
-    checker = TodoChecker(go_on=asyncio.Event())
-    checker.is_gone = asyncio.Event()
-    checks = IntroducedChecks((checker,), workspace(tmp_path))
-    for who, text in (("u", "TODO 1"), ("t", "TODO 2")):
-        await checks.introduced({"a.txt": "x"}, {"a.txt": text}, asker=who, within_s=0)
-        await until(lambda now={"a.txt": text}: now in checker.asked)
-    leaving = asyncio.ensure_future(checks.let_go("t"))
-    for _ in range(10):
-        await asyncio.sleep(0)
-    has_waited = not leaving.done()
-    checker.is_gone.set()
-    await leaving
-    await checks.let_go("u")
-    assert has_waited
-    assert checker.ended == dict.fromkeys(["TODO 2", "TODO 1", "x"], "cancelled")
 
 
 async def test_who_stops_waiting_ends_no_check(tmp_path: Path) -> None:
@@ -434,17 +403,6 @@ async def test_all_that_is_found_in_files_includes_what_was_there_before(tmp_pat
     assert checker.asked == [{"a.txt": "x\nTODO"}]
 
 
-async def test_old_texts_are_forgotten(tmp_path: Path) -> None:
-    checker = TodoChecker()
-    checks = IntroducedChecks((checker,), workspace(tmp_path))
-    for number in range(40):
-        await checks.introduced({"a.txt": str(number)}, {"a.txt": ""}, asker="t")
-    await checks.introduced({"a.txt": "39"}, {"a.txt": ""}, asker="t")
-    assert checker.asked.count({"a.txt": "39"}) == 1
-    await checks.introduced({"a.txt": "0"}, {"a.txt": ""}, asker="t")
-    assert checker.asked.count({"a.txt": "0"}) == 2
-
-
 async def test_other_unsaved_texts_belong_to_what_was_there_before(tmp_path: Path) -> None:
     checker = TodoChecker()
     before, now = {"a.txt": "TODO"}, {"a.txt": "1"}
@@ -471,7 +429,7 @@ async def test_when_the_texts_from_before_could_not_be_checked_nothing_counts_as
     report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
     assert report.findings == ()
     assert report.problems == ("timed out",)
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t", anew=True)
     assert [finding.path for finding in report.findings] == ["a.txt"]
     assert report.problems == ()
 
@@ -502,7 +460,7 @@ async def test_a_checker_that_breaks_is_told_by_its_name_and_takes_nothing_from_
         assert report.checkers == ("todo",)
         assert report.problems == (r"odd gave no answer: RecursionError: too \x1b[2J deep",)
     broken.fault = None
-    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t")
+    report = await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t", anew=True)
     assert [one.checker for one in report.findings] == ["odd", "todo"]
 
 

@@ -1,8 +1,9 @@
 """A copy of one folder as the person sees it, for programs that read only the disk.
 
-Unlike ``shadow.py`` it holds copies rather than links of what the project itself consists of: a
-command that nobody here knows may write to what it checks, or may not follow links. It stays from
-check to check, so that what a program remembers of it stays true. Blocking.
+It holds copies rather than links of what the project itself consists of: a program may write to
+what it checks, or may not follow links. What is above the folder is there as links, so that a
+configuration or package there is found. The copy stays from check to check, so that what a program
+remembers of it stays true. Blocking.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_ls.checkers.shadow import new_place
+import platformdirs
+import psutil
 
-_LINKED = frozenset({"node_modules", ".venv", "venv"})
+_PACKAGES = "node_modules"
+_LINKED = frozenset({_PACKAGES, ".venv", "venv"})
 """Folders of installed packages: never copied, whether a ``.gitignore`` names them or not."""
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", ".agent-ls", ".tox", "__pycache__"})
 """What programs remember of the folder, as all hidden caches: here they have their own."""
@@ -33,18 +37,34 @@ _Stamp = tuple[int, int]
 
 
 @dataclass(slots=True, weakref_slot=True)
-class Mirror:
+class FolderCopy:
     """One folder's copy, in our own cache; gone with this object or this process."""
 
     folder: Path
     """Absolute and resolved."""
-    _copy: Path | None = None
+    place: Path | None = None
+    """What stands for ``/`` there."""
     _made: dict[str, tuple[_Stamp | str, _Stamp]] = field(
         default_factory=dict[str, tuple["_Stamp | str", "_Stamp"]]
     )
     """What each file was made of, a file on the disk or a text, and what came of it."""
     _busy: threading.Lock = field(default_factory=threading.Lock)
     """Whoever was cancelled may still be at work in a thread."""
+
+    def inside(self, path: Path) -> Path:
+        """Return where an absolute path is in the copy."""
+        assert self.place is not None
+        return self.place.joinpath(*path.parts[1:])
+
+    def outside(self, path: Path) -> Path:
+        """Return what a path in the copy stands for; itself when it is none."""
+        if self.place is None or not path.is_relative_to(self.place):
+            return path
+        return Path("/", path.relative_to(self.place))
+
+    def plain(self, words: str) -> str:
+        """Name files where the person knows them, not where a program saw them."""
+        return words.replace(str(self.place), "")
 
     def refresh(self, names: Iterable[str], texts: Mapping[str, str | None]) -> Path:
         """Return the copy, holding these files and these texts (None: deleted), and links to
@@ -54,7 +74,9 @@ class Mirror:
         Errors: ``OSError``.
         """
         with self._busy:
-            copy = self._copy if self._copy is not None and self._copy.is_dir() else self._begin()
+            if self.place is None or not self.inside(self.folder).is_dir():
+                self._begin()
+            copy = self.inside(self.folder)
             is_copied = functools.cache(_is_copied)
             ours = {name for name in names if is_copied(_folder_of(name))} | texts.keys()
             files = {name for name in ours if texts.get(name, "") is not None}
@@ -72,14 +94,19 @@ class Mirror:
                 self._make(copy, name, texts.get(name))
             return copy
 
-    def _begin(self) -> Path:
-        place = new_place()
+    def _begin(self) -> None:
+        place = _new_place()
         weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
-        # Some programs call a project by the name of its folder.
-        self._copy = place / (self.folder.name or "root")
-        self._copy.mkdir()
+        self.place = place / "root"
         self._made.clear()
-        return self._copy
+        self.inside(self.folder).mkdir(parents=True)
+        for above in self.folder.parents:
+            # One that is not ours to list has nothing that we could link.
+            with suppress(OSError):
+                for entry in os.scandir(above):
+                    if not _is_theirs(entry.name):
+                        with suppress(FileExistsError):
+                            self.inside(above / entry.name).symlink_to(entry.path)
 
     def _make(self, copy: Path, name: str, text: str | None) -> None:
         # Joined by hand: this is done for every file of the project.
@@ -124,10 +151,43 @@ class Mirror:
             return
         for entry in os.scandir(self.folder / folder):
             name = entry.name
-            is_theirs = _is_left_out(name) or name == _BUILT
-            if not is_theirs and _joined(folder, name) not in ours:
-                with suppress(FileExistsError):
-                    (inner / name).symlink_to(entry.path)
+            if _is_theirs(name) or _joined(folder, name) in ours:
+                continue
+            if name == _PACKAGES and (links := self._links_into_folder(Path(entry.path))):
+                self._link_packages(Path(entry.path), links)
+                continue
+            with suppress(FileExistsError):
+                (inner / name).symlink_to(entry.path)
+
+    def _links_into_folder(self, packages: Path) -> dict[Path, Path]:
+        """Return the installed packages that are links to packages of the folder's own."""
+        targets = {link: link.resolve() for link in _links(packages)}
+        return {
+            link: target
+            for link, target in targets.items()
+            if target.is_relative_to(self.folder)
+            and _is_copied(target.relative_to(self.folder).as_posix())
+        }
+
+    def _link_packages(self, packages: Path, links: Mapping[Path, Path]) -> None:
+        """Link what is installed, but let these links lead into the copy."""
+        shutil.rmtree(self.inside(packages), ignore_errors=True)
+        for folder in {packages, *(link.parent for link in links)}:
+            self.inside(folder).mkdir(parents=True, exist_ok=True)
+            for entry in folder.iterdir():
+                target = self.inside(links[entry]) if entry in links else entry
+                if not any(link.parent == entry for link in links):
+                    self.inside(entry).symlink_to(target)
+
+
+def _links(packages: Path) -> Iterator[Path]:
+    """Yield the packages in a folder that are links, those of scopes as well."""
+    with suppress(OSError):
+        for entry in packages.iterdir():
+            if entry.is_symlink():
+                yield entry
+            elif entry.name.startswith("@"):
+                yield from _links(entry)
 
 
 def _joined(folder: str, name: str) -> str:
@@ -147,5 +207,21 @@ def _is_copied(folder: str) -> bool:
     return not any(part in _LINKED or _is_left_out(part) for part in folder.split("/"))
 
 
+def _is_theirs(name: str) -> bool:
+    return _is_left_out(name) or name == _BUILT
+
+
 def _is_left_out(name: str) -> bool:
     return name in _LEFT_OUT or (name.startswith(".") and name.endswith("_cache"))
+
+
+def _new_place() -> Path:
+    """Return a new folder in our own cache, where nobody else looks. Errors: ``OSError``."""
+    place = platformdirs.user_cache_path("agent-ls") / "shadow"
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for left in place.iterdir():
+        owner = left.name.partition("-")[0]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)
+    # The process in the name says whose it is, should this one die.
+    return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=place))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.checkers.tool_paths import (
+from agent_ls.checkers.programs import (
     TypeScript,
     find_program,
     find_typescript,
