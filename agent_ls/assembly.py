@@ -104,7 +104,7 @@ async def open_sessions(
     # Before the host is started, which nobody would end if this failed.
     telemetry = open_telemetry(settings.telemetry)
     host = provider or catalogue.PROVIDER(settings.provider)
-    await host.start()
+    await host.start(settings.model)
     runner, hooks = ShellRunner(), settings.hooks
     if settings.dry_run:
         # The person's hooks are commands too, and written for what really happens.

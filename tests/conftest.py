@@ -106,7 +106,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def warm_host(repository: Path) -> Iterator[Mapping[str, str]]:
-    """Variables for a server that make its model host a fork of one that has imported litellm."""
+    """Variables for a server that make its model host a fork of one that has imported all."""
     with tempfile.TemporaryDirectory(prefix="agent-ls-host-") as name:
         place = Path(name)
         address, interpreter = place / "door", place / "python"

@@ -34,8 +34,8 @@ LENGTH_BYTES = _LENGTH.size
 Report = Sequence[object]
 """``[number, word, …]``; number 0 concerns the host itself."""
 
-READY, PONG, FACTS, GONE, FAILED = "ready", "pong", "facts", "gone", "failed"
-"""Words of reports that are no model events: ``FACTS window, output``, ``FAILED trouble``."""
+FACTS, GONE, FAILED = "facts", "gone", "failed"
+"""Words of reports that are no model events: ``FACTS card``, ``FAILED trouble``."""
 
 
 class Limits(Record):
@@ -58,13 +58,11 @@ class Access(Record):
 class Order(Record):
     """What the server asks of the host."""
 
-    op: Literal["request", "facts", "cancel", "ping"]
+    op: Literal["request", "facts", "cancel"]
     number: int = 0
     model: str = ""
     access: Access = Access()
     limits: Limits = Limits()
-    is_lean: bool = True
-    """Go past what litellm does per message and per piece, where that is safe."""
     slot: int = 0
     kept: int = 0
     """The conversation begins with that many messages of the slot's last one."""

@@ -18,24 +18,25 @@ from pathlib import Path
 from typing import Final
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.messages import Message
 from agent_ls.providers.frames import (
     FACTS,
     FAILED,
     GONE,
     LENGTH_BYTES,
-    READY,
     Order,
     Report,
     encode_order,
     frame_length,
 )
-from agent_ls.providers.histories import SentHistories
 
 _log = logging.getLogger(__name__)
 
 _STOP_S: Final = 0.2
 _KILL_S: Final = 0.1
 _LAST_WORDS: Final = 20
+SLOTS: Final = 8
+"""How many conversations are remembered: a turn, its sub-agents, a summary."""
 
 
 def host_died(text: str) -> ProviderError:
@@ -43,27 +44,48 @@ def host_died(text: str) -> ProviderError:
     return ProviderError(ProviderFailure.HOST_DIED, text)
 
 
+class SentHistories:
+    """What the host was sent, so that each request carries only what is new.
+
+    The host keeps the conversation of each slot; orders arrive in the order they were sent.
+    """
+
+    def __init__(self) -> None:
+        self._slots: dict[int, Sequence[Message]] = {}
+        """Oldest use first."""
+
+    def place(self, messages: Sequence[Message]) -> tuple[int, int]:
+        """Return the slot to use, and how many of its messages these begin with.
+
+        Invariant: what is returned is sent, and sent before the next call.
+        """
+        kept, slot = max(
+            ((_common(sent, messages), slot) for slot, sent in self._slots.items()),
+            default=(0, 0),
+        )
+        if not kept:
+            slot = len(self._slots) if len(self._slots) < SLOTS else next(iter(self._slots))
+        self._slots.pop(slot, None)
+        self._slots[slot] = messages
+        return slot, kept
+
+
 class HostProcess:
     """One child process and the requests in it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, unresponsive_s: float) -> None:
-        """Take a process that was just started, and how long it may show no sign of life."""
-        self._unresponsive_s = unresponsive_s
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        """Take a process that was just started."""
         self._process = process
         self._inboxes: dict[int, asyncio.Queue[Report]] = {}
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
-        self._is_ready = asyncio.Event()
         self._heard_s = 0.0
         self.is_alive = True
         self.histories = SentHistories()
         self._words = asyncio.ensure_future(self._read_words())
         self._end = asyncio.ensure_future(self._follow())
-        self._watch: asyncio.Task[None] | None = None
 
     @classmethod
-    async def spawn(
-        cls, command: Sequence[str], env: Mapping[str, str], unresponsive_s: float
-    ) -> HostProcess:
+    async def spawn(cls, command: Sequence[str], env: Mapping[str, str]) -> HostProcess:
         """Start the process; errors: ``ProviderError`` when it cannot be started."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -80,28 +102,21 @@ class HostProcess:
         except OSError as error:
             text = f"The model host cannot be started with {command[0]}: {error}."
             raise host_died(text) from error
-        return cls(process, unresponsive_s)
+        return cls(process)
 
     @property
     def pid(self) -> int:
         """Return the process id."""
         return self._process.pid
 
-    @property
-    def is_ready(self) -> bool:
-        """Say whether it has loaded the library."""
-        return self._is_ready.is_set()
-
-    async def ready(self) -> None:
-        """Return when litellm is loaded."""
-        waiting = asyncio.ensure_future(self._is_ready.wait())
-        await asyncio.wait((waiting, self._end), return_when=asyncio.FIRST_COMPLETED)
-        if not self._is_ready.is_set():
-            waiting.cancel()
-            raise host_died(self._epitaph())
-
     async def ask(self, order: Order, payload: bytes = b"") -> AsyncGenerator[Report, None]:
-        """Send an order and yield its reports; closing the iterator cancels it."""
+        """Send an order and yield its reports; closing the iterator cancels it.
+
+        A process that is given up on, and that kept silent for longer than its own time limit lets
+        it, hangs: it is ended, so that the next request starts another.
+        """
+        clock = asyncio.get_running_loop().time
+        self._heard_s = max(self._heard_s, clock())
         inbox: asyncio.Queue[Report] = asyncio.Queue()
         self._inboxes[order.number] = inbox
         is_over = False
@@ -115,6 +130,9 @@ class HostProcess:
             self._inboxes.pop(order.number, None)
             if not is_over:
                 self._send(encode_order(Order(op="cancel", number=order.number)))
+                if clock() - self._heard_s > order.limits.first_chunk_s:
+                    self.is_alive = False
+                    self._kill()
 
     async def stop(self) -> None:
         """End the process: by closing its pipe, and if that does not help by force."""
@@ -131,20 +149,6 @@ class HostProcess:
         if not self.is_alive or stdin is None or stdin.is_closing():
             return
         stdin.write(frame)
-        if self._watch is None or self._watch.done():
-            self._watch = asyncio.ensure_future(self._watch_over())
-
-    async def _watch_over(self) -> None:
-        """Kill the process when it has said nothing for long, although it was asked."""
-        clock = asyncio.get_running_loop().time
-        self._heard_s = clock()
-        while self._inboxes and self.is_alive:
-            await asyncio.sleep(self._unresponsive_s / 4)
-            if clock() - self._heard_s > self._unresponsive_s:
-                self._last_words.append(f"it did not react for {self._unresponsive_s:g} s")
-                self._kill()
-            elif self._process.stdin and not self._process.stdin.is_closing():
-                self._process.stdin.write(encode_order(Order(op="ping")))
 
     def _kill(self) -> None:
         if self._process.returncode is not None:
@@ -179,8 +183,6 @@ class HostProcess:
             reports: list[Report] = json.loads(await stream.readexactly(length))
             self._heard_s = clock()
             for report in reports:
-                if report[1] == READY:
-                    self._is_ready.set()
                 inbox = self._inboxes.get(int(str(report[0])))
                 if inbox is not None:
                     inbox.put_nowait(report)
@@ -200,3 +202,13 @@ class HostProcess:
             f"The model host (process {self.pid}) ended unexpectedly with status "
             f"{self._process.returncode}; the next request starts it again.{last}"
         )
+
+
+def _common(sent: Sequence[Message], messages: Sequence[Message]) -> int:
+    """Return how many messages both begin with; the same objects, which is quick to see."""
+    count = 0
+    for one, other in zip(sent, messages, strict=False):
+        if one is not other:
+            break
+        count += 1
+    return count

@@ -1,7 +1,7 @@
-"""The way to models: a child process that imports litellm, spoken to over pipes.
+"""The way to models: a child process, spoken to over pipes.
 
 Owns the child's life (started once, started again when it dies, gone with the server) and turns
-its reports into the ``Provider`` port. Knows nothing of litellm.
+its reports into the ``Provider`` port.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ from agent_ls.providers.frames import (
     read_event,
 )
 from agent_ls.providers.host_process import HostProcess, host_died
-from agent_ls.providers.prices import ModelCard, card_of
-from agent_ls.providers.reach import unreachable
+from agent_ls.providers.prices import SCRIPTED, ModelCard
 
 ALLOWED_ENVIRONMENT: Final = frozenset(
     {
@@ -55,13 +54,12 @@ ALLOWED_ENVIRONMENT: Final = frozenset(
 
 _SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 _LOOPBACK = "localhost,127.0.0.1,::1"
-_MILLION = 1_000_000
 _NO_MODEL = (
     "No model is set. Set `model` in the settings, or AGENT_LS_MODEL, to a name such as "
     "anthropic/claude-sonnet-4-5, ollama_chat/qwen3 or, for any OpenAI-compatible server, "
     "openai/NAME together with AGENT_LS_API_BASE."
 )
-_MODULE = "agent_ls.providers.litellm_worker"
+_MODULE = "agent_ls.providers.worker"
 
 
 class ModelHostOptions(Record):
@@ -83,14 +81,10 @@ class ModelHostOptions(Record):
     """How long a model may think before the first piece of its answer."""
     idle_s: float = Field(default=60.0, gt=0)
     """How long an answer may fall silent."""
-    unresponsive_s: float = Field(default=90.0, gt=0)
-    """How long the child process may show no sign of life, while asked, before it is replaced."""
     models: Mapping[str, ModelCard] = Field(default_factory=dict[str, ModelCard])
     """Size and prices of models, by name, for those litellm does not know or knows wrongly."""
     python: str = ""
     """Interpreter of the child process; empty: the server's own."""
-    is_lean: bool = True
-    """Go past litellm's work per message and per piece on OpenAI-compatible endpoints."""
 
 
 class ModelHost:
@@ -116,6 +110,7 @@ class ModelHost:
         self._starting = asyncio.Lock()
         self._numbers = itertools.count(1)
         self._facts: dict[str, ModelFacts] = {}
+        self._getting_ready: asyncio.Future[ModelFacts] | None = None
         self._is_closed = False
 
     @property
@@ -123,18 +118,17 @@ class ModelHost:
         """Return the child's process id; None when none runs."""
         return self._child.pid if self._child and self._child.is_alive else None
 
-    async def start(self) -> None:
-        """Start the child; returns before it has loaded litellm, which takes seconds."""
+    async def start(self, model: str = "") -> None:
+        """Start the child; it makes ready for that model while nobody waits."""
         await self._running()
-
-    async def ready(self) -> None:
-        """Return when the child has loaded litellm; errors: ``ProviderError`` if it cannot."""
-        child = await self._running()
-        await child.ready()
+        if model:
+            self._getting_ready = asyncio.ensure_future(self.facts(model))
 
     async def close(self) -> None:
         """End the child and every request in it; takes at most 300 ms."""
         self._is_closed = True
+        if self._getting_ready is not None:
+            self._getting_ready.cancel()
         if self._child is not None:
             await self._child.stop()
 
@@ -143,7 +137,7 @@ class ModelHost:
         if not request.model:
             raise ProviderError(ProviderFailure.UNKNOWN_MODEL, _NO_MODEL)
         child = await self._running()
-        access = await self._access(request.model, child)
+        access = await self._credentials.access(request.model, self.options.api_base)
         slot, kept = child.histories.place(request.messages)
         payload = _json(request.model_copy(update={"messages": request.messages[kept:]}))
         order = Order(
@@ -151,7 +145,6 @@ class ModelHost:
             number=next(self._numbers),
             access=access,
             limits=self._limits(),
-            is_lean=self.options.is_lean,
             slot=slot,
             kept=kept,
         )
@@ -167,7 +160,7 @@ class ModelHost:
 
     async def facts(self, model: str) -> ModelFacts:
         """Return what is known of ``model``; zeros when nothing is, or nobody can be asked."""
-        card = card_of(model, self.options.models)
+        card = self._card(model)
         if card is not None:
             return ModelFacts(
                 card.window_tokens, card.max_output_tokens, card.input_usd, card.output_usd
@@ -182,7 +175,7 @@ class ModelHost:
     async def _ask_facts(self, model: str) -> ModelFacts:
         child = await self._running()
         # Whom nobody can ask, nobody need wait for: what fails here is told by the request.
-        access = await self._access(model, child)
+        access = await self._credentials.access(model, self.options.api_base)
         # Where it is asked, not with which key: what a server tells of a model is no secret.
         place = Access(api_base=access.api_base)
         order = Order(op="facts", number=next(self._numbers), model=model, access=place)
@@ -190,28 +183,20 @@ class ModelHost:
             async for report in reports:
                 match report:
                     case [_, "facts", int(window), int(output), float(put), float(paid)]:
-                        return ModelFacts(window, output, put * _MILLION, paid * _MILLION)
+                        return ModelFacts(window, output, put, paid)
                     case _:
                         raise self._failure(report, model)
         return ModelFacts(0, 0)
 
-    async def _access(self, model: str, child: HostProcess) -> Access:
-        """Return how to reach a model; errors: ``ProviderError``, where it is known right away."""
-        access = await self._credentials.access(model, self.options.api_base)
-        if access.api_base and not child.is_ready:
-            trouble = await unreachable(access.api_base, self._env)
-            if trouble is not None:
-                raise explain(trouble, model=model, key_hint="")
-        return access
+    def _card(self, model: str) -> ModelCard | None:
+        return self.options.models.get(model) or SCRIPTED.get(model)
 
     async def _running(self) -> HostProcess:
         async with self._starting:
             if self._is_closed:
                 raise host_died("The model host is closed.")
             if self._child is None or not self._child.is_alive:
-                self._child = await HostProcess.spawn(
-                    self._command(), self._child_environment(), self.options.unresponsive_s
-                )
+                self._child = await HostProcess.spawn(self._command(), self._child_environment())
             if self._is_closed:
                 await self._child.stop()
                 raise host_died("The model host is closed.")
@@ -242,7 +227,7 @@ class ModelHost:
         )
 
     def _priced(self, event: StreamFinished) -> StreamFinished:
-        card = card_of(event.model, self.options.models)
+        card = self._card(event.model)
         if card is None:
             return event
         cost = {"cost_usd": card.cost_usd(event.usage)}

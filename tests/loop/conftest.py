@@ -36,6 +36,6 @@ async def model_host(model_port: int) -> AsyncIterator[ModelHost]:
         ),
         env={},
     )
-    await host.ready()
+    await host.start()
     yield host
     await host.close()

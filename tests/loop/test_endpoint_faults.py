@@ -546,7 +546,7 @@ async def impatient(impatient_port: int) -> AsyncIterator[ModelHost]:
         api_base=f"http://127.0.0.1:{impatient_port}/v1", first_chunk_s=3.0, idle_s=1.0
     )
     host = ModelHost(options, env={})
-    await host.ready()
+    await host.start()
     yield host
     await host.close()
 

@@ -65,8 +65,8 @@ class Watched:
     asked: list[tuple[int, ModelRequest]] = field(default_factory=list[tuple[int, ModelRequest]])
     events: list[Event] = field(default_factory=list[Event])
 
-    async def start(self) -> None:
-        await self.provider.start()
+    async def start(self, model: str = "") -> None:
+        await self.provider.start(model)
 
     async def close(self) -> None:
         await self.provider.close()

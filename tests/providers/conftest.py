@@ -37,6 +37,7 @@ class Asking:
         """Send what is asked from now on there, in every dialect."""
         root = base_url.removesuffix("/v1")
         self.env["OPENAI_BASE_URL"] = base_url
+        self.env["LM_STUDIO_API_BASE"] = base_url
         self.env["DEEPSEEK_API_BASE"] = base_url
         for name in ("ANTHROPIC_API_BASE", "GEMINI_API_BASE", "OLLAMA_API_BASE"):
             self.env[name] = root
@@ -72,7 +73,7 @@ def config_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def asking(config_dir: Path) -> AsyncIterator[Asking]:
     """A host that is loaded, with short time limits."""
     asking = Asking(config_dir, ModelHostOptions(connect_s=2, first_chunk_s=3, idle_s=0.5))
-    await asking.host.ready()
+    await asking.host.start()
     yield asking
     await asking.host.close()
 
@@ -81,6 +82,6 @@ async def asking(config_dir: Path) -> AsyncIterator[Asking]:
 async def patient(config_dir: Path) -> AsyncIterator[Asking]:
     """A host that waits: litellm loads some dialects with their first request, which takes time."""
     patient = Asking(config_dir, ModelHostOptions(first_chunk_s=60))
-    await patient.host.ready()
+    await patient.host.start()
     yield patient
     await patient.host.close()

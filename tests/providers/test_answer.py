@@ -21,7 +21,7 @@ from agent_ls.domain.model_io import (
     TextDelta,
 )
 from agent_ls.providers.answer import Answer, MalformedAnswer
-from agent_ls.providers.chat_chunks import ChatChunks
+from agent_ls.providers.chat_stream import ChatChunks
 from agent_ls.providers.json_end import JsonEnd
 
 Piece = tuple[str, int | None, str, str]

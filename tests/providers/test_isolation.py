@@ -30,6 +30,8 @@ log = open({log!r}, "a", buffering=1)
 def watch(event, args):
     if event == "socket.getaddrinfo":
         log.write(f"lookup {{args[0]}}\\n")
+    elif event == "import" and args[0] == "litellm":
+        log.write("import litellm\\n")
     elif event == "socket.connect" and isinstance(args[1], tuple):
         log.write(f"connect {{args[1][0]}}\\n")
 
@@ -64,14 +66,29 @@ async def check(asking: Asking, answer: str, model: str = "openai/scripted") -> 
 async def test_it_looks_up_no_host_and_connects_to_none_but_the_endpoint(tmp_path: Path) -> None:
     python, log = watched_python(tmp_path)
     asking = Asking(tmp_path, ModelHostOptions(python=str(python)))
-    await asking.host.ready()
+    await asking.host.start()
     for model in ("openai/scripted", "openai/gpt-4o", "anthropic/claude-sonnet-4-5"):
         assert await check(asking, "text = 'hi'", model) == "hi"
         assert "slow" in await check(asking, "error = { status = 429, message = 'slow' }", model)
         await asking.host.facts(model)
     await asking.host.close()
-    assert set(log.read_text("utf-8").splitlines()) <= {"lookup 127.0.0.1", "connect 127.0.0.1"}
+    seen = set(log.read_text("utf-8").splitlines()) - {"import litellm"}
+    assert seen <= {"lookup 127.0.0.1", "connect 127.0.0.1"}
     assert "connect 127.0.0.1" in log.read_text("utf-8")
+
+
+async def test_it_loads_the_model_library_for_those_alone_who_need_it(tmp_path: Path) -> None:
+    python, log = watched_python(tmp_path)
+    asking = Asking(tmp_path, ModelHostOptions(python=str(python)))
+    for model in ("openai/scripted", "openai/gpt-4o", "lm_studio/x"):
+        assert await check(asking, "text = 'hi'", model) == "hi"
+        await asking.host.facts(model)
+    with pytest.raises(ProviderError, match="names no provider"):
+        await asking.ask(request(model="gpt9"))
+    assert "litellm" not in log.read_text("utf-8")
+    assert await check(asking, "text = 'hi'", "anthropic/claude-sonnet-4-5") == "hi"
+    assert "litellm" in log.read_text("utf-8")
+    await asking.host.close()
 
 
 async def test_it_writes_nothing_but_frames_even_when_everything_is_logged(
@@ -115,7 +132,7 @@ async def test_it_inherits_neither_keys_nor_the_working_directory(
     env |= {"PYTHONPATH": str(workspace), "PYTHONSTARTUP": "x", "OPENAI_BASE_URL": "http://x"}
     options = ModelHostOptions(python=str(python))
     host = ModelHost(options, credentials=StoredCredentials(tmp_path, env), env=env)
-    await host.ready()
+    await host.start()
     await host.close()
     place, *variables = notes.read_text("utf-8").splitlines()
     names = {variable.partition("=")[0] for variable in variables}

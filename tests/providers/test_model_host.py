@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.messages import AssistantMessage, Message, UserMessage
 from agent_ls.domain.model_io import (
     CallClosed,
     CallCut,
@@ -491,20 +492,15 @@ async def test_a_host_killed_in_mid_stream_raises_and_the_next_request_starts_an
     assert asking.host.pid != before
 
 
-async def test_a_host_that_hangs_is_replaced(asking: Asking) -> None:
-    options = ModelHostOptions(unresponsive_s=1)
-    other = Asking(asking.config_dir, options)
+async def test_a_host_that_hangs_is_replaced_when_its_request_is_given_up(asking: Asking) -> None:
+    other = Asking(asking.config_dir, ModelHostOptions(first_chunk_s=0.5))
     scenario = f"[[answer]]\ntext = '{'x' * 64}'\nhang = 'middle'\n[[answer]]\ntext = 'again'"
     async with scripted(scenario) as model:
-        await other.host.ready()
-        events = _stream(other, model)
-        await anext(events)
-        psutil.Process(other.host.pid).suspend()
-        with pytest.raises(ProviderError, match="did not react") as caught:
-            async for _ in events:
-                pass
-        assert caught.value.failure is ProviderFailure.HOST_DIED
-        await other.host.ready()
+        async with aclosing(_stream(other, model)) as events:
+            await anext(events)
+            psutil.Process(other.host.pid).suspend()
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(events), 1)
         assert joined(await other.ask(request()))[0] == TextDelta("again")
     await other.host.close()
 
@@ -523,8 +519,58 @@ async def test_the_tools_and_their_choice_are_sent(asking: Asking) -> None:
         await check(asking, scenario, same)
 
 
+async def test_a_request_is_sent_as_it_is_documented(asking: Asking) -> None:
+    asked = request(reasoning_effort="low").model_copy(
+        update={"temperature": 0.5, "max_output_tokens": 99}
+    )
+    async with scripted("[[answer]]\ntext = 'x'") as model:
+        asking.use(model.base_url)
+        await asking.ask(asked)
+    (sent,) = model.requests
+    assert (sent.path, sent.headers["authorization"]) == ("/v1/chat/completions", "Bearer none")
+    function = READ_FILE.model_dump()
+    assert sent.body == {
+        "model": "scripted",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Go."},
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "tools": [{"type": "function", "function": function}],
+        "tool_choice": "auto",
+        "max_tokens": 99,
+        "temperature": 0.5,
+        "reasoning_effort": "low",
+    }
+
+
+HISTORY: tuple[Message, ...] = (
+    UserMessage(text='Fix it — \x00 \x7f  \\ " </s>\r\n\tnow'),
+    AssistantMessage(text="Yes."),
+    UserMessage(text="x" * 5000),
+    AssistantMessage(text="Done?"),
+    UserMessage(text="No.", origin="gate"),
+)
+
+
+async def test_many_conversations_at_once_arrive_whole_and_do_not_mix(asking: Asking) -> None:
+    """More than the host remembers, each growing, some forking from what came before."""
+    talks: list[tuple[Message, ...]] = [HISTORY, HISTORY[:1]]
+    talks += [(UserMessage(text=f"talk {n}"),) for n in range(11)]
+    async with scripted("[[answer]]\ntext = 'x'\nrepeat = 0") as model:
+        asking.use(model.base_url)
+        for turn in range(3):
+            for number, talk in enumerate(talks):
+                news = (AssistantMessage(text=f"{turn}"), UserMessage(text=f"{turn}/{number}"))
+                talks[number] = (*talk, *news)
+                await asking.ask(request(*talks[number]))
+                sent = [message["content"] for message in model.requests[-1].messages]
+                assert sent[1:] == [message.text for message in talks[number]]
+
+
 async def test_a_host_that_cannot_start_says_why() -> None:
     host = ModelHost(ModelHostOptions(python="/nowhere/python", api_base="http://127.0.0.1:1"))
     with pytest.raises(ProviderError, match="/nowhere/python") as caught:
-        await host.ready()
+        await host.start()
     assert caught.value.failure is ProviderFailure.HOST_DIED

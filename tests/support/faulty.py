@@ -103,21 +103,24 @@ class FaultyEndpoint:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            raw = await reader.readuntil(b"\r\n\r\n")
-            lines = raw.decode("latin-1").split("\r\n")
-            fields = [line.split(": ", 1) for line in lines[1:] if ": " in line]
-            headers = {name.lower(): value for name, value in fields}
-            self.paths.append(lines[0].split(" ")[1])
-            self.headers.append(headers)
-            body = await reader.readexactly(int(headers.get("content-length", "0")))
-            self.requests.append(json.loads(body) if body else {})
-            play = self.plays.pop(0) if self.plays else _fine
             try:
-                await play(writer)
-                await writer.drain()
+                await self._serve(reader, writer)
             finally:
                 writer.close()
             await writer.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        raw = await reader.readuntil(b"\r\n\r\n")
+        lines = raw.decode("latin-1").split("\r\n")
+        fields = [line.split(": ", 1) for line in lines[1:] if ": " in line]
+        headers = {name.lower(): value for name, value in fields}
+        self.paths.append(lines[0].split(" ")[1])
+        self.headers.append(headers)
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        self.requests.append(json.loads(body) if body else {})
+        play = self.plays.pop(0) if self.plays else _fine
+        await play(writer)
+        await writer.drain()
 
 
 async def _fine(writer: asyncio.StreamWriter) -> None:

@@ -1,7 +1,7 @@
-"""Model hosts that need not import litellm first: forks of one process that has.
+"""Model hosts that need not import anything first: forks of one process that has.
 
-For tests of what happens around a model, which would otherwise spend most of their time on that
-import, once each. A server takes them by its setting ``provider.python``, which names a program
+For tests of what happens around a model, which would otherwise spend much of their time on
+imports, once each. A server takes them by its setting ``provider.python``, which names a program
 that stands for the interpreter; everything from the host's ``main`` on is the real one. What is
 said of the host's own process (its start, its environment, its end by force) is tested without.
 
@@ -29,18 +29,13 @@ def stand_in(address: str) -> None:
 
 
 def fork_for_all(address: str) -> None:
-    """Import litellm, say so, and fork for everyone who comes."""
+    """Import the host, say so, and fork for everyone who comes."""
     import gc
     import selectors
 
-    from agent_ls.providers import litellm_worker
-
-    os.environ.update(litellm_worker.ENVIRONMENT)
-    gc.disable()
-    import litellm  # noqa: F401  # pyright: ignore[reportUnusedImport, reportMissingTypeStubs]
+    from agent_ls.providers import worker  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
     gc.freeze()
-    gc.enable()
     # Nobody waits for the forks.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as door, selectors.DefaultSelector() as selector:
@@ -62,7 +57,7 @@ def _be_host(line: socket.socket) -> None:
     """Be what the interpreter would have been."""
     import threading
 
-    from agent_ls.providers import litellm_worker
+    from agent_ls.providers import worker
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
@@ -80,7 +75,7 @@ def _be_host(line: socket.socket) -> None:
 
     threading.Thread(target=follow, daemon=True).start()
     try:
-        litellm_worker.main()
+        worker.main()
     finally:
         os._exit(1)
 

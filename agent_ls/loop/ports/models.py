@@ -26,8 +26,8 @@ class ModelFacts:
 class Provider(Protocol):
     """A way to models."""
 
-    async def start(self) -> None:
-        """Begin to get ready; returns at once, and requests wait until it is."""
+    async def start(self, model: str = "") -> None:
+        """Begin to get ready for a model; returns at once, and requests wait until it is."""
         ...
 
     async def close(self) -> None:

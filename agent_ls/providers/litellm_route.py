@@ -1,0 +1,350 @@
+"""Every other provider, by way of litellm: the only module that imports it.
+
+Owns everything litellm: its environment, its quirks, what is wrong with it. It is imported by the
+first request that needs it, which takes seconds and 180 MB.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import importlib
+import os
+import sys
+import threading
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+from urllib.parse import urlsplit
+
+import httpx
+
+from agent_ls.domain.model_io import CallClosed, ModelEvent, ModelRequest
+from agent_ls.providers.answer import Answer, MalformedAnswer
+from agent_ls.providers.chat_stream import ChatChunks
+from agent_ls.providers.dialect import (
+    chat_messages,
+    chat_tools,
+    mark_for_cache,
+    needs_cache_markers,
+)
+from agent_ls.providers.frames import Order
+from agent_ls.providers.plain_route import client_timeout, keep_limits
+from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel, read_row
+from agent_ls.providers.shapes import Object, as_list, as_object
+from agent_ls.providers.thoughts import Thoughts
+
+ENVIRONMENT: Final = {
+    # Without it the import loads a `.env` from the working directory.
+    "LITELLM_MODE": "PRODUCTION",
+    # Without it the import fetches a price table.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    # Without it counting tokens of some models asks a hub, for 23 s when there is no network.
+    "HF_HUB_OFFLINE": "1",
+    "LITELLM_TELEMETRY": "False",
+    # By default 100 equal pieces in a row, such as a file of blank lines, are an error.
+    "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",
+}
+_GEMINI: Final = "litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini"
+_OLLAMA: Final = "litellm.llms.ollama.common_utils"
+
+# Room for thinking, which counts as output, on top of what a person wants to read; more than
+# litellm's own budgets for these efforts.
+_THINKING_TOKENS: Final = {"low": 4_096, "medium": 8_192, "high": 16_384}
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the library goes about a model."""
+
+    provider: str
+    endpoint: str
+    """The provider's address where it is known; else empty."""
+    model: str
+    """What the library is told, which may name another interface than the person did."""
+    supported: frozenset[str]
+    """Optional parameters that may be sent."""
+    tried: frozenset[str]
+    """Those of them that the library would refuse to send, not knowing the model."""
+    is_responses: bool
+
+
+class Library:
+    """litellm behind the few calls that are made of it."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        """Import and configure it; blocks for seconds, on a thread of its own.
+
+        ``client`` is the one that requests to OpenAI go by.
+        """
+        os.environ.update(ENVIRONMENT)
+        # The import leaves half a million objects behind, hardly any of them garbage. To look at
+        # them again and again while they become more takes a quarter of the start, and later too.
+        gc.disable()
+        import litellm
+
+        gc.freeze()
+        gc.enable()
+        self._litellm: Any = litellm
+        litellm.suppress_debug_info = True
+        # It would load 40 MB of word pieces to estimate a cost that nobody reads: we use usage.
+        litellm.disable_token_counter = True
+        self._litellm.disable_aiohttp_transport = True
+        self._litellm.aclient_session = client
+        _keep_limits_in(self._litellm.llms.custom_httpx.http_handler.AsyncHTTPHandler)
+
+    async def complete(self, **arguments: Any) -> Any:
+        """Begin a streamed completion."""
+        return await self._litellm.acompletion(
+            **arguments,
+            stream=True,
+            max_retries=0,
+            # The handler would import a package for tool servers on the first call with tools.
+            _skip_mcp_handler=True,
+        )
+
+    def _way(self, model: str, api_base: str | None, known: KnownModel | None) -> _Way:
+        name, provider, _, base = self._litellm.get_llm_provider(model=model, api_base=api_base)
+        _mend(provider)
+        listed = as_list(self._litellm.get_supported_openai_params(name, provider))
+        supported = frozenset(map(str, listed))
+        # An agent without tools is none, so tools are tried with every model.
+        tried = frozenset({"tools", "tool_choice"})
+        if provider == "openai" and known is None:
+            tried |= {"reasoning_effort"}
+        plain_name = name.removeprefix(RESPONSES)
+        is_responses = provider == "openai" and (
+            name != plain_name or _is_better_off(known or UNKNOWN, api_base or base or "")
+        )
+        return _Way(
+            provider=provider,
+            endpoint=api_base or base or "",
+            model=f"openai/{RESPONSES}{plain_name}" if is_responses else model,
+            supported=supported | tried,
+            tried=tried - supported,
+            is_responses=is_responses,
+        )
+
+    def route(
+        self, model: str, api_base: str | None, known: KnownModel | None, thoughts: Thoughts
+    ) -> LitellmRoute:
+        """Return the route to a model; errors: litellm's, for an unknown provider."""
+        return LitellmRoute(self, self._way(model, api_base, known), known, thoughts)
+
+    def look_up(self, model: str, api_base: str | None) -> KnownModel | None:
+        """Return what the library finds out about a model that its table does not name.
+
+        Blocks: for models of a local server it asks that server.
+        """
+        with suppress(Exception):
+            _mend(model.partition("/")[0])
+            return read_row(as_object(dict(self._litellm.get_model_info(model, api_base=api_base))))
+        return None
+
+
+class LitellmRoute:
+    """Where the library sends the requests for a model."""
+
+    def __init__(
+        self, library: Library, way: _Way, known: KnownModel | None, thoughts: Thoughts
+    ) -> None:
+        """Take the library, how it goes about the model, and what is known of that."""
+        self.known = known or UNKNOWN
+        self.provider = way.provider
+        self.endpoint = way.endpoint
+        self._library = library
+        self._way = way
+        self._thoughts = thoughts
+
+    async def stream(
+        self, request: ModelRequest, order: Order, answer: Answer
+    ) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        """Send the request and yield what each piece of the library's completes."""
+        stream = await self._library.complete(**self._arguments(request, order))
+        try:
+            noted = _NotedThoughts(self._thoughts)
+            chunks = ChatChunks(answer)
+            async for chunk in stream:
+                found = as_object(chunk.model_dump(exclude_none=True))
+                noted.take(found)
+                yield noted.before(chunks.take(found))
+            if not (stream.received_finish_reason or stream.intermittent_finish_reason):
+                # The library makes up a finish reason where the provider gave none.
+                raise MalformedAnswer("the stream ended without a finish reason")
+            noted.end()
+            # Only endpoints that do not count the input have it estimated.
+            size = 0 if answer.usage else len(request.model_dump_json())
+            yield noted.before(answer.end(size))
+        finally:
+            with suppress(Exception):
+                await stream.aclose()
+
+    def _arguments(self, request: ModelRequest, order: Order) -> dict[str, Any]:
+        access, way = order.access, self._way
+        messages = self._messages(request)
+        effort = self._effort(request, messages)
+        optional: dict[str, Any] = {
+            "max_tokens": self._most_tokens(request, effort),
+            "temperature": request.temperature,
+            "reasoning_effort": effort,
+        }
+        arguments: dict[str, Any] = {
+            "model": way.model,
+            "messages": messages,
+            "api_key": access.api_key,
+            "api_base": access.api_base,
+            "timeout": client_timeout(order.limits),
+            "allowed_openai_params": sorted(way.tried),
+            "stream_options": {"include_usage": True},
+            # Not with OpenAI's client: there a refused request would silently be sent again.
+            "drop_params": way.provider != "openai" or None,
+            **{name: optional[name] for name in optional if name in way.supported},
+            **(self._stateless(request) if way.is_responses else {}),
+            **access.extra,
+        }
+        if request.tools:
+            arguments["tools"] = chat_tools(request.tools)
+            arguments["tool_choice"] = request.tool_choice
+        return {name: value for name, value in arguments.items() if value not in (None, [])}
+
+    def _messages(self, request: ModelRequest) -> list[Object]:
+        is_marked = needs_cache_markers(request.model)
+        kept = self._thoughts.by_call if is_marked or self._way.is_responses else None
+        messages = chat_messages(request, kept)
+        return mark_for_cache(messages) if is_marked else messages
+
+    def _effort(self, request: ModelRequest, messages: list[Object]) -> str | None:
+        """Return the effort to ask for; none where thinking that must come back was lost."""
+        effort = request.reasoning_effort
+        if not effort or not needs_cache_markers(request.model):
+            return effort
+        calls = [message for message in messages if message.get("tool_calls")]
+        return effort if all(message.get("thinking_blocks") for message in calls) else None
+
+    def _most_tokens(self, request: ModelRequest, effort: str | None) -> int | None:
+        """Return the limit of an answer; None: the provider's own.
+
+        Where a model thinks, litellm's own limit for Claude leaves 4,096 tokens for the answer,
+        and what a setting grants to the answer would be used up by the thinking.
+        """
+        room = _THINKING_TOKENS.get(effort or "")
+        most = self.known.card.max_output_tokens if needs_cache_markers(request.model) else 0
+        if room is None:
+            return request.max_output_tokens
+        if request.max_output_tokens is None:
+            return most or None
+        wanted = request.max_output_tokens + room
+        return min(wanted, most) if most else wanted
+
+    def _stateless(self, request: ModelRequest) -> dict[str, Any]:
+        """Return what lets a talk go on at the Responses API without being stored there."""
+        first = request.messages[0].text if request.messages else ""
+        key = hashlib.sha256(f"{request.system}\0{first}".encode("utf-8", "replace")).hexdigest()
+        # Not for a model that does not reason: it refuses this.
+        include = ["reasoning.encrypted_content"] if self.known.is_reasoning else []
+        return {"store": False, "include": include, "prompt_cache_key": key[:32]}
+
+
+class _NotedThoughts:
+    """Thinking of one answer that has to come back with the calls it led to."""
+
+    def __init__(self, thoughts: Thoughts) -> None:
+        self._thoughts = thoughts
+        self._signed: list[Object] = []
+        self._encrypted: list[Object] = []
+        self._first_call = ""
+
+    def take(self, chunk: Object) -> None:
+        for choice in as_list(chunk.get("choices"))[:1]:
+            delta = as_object(as_object(choice).get("delta"))
+            self._signed += map(as_object, as_list(delta.get("thinking_blocks")))
+            # They come with the last chunk, after the calls that they led to.
+            self._encrypted += map(as_object, as_list(delta.get("reasoning_items")))
+
+    def before(self, events: Iterator[ModelEvent]) -> list[ModelEvent]:
+        found = list(events)
+        for event in found:
+            if isinstance(event, CallClosed):
+                self._first_call = self._first_call or event.provider_id
+                self._thoughts.keep(event.provider_id, self._signed)
+                self._signed = []
+        return found
+
+    def end(self) -> None:
+        if self._encrypted and self._first_call:
+            self._thoughts.keep_items(self._first_call, self._encrypted)
+
+
+def _is_better_off(known: KnownModel, base: str) -> bool:
+    """Say whether a model of OpenAI's is asked by Responses, where its reasoning is kept.
+
+    Another server under its dialect may know chat alone; some models know Responses alone.
+    """
+    if not known.is_chat:
+        return True
+    is_own = not base or (urlsplit(base).hostname or "").endswith("openai.com")
+    return is_own and known.is_reasoning and known.has_responses
+
+
+def _keep_limits_in(handler: Any) -> None:
+    """Have every client that the library makes with its handler class keep to ours.
+
+    The class also sends again by itself what could not be sent; whether to is the loop's decision.
+    """
+    create = handler.create_client
+
+    def create_client(self: Any, *args: Any, **named: Any) -> httpx.AsyncClient:
+        return keep_limits(create(self, *args, **named))
+
+    async def send_again(*_: Any, **__: Any) -> NoReturn:
+        error = sys.exc_info()[1]
+        assert error is not None, "called where something was caught"
+        raise error
+
+    handler.create_client = create_client
+    handler.single_connection_post_request = send_again
+
+
+def _mend(provider: str) -> None:
+    """Set right what is wrong with one provider, once; tests over HTTP say what has to hold."""
+    if provider in ("gemini", "vertex_ai"):
+        _mend_gemini(importlib.import_module(_GEMINI).VertexGeminiConfig)
+    elif provider in ("ollama", "ollama_chat"):
+        _mend_ollama(importlib.import_module(_OLLAMA).OllamaModelInfo)
+
+
+def _mend_gemini(config: Any) -> None:
+    """Have an answer of Gemini's end where Gemini ended it.
+
+    Otherwise each piece of a stream counts as the last one, and half an answer for a whole.
+    """
+    known = config._check_finish_reason
+    if known.__module__ == __name__:
+        return
+
+    def check_finish_reason(message: object, finish_reason: str | None) -> str | None:
+        return known(message, finish_reason) if finish_reason else None
+
+    config._check_finish_reason = staticmethod(check_finish_reason)
+
+
+def _mend_ollama(info: Any) -> None:
+    """Ask an Ollama server about a model where that holds nobody up.
+
+    Otherwise each request asks it three times more, and everything waits while it is silent.
+    """
+    ask = info.get_runtime_model_info
+    if ask.__module__ == __name__:
+        return
+
+    def get_runtime_model_info(
+        self: object, model: str, api_base: str | None = None, api_key: str | None = None
+    ) -> dict[str, Any]:
+        if threading.current_thread() is not threading.main_thread():
+            return ask(self, model, api_base, api_key)
+        unknown = dict.fromkeys(("max_tokens", "max_input_tokens", "max_output_tokens"))
+        costs = {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0}
+        return {"key": model, "litellm_provider": "ollama", "mode": "chat", **costs, **unknown}
+
+    info.get_runtime_model_info = get_runtime_model_info

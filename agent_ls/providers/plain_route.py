@@ -1,0 +1,171 @@
+"""OpenAI's chat completions over HTTP as they are documented, with no library in between.
+
+For OpenAI's own models that do not reason, and for every server that speaks the same. Owns the
+HTTP client and what all of the model host's clients keep to; reading the answer is
+``chat_stream``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, cast
+
+from agent_ls import __version__
+from agent_ls.domain.model_io import ModelEvent, ModelRequest
+from agent_ls.providers.answer import Answer
+from agent_ls.providers.chat_stream import ChatStream
+from agent_ls.providers.dialect import chat_messages, chat_tools
+from agent_ls.providers.frames import Access, Limits, Order
+from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel
+from agent_ls.providers.shapes import Object
+
+# Its command line, which would bring in four more packages; it takes what is missing for absent.
+cast("dict[str, Any]", sys.modules).setdefault("httpx._main", None)
+
+import httpx  # noqa: E402
+
+MAX_ERROR_BYTES: Final = 65_536
+_DRAIN_S: Final = 0.5
+
+ADDRESSES: Final = {
+    "openai": "https://api.openai.com/v1",
+    "hosted_vllm": "",
+    "llamafile": "http://127.0.0.1:8080/v1",
+    "lm_studio": "",
+}
+"""Providers that speak nothing but chat completions, and where; empty: where the person says."""
+
+
+def plain_address(model: str, provider: str, base: str | None, known: KnownModel | None) -> str:
+    """Return where a model is asked for chat completions; empty where the library is needed.
+
+    OpenAI's models that reason are the library's at any address: their dialect is their own.
+    """
+    is_odd = known is not None and (known.is_reasoning or not known.is_chat)
+    if f"/{RESPONSES}" in model or (provider == "openai" and is_odd):
+        return ""
+    return (base or ADDRESSES.get(provider, "")) if provider in ADDRESSES else ""
+
+
+class PlainRoute:
+    """Where chat completions are asked for a model."""
+
+    def __init__(
+        self, client: httpx.AsyncClient, provider: str, endpoint: str, known: KnownModel | None
+    ) -> None:
+        """Take the client, who has the model, at which address, and what is known of it."""
+        self.provider = provider
+        self.endpoint = endpoint
+        self.known = known or UNKNOWN
+        self._client = client
+
+    async def stream(
+        self, request: ModelRequest, order: Order, answer: Answer
+    ) -> AsyncGenerator[Sequence[ModelEvent], None]:
+        """Send the request and yield what each read from the network completes."""
+        body = json.dumps(self._body(request), ensure_ascii=False, separators=(",", ":")).encode()
+        sending = self._client.stream(
+            "POST",
+            f"{self.endpoint.rstrip('/')}/chat/completions",
+            content=body,
+            headers=_headers(order.access),
+            timeout=client_timeout(order.limits),
+        )
+        async with sending as response:
+            if not response.is_success:
+                await response.aread()
+                response.raise_for_status()
+            chat = ChatStream(answer, response.headers.get("content-type", ""))
+            received = response.aiter_bytes()
+            async for data in received:
+                events = list(chat.feed(data))
+                if chat.is_fed:
+                    yield events
+                if chat.is_done:
+                    break
+            yield [*chat.end(), *answer.end(len(body))]
+            with suppress(httpx.HTTPError, TimeoutError):
+                # The rest is nothing, but read it must be for the connection to live on.
+                async with asyncio.timeout(_DRAIN_S):
+                    async for _ in received:
+                        pass
+
+    def _body(self, request: ModelRequest) -> Object:
+        body: Object = {
+            "model": request.model.removeprefix(f"{self.provider}/"),
+            "messages": chat_messages(request),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.tools:
+            body |= {"tools": chat_tools(request.tools), "tool_choice": request.tool_choice}
+        optional = {
+            "max_tokens": request.max_output_tokens,
+            "temperature": request.temperature,
+            "reasoning_effort": request.reasoning_effort if self.known.is_reasoning else None,
+        }
+        return body | {name: value for name, value in optional.items() if value is not None}
+
+
+def open_client() -> httpx.AsyncClient:
+    """Return the client of all requests; proxies and certificates are the environment's."""
+    certificates = os.environ.get("SSL_CERT_FILE", "")
+    if certificates and not Path(certificates).is_file():
+        # What is not there is no reason to reach nobody.
+        del os.environ["SSL_CERT_FILE"]
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+    return keep_limits(httpx.AsyncClient(limits=limits))
+
+
+def keep_limits(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    """Have a client follow no redirect, which could carry the key elsewhere, and cut errors."""
+    client.follow_redirects = False
+    client.event_hooks = {"response": [_cut_error_body]}
+    return client
+
+
+def client_timeout(limits: Limits) -> httpx.Timeout:
+    """Return the client's own limits: a little wider than ours, which speak first."""
+    longest = max(limits.first_chunk_s, limits.idle_s) + 5
+    return httpx.Timeout(longest, connect=limits.connect_s)
+
+
+class _Start(httpx.AsyncByteStream):
+    """The first bytes of a body."""
+
+    def __init__(self, body: httpx.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MAX_ERROR_BYTES
+        async for part in self._body:
+            yield part[:left]
+            left -= len(part)
+            if left <= 0:
+                return
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+async def _cut_error_body(response: httpx.Response) -> None:
+    """Leave of an answer that is none what a person can read: clients read all there is."""
+    if not response.is_success and isinstance(response.stream, httpx.AsyncByteStream):
+        response.stream = _Start(response.stream)
+
+
+def _headers(access: Access) -> dict[str, str]:
+    headers = {
+        "Accept": "application/json",
+        "Authorization": f"Bearer {access.api_key}",
+        "Content-Type": "application/json",
+        "User-Agent": f"agent-ls/{__version__}",
+        "OpenAI-Organization": access.extra.get("organization", ""),
+    }
+    return {name: value for name, value in headers.items() if value}

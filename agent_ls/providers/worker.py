@@ -1,0 +1,179 @@
+"""The model host: the child process that speaks to models, so that keys and libraries stay in it.
+
+Serves any number of requests at once over the pipes it was started with, retries nothing and keeps
+no key. ``host_process`` starts it as ``python -m agent_ls.providers.worker``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.messages import Message
+from agent_ls.domain.model_io import ModelRequest
+from agent_ls.providers.answer import MalformedAnswer
+from agent_ls.providers.completion import Completion, Route
+from agent_ls.providers.credentials import is_loopback, provider_of
+from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, OrderFrame
+from agent_ls.providers.plain_route import PlainRoute, open_client, plain_address
+from agent_ls.providers.prices import UNKNOWN, KnownModel, PriceTable
+from agent_ls.providers.thoughts import Thoughts
+from agent_ls.providers.worker_pipes import Outbox, Pipes, follow_orders, seal_process, take_pipes
+
+if TYPE_CHECKING:
+    from agent_ls.providers.litellm_route import Library
+
+_FACTS_S: Final = 5.0
+"""How long a server may take to say how large its model is."""
+_LOOK_S: Final = 1.0
+
+
+class Host:
+    """Carries out orders until there is nobody left to give any."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        """Take the way back to the server."""
+        self._outbox = outbox
+        self._client = open_client()
+        self._table = PriceTable()
+        self._thoughts = Thoughts()
+        self._histories: dict[int, tuple[Message, ...]] = {}
+        """The conversation of each slot as it was last sent."""
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._loading: asyncio.Future[Library] | None = None
+
+    def take(self, frame: OrderFrame) -> None:
+        """Begin, or cancel."""
+        order = frame.order
+        match order.op:
+            case "request":
+                # Right away, because the next order may build on this conversation.
+                request = self._read(order, frame.payload)
+                self._begin(order.number, self._request(order, request))
+            case "facts":
+                self._begin(order.number, self._facts(order))
+            case "cancel":
+                if task := self._tasks.get(order.number):
+                    task.cancel()
+
+    def _begin(self, number: int, work: Coroutine[object, object, None]) -> None:
+        task = self._tasks[number] = asyncio.get_running_loop().create_task(work)
+
+        def ended(_: asyncio.Task[None]) -> None:
+            self._tasks.pop(number, None)
+
+        task.add_done_callback(ended)
+
+    def _read(self, order: Order, payload: bytes) -> ModelRequest:
+        """Return the request with its whole conversation; errors: ``LookupError``."""
+        request = ModelRequest.model_validate_json(payload)
+        sent = self._histories.get(order.slot, ())
+        if order.kept > len(sent):
+            raise LookupError(f"slot {order.slot} has {len(sent)} messages, not {order.kept}")
+        messages = self._histories[order.slot] = (*sent[: order.kept], *request.messages)
+        return request.model_copy(update={"messages": messages})
+
+    async def _request(self, order: Order, request: ModelRequest) -> None:
+        number, outbox = order.number, self._outbox
+        completion = Completion(order, request)
+        try:
+            route = await self._route(request.model, order.access)
+            await completion.run(route, lambda event: outbox.event(number, event))
+        except asyncio.CancelledError:
+            outbox.report(number, GONE)
+        except Exception as error:
+            outbox.report(number, FAILED, completion.trouble(error).model_dump())
+
+    async def _route(self, model: str, access: Access) -> Route:
+        """Return the way to a model; errors: the library's, for an unknown provider."""
+        known = self._table.find(model)
+        provider = _provider(model, known)
+        if not provider:
+            raise MalformedAnswer("", ProviderFailure.UNKNOWN_MODEL)
+        address = plain_address(model, provider, access.api_base, known)
+        if address:
+            return PlainRoute(self._client, provider, address, known)
+
+        if self._loading is None and access.api_base:
+            await _look_there(access.api_base)
+        library = await self._library()
+        known = known or library.look_up(model, access.api_base)
+        return library.route(model, access.api_base, known, self._thoughts)
+
+    async def _library(self) -> Library:
+        """Return the library, imported for the first who needs it."""
+        if self._loading is None:
+            self._loading = asyncio.ensure_future(asyncio.to_thread(self._load))
+        return await asyncio.shield(self._loading)
+
+    def _load(self) -> Library:
+        from agent_ls.providers.litellm_route import Library
+
+        return Library(self._client)
+
+    async def _facts(self, order: Order) -> None:
+        model, base = order.model, order.access.api_base
+        known = self._table.find(model)
+        provider = _provider(model, known)
+        if provider and not plain_address(model, provider, base, known):
+            # Whoever asks for facts is going to ask the model: what that needs can load meanwhile.
+            loading = asyncio.ensure_future(self._library())
+            if known is None:
+                library = await loading
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_FACTS_S):
+                        known = await asyncio.to_thread(library.look_up, model, base)
+        card = (known or UNKNOWN).card
+        self._outbox.report(
+            order.number,
+            FACTS,
+            card.window_tokens,
+            card.max_output_tokens,
+            card.input_usd,
+            card.output_usd,
+        )
+
+
+def _provider(model: str, known: KnownModel | None) -> str:
+    """Return who has a model; empty where nothing tells."""
+    return provider_of(model) or (known.provider if known else "")
+
+
+async def _look_there(url: str) -> None:
+    """Raise where nothing listens on a port of this machine: to load the library takes seconds."""
+    place = urlsplit(url)
+    if not is_loopback(url):
+        return
+    try:
+        async with asyncio.timeout(_LOOK_S):
+            _, writer = await asyncio.open_connection(place.hostname, place.port or 80)
+            writer.close()
+    except TimeoutError:
+        return
+    except OSError as error:
+        raise ConnectionRefusedError(*error.args) from None
+
+
+def main() -> None:
+    """Serve until the server closes its pipe."""
+    pipes = take_pipes()
+    seal_process()
+    os.chdir(Path(os.sep))
+    asyncio.run(_serve(pipes))
+
+
+async def _serve(pipes: Pipes) -> None:
+    loop = asyncio.get_running_loop()
+    host = Host(Outbox(pipes.reports, loop))
+    follow_orders(pipes.orders, loop, host.take)
+    await loop.create_future()
+
+
+if __name__ == "__main__":
+    main()
