@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from agent_ls.edits.drifted import heads_a_block
 from agent_ls.edits.elisions import unclear_marker
-from agent_ls.edits.heads import names_a_place
 from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, places
@@ -105,7 +105,7 @@ def _is_inside(ground: Ground, above: list[Place], first: int) -> bool:
 
 def _heads(line: str, up_to: float = math.inf) -> bool:
     body = stripped(line)
-    is_head = names_a_place(body) and not _CONTROL.match(body)
+    is_head = heads_a_block(body, ()) and not _CONTROL.match(body)
     return is_head and width(indent_of(line)) <= up_to
 
 

@@ -1,94 +1,123 @@
-"""What became of one line of context that the file has otherwise than the old text.
+"""What became of a quoted line that the file has otherwise, and how much certainty that costs.
 
-Owns when two lines are one and the same line, changed by someone, and not two that are alike.
+Likeness of lines alone is no evidence: the table tells a line that someone changed from another.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
 from rapidfuzz import fuzz
 
-from agent_ls.edits.heads import Head, heads_a_block, names_a_place, sets_a_number
+from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 
-Fate = Literal["grown", "reworded", "renumbered", "rewritten", "gone", "replaced", "another"]
-"""Something was added to the line; one word of it, or a piece, is another; its numbers, flags or
-signs alone are; most of it is the same, or all but its words; nothing is in its place; another line
-is; or it told which block this is, and now tells another."""
+Fate = Literal[
+    "grown", "reworded", "rewritten", "renamed", "gone", "renumbered", "replaced", "another"
+]
+"""Something was added to the line; one word of it, or a piece, is another; most of it is the same,
+or all but its words; it sets something else; nothing is in its place; its numbers, flags or signs
+alone are others, as in copies of a line; another line is there; it heads a block, and now another
+one."""
 
+COSTS: dict[Fate, tuple[float, float]] = {
+    "grown": (0.25, 0.25),
+    "reworded": (0.5, 1),
+    "gone": (1, 1.5),
+    "rewritten": (1, 2.5),
+    "renamed": (1, 3),
+    "renumbered": (math.inf, math.inf),
+    "replaced": (math.inf, math.inf),
+    "another": (math.inf, math.inf),
+}
+"""What each costs between two lines that stand nowhere else, and at an end of them."""
 _MIN_LETTERS = 4
 _MIN_ALIKE = 60.0
-"""A line less alike than this was not changed by someone: it is another one."""
 _WORD = re.compile(r"[\w$]+")
 _NUMBER = re.compile(r"\d+|\b(?:[A-Za-z]|[Tt]rue|[Ff]alse|yes|no|on|off)\b")
 """A letter by itself counts as one, and so does a flag."""
 _SIGN = re.compile(r"(?<![-+*/%&|^<>=!~])[-+*/%&|^<>=!~]{1,3}(?![-+*/%&|^<>=!~])")
-_TEXT = re.compile(r"\"[^\"]*\"|'[^']*'")
-_AFTER_NAME = " ){:"
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """An old line that the file has otherwise."""
-
-    fate: Fate
-    line: int | None
-    """The number of the file line that it became."""
-    is_renamed: bool = False
-    """What it sets has another name."""
-    has_likes: bool = False
-    """Other lines of the file are like it but for one word."""
-    head: Head = ""
-    """Whether a block begins at it, which the file's line does not begin for sure."""
+_HEADER = re.compile(
+    r"^(?:[a-z]+ )*(?:(?:def|class|function\*?|func|fn|struct|interface|enum|trait|impl|module|"
+    r"namespace|type)(?=\s+[\w$(*&<])|(?:describe|it|test|section|case)\b(?!-|\s*[=.,]))"
+)
+_CALL = re.compile(r"(?:describe|it|test|section|case)\b")
+_RECORD = re.compile(r"^\[.*\]$|^WHERE\b|^(?:- )?[\"']?(?:id|name|key)[\"']?[ \t]*[:=]")
+"""A line by which one record is told from others like it."""
+_HEAD = re.compile(
+    r"^<\w|^- [\"']?[\w-]+[\"']?:|\bfunction\b|\)$|\b(?:do|then|begin|of|is|as)$|^[A-Z]+ \w+$"
+)
+_GOES_ON = re.compile(r"[.+&|?=*/]")
+"""How a line begins that goes on with an expression, and opens no block."""
+_UNDERLINE = re.compile(r"^([=\-~^*#+])\1{2,}$")
+_SETS = re.compile(
+    r"(?!return\b)([^=:(,\"'`]*[\w\])]|[\"'][^\"']*[\"'])[ \t]*(?:[:+*/|&-]?=(?![=>])|:(?![:=]))"
+)
+"""What a line sets or names: ``x = 1``, ``"x": 1``."""
+_OPENERS = ("{", "(", "[", ":")
 
 
 def fate_of(
-    line: str, there: Sequence[str], below: Sequence[str] = (), *, is_beyond: bool = False
+    line: str, now: str | None, below: Sequence[str] = (), *, is_beyond: bool = False
 ) -> Fate:
-    """Return what became of a line, ``there`` being what the file has in its place.
+    """Return what became of a line; ``below`` are the lines that follow it in the old text.
 
-    ``below`` are the lines that follow it in the old text, or in the file behind its end. What
-    begins beyond all that changes tells nothing of the block that is changed.
+    A block that begins beyond all that changes may be another one.
     """
-    is_name = not is_beyond and (names_a_place(stripped(line)) or heads_a_block(line, below))
+    is_head = not is_beyond and heads_a_block(line, below)
     line = stripped(line)
-    if not there:
-        return "another" if is_name else "gone"
-    now = max((stripped(one) for one in there), key=lambda one: fuzz.ratio(line, one))
-    if is_name:
-        return "grown" if len(there) == 1 and _goes_on(line, now) else "another"
-    if len(there) == 1:
-        if _NUMBER.sub("0", line) == _NUMBER.sub("0", now) or _has_other_signs(line, now):
-            return "reworded" if sets_a_number(line) else "renumbered"
-        if _has_more(line, now):
-            return "grown" if _has_all_words(line, now) else "reworded"
-        if _has_more(now, line) or _differs_in_a_word(line, now):
-            return "reworded"
-    is_alike = fuzz.ratio(line, now) >= _MIN_ALIKE or (len(there) == 1 and _is_framed(line, now))
-    return "rewritten" if is_alike else "replaced"
+    if now is None:
+        return "another" if is_head else "gone"
+    now = stripped(now)
+    if is_head:
+        return "grown" if _begins(line, now) else "another"
+    if _NUMBER.sub("0", line) == _NUMBER.sub("0", now) or _has_other_signs(line, now):
+        return "reworded" if _sets_a_number(line) else "renumbered"
+    if _sets_another(line, now):
+        return "renamed"
+    if _has_more(line, now):
+        words = iter(_WORD.findall(now))
+        return "grown" if all(word in words for word in _WORD.findall(line)) else "reworded"
+    is_framed = _WORD.sub("w", line) == _WORD.sub("w", now)
+    if _has_more(now, line) or (is_framed and _other_words(line, now) == 1):
+        return "reworded"
+    return "rewritten" if is_framed or fuzz.ratio(line, now) >= _MIN_ALIKE else "replaced"
 
 
-def has_likes(line: str, lines: Sequence[str], there: int | None) -> bool:
-    """Tell whether lines of a file, but for one, are like a line in all but a word or a text."""
-    line = stripped(line)
-    frame, bare = _WORD.sub("w", line), _TEXT.sub("t", line)
-    return any(
-        (_TEXT.sub("t", one) == bare != one)
-        or (_WORD.sub("w", one) == frame and _differs_in_a_word(line, one))
-        for number, one in enumerate(map(stripped, lines))
-        if number != there
-    )
+def heads_a_block(line: str, below: Sequence[str]) -> bool:
+    """Tell whether a block begins at a line: with another name it is another block."""
+    bare, after = stripped(line), next((one for one in below if stripped(one)), "")
+    if stripped(after) == "{" or _UNDERLINE.match(after):
+        return True
+    is_statement = bare.endswith(";") and not _CALL.match(bare)
+    if not is_statement and (bare.endswith(_OPENERS) or _HEADER.match(bare) or _RECORD.match(bare)):
+        return True
+    if re.match(r"#{1,6} ", bare):
+        return not below or not stripped(below[0])
+    is_deeper = bool(after) and width(indent_of(after)) > width(indent_of(line))
+    return is_deeper and bool(_HEAD.search(bare)) and not _GOES_ON.match(stripped(after))
 
 
-def _goes_on(line: str, now: str) -> bool:
-    """Tell whether a line that names a place still begins with all that it says."""
-    said = line.rstrip(_AFTER_NAME)
+def _begins(line: str, now: str) -> bool:
+    """Tell whether a head still begins with all that it says."""
+    said = line.rstrip(" ){:")
     return now.startswith(said) and not (_WORD.match(said[-1:]) and _WORD.match(now[len(said) :]))
+
+
+def _sets_another(line: str, now: str) -> bool:
+    """Tell whether both lines set something, and not the same."""
+    ours, theirs = _SETS.match(line), _SETS.match(now)
+    return ours is not None and theirs is not None and ours[1] != theirs[1]
+
+
+def _sets_a_number(line: str) -> bool:
+    """Tell whether a line sets a name to a number alone: the next version, or another port."""
+    name = _SETS.match(line)
+    return name is not None and not any(map(str.isalpha, line[name.end() :]))
 
 
 def _has_other_signs(line: str, now: str) -> bool:
@@ -105,23 +134,12 @@ def _has_more(line: str, now: str) -> bool:
     return head + _common(line[head:][::-1], now[head:][::-1]) == len(line)
 
 
-def _has_all_words(line: str, now: str) -> bool:
-    """Tell whether each word of the line is one of the other's, in order."""
-    theirs = iter(_WORD.findall(now))
-    return all(word in theirs for word in _WORD.findall(line))
-
-
 def _common(one: str, other: str) -> int:
     """Return how many characters both begin with."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _differs_in_a_word(line: str, now: str) -> bool:
+def _other_words(line: str, now: str) -> int:
     words, theirs = _WORD.findall(line), _WORD.findall(now)
-    return _is_framed(line, now) and len(words) > 1 and sum(map(str.__ne__, words, theirs)) == 1
-
-
-def _is_framed(line: str, now: str) -> bool:
-    """Tell whether both lines are the same but for their words."""
-    return _WORD.sub("w", line) == _WORD.sub("w", now)
+    return sum(map(str.__ne__, words, theirs)) if len(words) > 1 else 0

@@ -16,13 +16,12 @@ from agent_ls.edits.carried_out import (
     partly_at,
     standing_at,
 )
-from agent_ls.edits.in_own_dress import in_own_dress
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, most_places, places
 from agent_ls.edits.refusing import ambiguous, applied, not_found, partly_applied
 from agent_ls.edits.requests import Hunk, Refused
-from agent_ls.edits.stale import stale_place
+from agent_ls.edits.stale import rival_of, stale_place
 from agent_ls.edits.weave import Block, woven
 
 _HINT_REACH = 20
@@ -36,7 +35,7 @@ def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
         last = len(ground.file.lines)
         known = [one for one in known if _is_last(ground, one, last)] or known
     if len(known) == 1:
-        rival = in_own_dress(ground, hunk, known[0])
+        rival = rival_of(ground, hunk, known[0])
         firsts = [known[0].first] if rival is None else sorted((known[0].first, rival))
         return known[0] if rival is None else ambiguous(ground, firsts, hunk.line)
     is_all = len(known) < most_places(hunk.old)
