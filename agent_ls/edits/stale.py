@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 
 from agent_ls.edits.alignments import MAX_LINES, Alignment, alignments, weight
 from agent_ls.edits.changes import changes_of
-from agent_ls.edits.drifted import COSTS, fate_of
+from agent_ls.edits.drifted import COSTS, Fate, fate_of
 from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, aligned, is_regular
 from agent_ls.edits.readings import is_escaped
@@ -136,13 +136,13 @@ def _is_certain(ground: Ground, hunk: Hunk, best: Alignment, within: range) -> b
     near = _connected(hunk, best)
     sure = len(near & alone - core)
     kept = near & telling - core
-    if is_told and kept and cost < _TOLD:
-        return True
     # The file's last line is as good as one that stands nowhere else.
     is_end = keyed.numbers[-1] in {line for row, line in best.lines.items() if row not in alone}
     evidence = sure + 0.5 * len(kept - alone) + is_end
     if alone & core and len(kept) + is_end >= _MIN_ALONE:
         evidence += 1
+    if is_told and (evidence >= cost or (kept and cost < _TOLD)):
+        return True
     if hunk.is_diff:
         return evidence > cost + (0.5 if sure else 1.5)
     return sure >= _MIN_ALONE and evidence >= 2 * cost
@@ -162,7 +162,7 @@ def _alone(ground: Ground, old: list[str], best: Alignment, within: range) -> se
 def _cost(ground: Ground, hunk: Hunk, best: Alignment, alone: set[int]) -> float:
     """Return what the lines cost that the file has otherwise."""
     old, file = hunk.old, ground.file.lines
-    past, is_told = changes_of(hunk)[-1].high, hunk.is_diff or _is_told(hunk, best)
+    past, is_told = changes_of(hunk)[-1].high, _is_told(hunk, best)
     ends = {min(_rows(best)), max(_rows(best))}
     cost = 0.0
     for row in sorted(best.changed.keys() | best.gone):
@@ -170,14 +170,26 @@ def _cost(ground: Ground, hunk: Hunk, best: Alignment, alone: set[int]) -> float
             cost += 2 * _CAME
             continue
         now = file[best.changed[row]] if row in best.changed else None
-        is_beyond = hunk.is_diff and row >= past and not all(map(stripped, old[past:row]))
-        fate = fate_of(old[row], now, old[row + 1 :], is_beyond=is_beyond)
-        if row in ends and not is_told and sum(map(str.isalnum, old[row])) <= _SHORT:
-            # Of two blocks that are alike but for a short first line the one meant may be gone.
-            return math.inf
         is_framed = bool(alone) and min(alone) < row < max(alone)
+        is_beyond = hunk.is_diff and row >= past and not all(map(stripped, old[past:row]))
+        fate = fate_of(
+            old[row],
+            now if now and weight(now) == 1 else None,
+            old[row + 1 :],
+            is_beyond=is_beyond or (is_told and is_framed),
+        )
+        if row in ends and not (hunk.is_diff or is_told) and _is_doubtful(old[row], fate):
+            return math.inf
         cost += COSTS[fate][0 if is_framed else 1]
     return cost
+
+
+def _is_doubtful(line: str, fate: Fate) -> bool:
+    """Tell whether an end of a quote may be of another block, alike but for that line.
+
+    A quote is as long as it takes to be the only one, so its ends may be there for that alone.
+    """
+    return sum(map(str.isalnum, line)) <= _SHORT or fate not in ("grown", "reworded")
 
 
 def _connected(hunk: Hunk, best: Alignment) -> set[int]:
