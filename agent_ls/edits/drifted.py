@@ -27,7 +27,7 @@ one."""
 COSTS: dict[Fate, tuple[float, float]] = {
     "grown": (0.25, 0.25),
     "reworded": (0.5, 1),
-    "gone": (1, 1.5),
+    "gone": (1, 1.25),
     "rewritten": (1, 2.5),
     "renamed": (1, 3),
     "renumbered": (math.inf, math.inf),
