@@ -24,12 +24,12 @@ from agent_ls.domain.modes import Mode
 from agent_ls.loop.edit_order import EditOrder
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.kit import Kit
+from agent_ls.loop.machine.prompts import ATTENDED, SUB_AGENT, UNATTENDED
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.workspace import Root, Workspace
-from agent_ls.loop.prompts import ATTENDED, SUB_AGENT, UNATTENDED
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.observers.otel import open_telemetry
 from agent_ls.processes.launching import get_ready
 from agent_ls.safety.own_places import claim_store

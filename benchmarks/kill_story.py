@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect
-from agent_ls.loop.folding import fold_all
+from agent_ls.loop.state.folding import fold_all
 from agent_ls.providers.scenario import Answer, Scenario, ScriptedCall
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.providers.scripted_requests import RecordedRequest

@@ -31,9 +31,9 @@ from typing import Any
 import psutil
 
 from agent_ls.domain.events import StoredEvent
-from agent_ls.loop.folding import fold_all
-from agent_ls.lsp.demo_client import DemoClient
-from agent_ls.lsp.demo_connection import ServerError
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.lsp.demo.client import DemoClient
+from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.store.sql_store import open_store
 from benchmarks.editor import CAPABILITIES
 from benchmarks.figures import Figure, finish

@@ -23,9 +23,9 @@ from typing import Any
 from agent_ls.domain.sentences import counted
 from agent_ls.domain.stops import StopReason
 from agent_ls.edits.diff import unified
-from agent_ls.lsp.demo_buffers import Buffer
-from agent_ls.lsp.demo_client import DemoClient
-from agent_ls.lsp.mark import CHANGE_CODE
+from agent_ls.lsp.demo.buffers import Buffer
+from agent_ls.lsp.demo.client import DemoClient
+from agent_ls.lsp.marks.mark import CHANGE_CODE
 
 _DATA = Path(__file__).parents[1] / "demo"
 _COMMENT = (

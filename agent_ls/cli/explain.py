@@ -22,10 +22,10 @@ from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.domain.verdicts import Ask, Deny
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.text import visible_line
 from agent_ls.settings import load_settings

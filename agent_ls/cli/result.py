@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from agent_ls.domain.events import Event, PlanProposed, QuestionResolved
 from agent_ls.domain.results import TurnResult
 from agent_ls.domain.stops import PLAIN, TurnStatus
-from agent_ls.loop.state import SessionState, TurnState
+from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.safety.text import visible, visible_line
 
 _NOBODY = "nobody"

@@ -33,9 +33,9 @@ from agent_ls.domain.stops import (
     TurnStatus,
     exit_code,
 )
-from agent_ls.loop.output_schema import Schema, check_schema
-from agent_ls.loop.results import result_of
-from agent_ls.loop.state import TurnState
+from agent_ls.loop.evidence.output_schema import Schema, check_schema
+from agent_ls.loop.machine.results import result_of
+from agent_ls.loop.state.state import TurnState
 from agent_ls.observers.console import TechnicalConsole, technical_handler
 from agent_ls.observers.human_log import HumanLog
 from agent_ls.observers.json_log import JsonLog

@@ -32,7 +32,7 @@ from agent_ls.domain.events import (
     StoredEvent,
     TextStreamed,
 )
-from agent_ls.loop.grants import grant_words
+from agent_ls.loop.calls.grants import grant_words
 from agent_ls.safety.text import visible
 from agent_ls.session.session import Session
 

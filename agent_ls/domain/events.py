@@ -1,6 +1,6 @@
 """Everything that can happen in a session: one closed, tagged, versioned union.
 
-Stored events are the truth; state is a fold of them (``loop/folding.py``).
+Stored events are the truth; state is a fold of them (``loop/state/folding.py``).
 Ephemeral ones (text as it streams) are published and never stored.
 """
 

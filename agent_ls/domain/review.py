@@ -1,6 +1,6 @@
 """What a person decides about the agent's changes, and how a change stands.
 
-Owns words only: the ledger itself is ``edits/review.py``, its events are in ``events.py``.
+Owns words only: the ledger itself is ``review/file_changes.py``, its events are in ``events.py``.
 """
 
 from __future__ import annotations

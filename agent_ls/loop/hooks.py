@@ -21,7 +21,7 @@ from agent_ls.domain.hooks import FILE, Hook, HookAnswer, HookOptions, HookOutco
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.loop.ports.commands import HookRun, HookRunner
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.spelling import canonical
+from agent_ls.loop.state.spelling import canonical
 
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from agent_ls.domain.events import OutputMethod
 from agent_ls.domain.model_io import ToolSpec
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 EDIT_FORMATS = frozenset({"edit_file", "apply_patch"})
 """Two ways to write the same edit; a model is offered the one that it was trained on."""

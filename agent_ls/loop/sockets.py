@@ -30,9 +30,9 @@ from agent_ls.domain.verdicts import (
     RecoveryVerdict,
     Slot,
 )
-from agent_ls.loop.expressions import Destination
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.expressions import Destination
+from agent_ls.loop.state.view import TurnView
 
 ArgumentsT = TypeVar("ArgumentsT", bound=BaseModel, contravariant=True)
 

@@ -15,11 +15,11 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.offering import offered
 from agent_ls.loop.ports.models import ModelFacts
-from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import Ran
-from agent_ls.loop.spelling import canonical
-from agent_ls.loop.state import SessionState, TurnState
-from agent_ls.loop.view import TurnView, spec_tokens
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.spelling import canonical
+from agent_ls.loop.state.state import SessionState, TurnState
+from agent_ls.loop.state.view import TurnView, spec_tokens
 
 _OVERTIME_S = (1.0, 3.0)
 """What something may take when the turn's time is as good as over: closing words, above all."""

@@ -12,23 +12,23 @@ from typing import Any
 
 from agent_ls.domain.focus import Focus
 from agent_ls.lsp import wire
-from agent_ls.lsp.attention import Attention
-from agent_ls.lsp.changeover import Changeover
-from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
-from agent_ls.lsp.editor import EditorClient
+from agent_ls.lsp.connection.changeover import Changeover
+from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.options import without_defaults
+from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.editor_sessions import EditorSessions
-from agent_ls.lsp.editor_workspace import EditorWorkspace
-from agent_ls.lsp.faces import Faces
-from agent_ls.lsp.focus import focus_of
-from agent_ls.lsp.folders import roots_of
-from agent_ls.lsp.instructions import Instructions
-from agent_ls.lsp.language_server import AgentLanguageServer
-from agent_ls.lsp.options import without_defaults
-from agent_ls.lsp.pending_edits import PendingEdits
-from agent_ls.lsp.review_choice import Chooser
-from agent_ls.lsp.review_documents import ReviewDocuments
-from agent_ls.lsp.reviews import Reviews
-from agent_ls.lsp.uris import uri_to_path
+from agent_ls.lsp.faces.faces import Faces
+from agent_ls.lsp.marks.instructions import Instructions
+from agent_ls.lsp.marks.pending_edits import PendingEdits
+from agent_ls.lsp.marks.review_choice import Chooser
+from agent_ls.lsp.marks.review_documents import ReviewDocuments
+from agent_ls.lsp.marks.reviews import Reviews
+from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.workspace.editor import EditorClient
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.lsp.workspace.focus import focus_of
+from agent_ls.lsp.workspace.folders import roots_of
 from agent_ls.safety.trust import TrustedFolders, trust_file
 from agent_ls.settings import LoadedSettings, Settings, load_settings
 from agent_ls.workspace.disk import DiskWorkspace

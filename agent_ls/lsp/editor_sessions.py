@@ -14,11 +14,11 @@ from agent_ls.assembly import open_sessions
 from agent_ls.domain.errors import AgentLsError, SessionHeld
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.store import SessionSummary
-from agent_ls.lsp.editor import EditorClient
-from agent_ls.lsp.editor_workspace import EditorWorkspace
-from agent_ls.lsp.faces import Faces
-from agent_ls.lsp.language_server import AgentLanguageServer
-from agent_ls.lsp.uris import uri_to_path
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.faces.faces import Faces
+from agent_ls.lsp.workspace.editor import EditorClient
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from agent_ls.settings import Settings

@@ -11,10 +11,10 @@ from typing import Any
 from lsprotocol import types
 
 from agent_ls.lsp import wire
-from agent_ls.lsp.asking import ClientError
+from agent_ls.lsp.connection.asking import ClientError
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.options import SECTION, settings_in, settings_of
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.language_server import AgentLanguageServer
-from agent_ls.lsp.options import SECTION, settings_in, settings_of
 from agent_ls.lsp.server import COMMANDS, FEATURES
 
 _log = logging.getLogger(__name__)

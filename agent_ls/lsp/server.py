@@ -20,8 +20,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from agent_ls import __version__
-from agent_ls.lsp.language_server import AgentLanguageServer
-from agent_ls.lsp.structuring import REQUEST_FAILED
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.structuring import REQUEST_FAILED
 
 if TYPE_CHECKING:
     from agent_ls.lsp.edge import Edge
@@ -266,7 +266,7 @@ def _command(life: _Life, name: str, place: str) -> Any:
 
 async def _called(name: str, command: Callable[..., Awaitable[Any]], edge: Edge, given: Any) -> Any:
     """Run a command; errors: ``AgentLsError`` for arguments that it does not take."""
-    from agent_ls.lsp.arguments import arguments_of
+    from agent_ls.lsp.connection.arguments import arguments_of
 
     return await command(edge, *arguments_of(name, command, given))
 

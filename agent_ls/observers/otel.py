@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agent_ls import __version__
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.record import Record
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.state import SessionState
 from agent_ls.observers.spans import Spans
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from agent_ls import __version__
 from agent_ls.domain import events as ev
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.state import SessionState
 from agent_ls.safety.secrets import mask
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from agent_ls.domain.usage import Usage
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state.recorder import Recorder
 
 _THINKING_TOKENS = 4_000
 """Models that always think spend them before the first word of their answer."""

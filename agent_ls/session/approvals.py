@@ -26,8 +26,8 @@ from agent_ls.domain.events import (
     QuestionAsked,
     QuestionResolved,
 )
-from agent_ls.loop.arguments import parse_object
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.calls.arguments import parse_object
+from agent_ls.loop.state.recorder import Recorder
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ Source: seed 000 blackboard.
 from __future__ import annotations
 
 from agent_ls.domain.events import AdvisoryRaised, ChildEnded
-from agent_ls.loop.state import TurnState
+from agent_ls.loop.state.state import TurnState
 
 _MAX_CHARS = 2_000
 

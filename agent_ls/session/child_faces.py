@@ -15,7 +15,7 @@ from agent_ls.domain.approvals import (
 )
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.people import Approver
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state.recorder import Recorder
 
 _MAX_CHARS = 160
 _GRANTS = (ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS)

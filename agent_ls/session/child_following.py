@@ -16,8 +16,8 @@ from agent_ls.domain.events import (
     WrapUpRequested,
 )
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.state import SessionState
 
 _STRICTNESS = tuple(Mode)
 FINISH = f"Your time is over. Do not call tools. {REPORT_FORMAT}"

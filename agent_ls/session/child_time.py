@@ -7,10 +7,10 @@ from typing import Any
 
 from agent_ls.domain.agents import AgentLimits
 from agent_ls.domain.events import CancelRequested, WrapUpRequested
-from agent_ls.loop.machine import run_turn
+from agent_ls.loop.machine.machine import run_turn
 from agent_ls.loop.ports.clock import Clock
-from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.settling import settled
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.turn import Turn
 from agent_ls.session.child_faces import ChildApprover
 from agent_ls.session.child_following import FINISH

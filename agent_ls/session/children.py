@@ -31,9 +31,9 @@ from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.people import Approver, Rules
 from agent_ls.loop.ports.store import Journals
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.settling import settled
-from agent_ls.loop.state import SessionState, TurnState
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.loop.turn import Turn
 from agent_ls.safety.stale_grants import stale_grants
 from agent_ls.session.child_board import found_so_far, news_of

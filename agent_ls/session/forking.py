@@ -23,8 +23,8 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import STATUS, StopReason
-from agent_ls.loop.breaking_off import results_of_open_calls
-from agent_ls.loop.folding import fold_all
+from agent_ls.loop.machine.breaking_off import results_of_open_calls
+from agent_ls.loop.state.folding import fold_all
 
 _CUT = "The session was branched off here, before this call was over; its effect is unknown."
 _NEVER = "The session was branched off here, before this call began; it had no effect."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agent_ls.domain.events import GoalCommandStarted
 from agent_ls.loop.ports.commands import CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from agent_ls.domain.errors import JournalHalted, StoreError
 from agent_ls.domain.events import StoredEvent
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.store import Store
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.child_ends import settle_children
 from agent_ls.session.repair import repair
 

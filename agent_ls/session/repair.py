@@ -19,12 +19,12 @@ from agent_ls.domain.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from agent_ls.loop.applying import standing
-from agent_ls.loop.edit_recorder import EditRecorder
+from agent_ls.loop.calls.applying import standing
+from agent_ls.loop.calls.edit_recorder import EditRecorder
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Look, Workspace
-from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.state import CallState, TurnState
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.state import CallState, TurnState
 
 _UNKNOWN = (
     "The process died while this ran: its outcome is unknown. Verify what it did before "

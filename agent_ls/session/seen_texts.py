@@ -1,6 +1,6 @@
 """The texts that one session's model goes by, kept in the store and found by its journal.
 
-Which text counts is a fold of events (``loop/seen.py``); here are only the texts themselves.
+Which text counts is a fold of events (``loop/state/seen.py``); here are only the texts themselves.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from agent_ls.edits.lines import BOM
 from agent_ls.edits.merge import merge
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.seen import SeenFile
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.seen import SeenFile
 from agent_ls.safety.control_files import is_secret
 from agent_ls.safety.paths import locate
 

@@ -26,15 +26,15 @@ from agent_ls.domain.events import (
 from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import Goal
 from agent_ls.domain.modes import Mode
+from agent_ls.loop.evidence.output_schema import Schema
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.output_schema import Schema
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.ports.store import Journals
-from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.state import SessionState
+from agent_ls.review.review import Review
 from agent_ls.session.approvals import Approvals
-from agent_ls.session.review import Review
 from agent_ls.session.turn_runner import TurnRunner
 
 BuildKit = Callable[[Approver, Recorder], Kit]

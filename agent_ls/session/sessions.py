@@ -12,16 +12,16 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import SessionCreated
 from agent_ls.domain.ids import Ids
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.store import SessionSummary, Store
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.review.open_changes import has_open_changes
 from agent_ls.session.forking import forked, place_of_turn
 from agent_ls.session.held_leases import HeldLeases, Lease
 from agent_ls.session.loading import load_settled, refuse_other_kind
-from agent_ls.session.open_changes import has_open_changes
 from agent_ls.session.open_sessions import OpenSessions
 from agent_ls.session.session import BuildKit, Session
 

@@ -14,9 +14,9 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import CancelRequested, PromptQueued, TurnEnded, TurnStarted
 from agent_ls.domain.stops import STATUS, StopReason
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.machine import run_turn
-from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.machine.machine import run_turn
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.state import SessionState
 from agent_ls.loop.turn import Turn
 
 

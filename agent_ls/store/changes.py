@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from agent_ls.loop.progress import Progress
+from agent_ls.loop.evidence.progress import Progress
 
 Table = Literal["sessions", "executions", "steps", "calls", "approvals"]
 

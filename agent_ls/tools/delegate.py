@@ -12,7 +12,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.loop.ports.agents import ChildTurns
 from agent_ls.loop.sockets import ToolContext, ToolOutput
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.showing import preview

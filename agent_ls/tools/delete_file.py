@@ -14,7 +14,7 @@ from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.minimal import replacements_between
-from agent_ls.loop.grants import grant_of
+from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
-from agent_ls.loop.grants import grant_of
+from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath

@@ -12,9 +12,9 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import FinalOutputGiven
-from agent_ls.loop.output_schema import violations
+from agent_ls.loop.evidence.output_schema import violations
 from agent_ls.loop.sockets import ToolContext, ToolOutput
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.tools.arguments import Arguments
 from agent_ls.tools.showing import preview
 

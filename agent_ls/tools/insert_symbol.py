@@ -12,7 +12,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.symbols import Symbol
-from agent_ls.loop.grants import grant_of
+from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput

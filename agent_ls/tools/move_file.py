@@ -11,7 +11,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import MoveFile as MoveEdit
 from agent_ls.domain.errors import ToolError
-from agent_ls.loop.grants import grant_of
+from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath

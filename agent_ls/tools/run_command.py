@@ -13,7 +13,7 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
-from agent_ls.loop.grants import grant_of
+from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.commands import CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput

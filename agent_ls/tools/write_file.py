@@ -22,7 +22,7 @@ from agent_ls.edits.marks import leaves_out
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
-from agent_ls.loop.grants import grant_of
+from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath

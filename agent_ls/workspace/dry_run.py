@@ -16,7 +16,7 @@ from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Listed, Look, Root, Workspace
-from agent_ls.loop.spelling import canonical
+from agent_ls.loop.state.spelling import canonical
 
 _CHANGED = EditOutcome(status="stale")
 

@@ -16,7 +16,7 @@ import pytest
 
 from agent_ls.cli.main import main
 from agent_ls.domain import events as ev
-from agent_ls.loop.folding import fold_all
+from agent_ls.loop.state.folding import fold_all
 from agent_ls.store.sql_store import SqlStore, open_store
 from tests.store.stories import TURN, Journal, created, ended
 

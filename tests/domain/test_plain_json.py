@@ -11,10 +11,10 @@ from agent_ls.domain import events as e
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.plain_json import MAX_DEPTH, object_in, plain_json, softened
 from agent_ls.domain.usage import Usage
-from agent_ls.loop.arguments import plan_call
-from agent_ls.loop.fingerprints import call_fingerprint
-from agent_ls.loop.retries import fingerprint
-from agent_ls.lsp.titles import call_title, parsed
+from agent_ls.loop.calls.arguments import plan_call
+from agent_ls.loop.evidence.fingerprints import call_fingerprint
+from agent_ls.loop.evidence.retries import fingerprint
+from agent_ls.lsp.marks.titles import call_title, parsed
 from agent_ls.observers.call_summary import summary_of
 from agent_ls.store.upcasts import read_event
 from agent_ls.tools.update_plan import UpdatePlan

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.lsp.demo_connection import ServerError
+from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.store.sql_store import open_store
 from tests.store.conftest import postgres

@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.domain.edits import CreateFile, DeleteFile, FileEdit, MoveFile
 from agent_ls.domain.events import TurnStarted
-from agent_ls.loop.applying import Unapplied, apply_all, standing
+from agent_ls.loop.calls.applying import Unapplied, apply_all, standing
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.turn import Turn
 from agent_ls.workspace.disk_files import digest

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent_ls.domain.calls import ToolCall, ToolResult
-from agent_ls.loop.arguments import parse_object, plan_call
+from agent_ls.loop.calls.arguments import parse_object, plan_call
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.tools.edit_file import EditFile
 from agent_ls.workspace.disk import DiskWorkspace

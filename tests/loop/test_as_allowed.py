@@ -20,7 +20,7 @@ from agent_ls.domain.events import (
     ToolCallFinished,
 )
 from agent_ls.domain.messages import AssistantMessage
-from agent_ls.loop.plans import digest, is_as_allowed, is_as_approved
+from agent_ls.loop.calls.plans import digest, is_as_allowed, is_as_approved
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall

@@ -38,8 +38,8 @@ from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver
-from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.rules import SavedRules
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, Person, open_test_sessions

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.calls import ToolCall
-from agent_ls.loop.conflicts import conflicts
+from agent_ls.loop.calls.conflicts import conflicts
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.spelling import canonical
+from agent_ls.loop.state.spelling import canonical
 from agent_ls.tools.edit_file import Edit, EditFile, EditFileArguments
 from agent_ls.tools.move_file import MoveFile, MoveFileArguments
 from agent_ls.tools.read_file import ReadFile, ReadFileArguments

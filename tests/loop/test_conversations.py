@@ -17,11 +17,11 @@ from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, Use
 from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Shortened
-from agent_ls.loop.folding import fold
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.sockets import Compactor
-from agent_ls.loop.state import SessionState
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.folding import fold
+from agent_ls.loop.state.state import SessionState
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.compactors.summarize import Summarize, SummarizeOptions
 from agent_ls.policies.compactors.window import Window
 from agent_ls.policies.compactors.work_log import WorkLog, WorkLogOptions

@@ -20,8 +20,8 @@ from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.people import Approver
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import CommandWatch
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from tests.support.scripted import scripted

@@ -12,9 +12,9 @@ from agent_ls.cli.run import run
 from agent_ls.domain.agents import AgentLimits
 from agent_ls.domain.stops import EXIT_TIMEOUT
 from agent_ls.domain.verdicts import Slot
+from agent_ls.loop.machine.prepare import fit
 from agent_ls.loop.options import LoopOptions
-from agent_ls.loop.phase_prepare import fit
-from agent_ls.loop.view import text_tokens
+from agent_ls.loop.state.view import text_tokens
 
 DOCS = Path(__file__).parents[2] / "docs"
 

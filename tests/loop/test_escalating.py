@@ -17,9 +17,9 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Escalate
-from agent_ls.loop.escalating import escalate, settled
 from agent_ls.loop.kit import Kit
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.machine.escalating import escalate, settled
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.loop.turn import Move, Turn
 from agent_ls.store.sql_store import open_store
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.domain.events import CancelRequested, Event, NudgeAdded, StoredEvent
-from agent_ls.loop.event_log import EventLog
+from agent_ls.loop.state.event_log import EventLog
 
 
 def _stored(seq: int, event: Event) -> StoredEvent:

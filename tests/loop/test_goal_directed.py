@@ -21,8 +21,8 @@ from agent_ls.domain.goals import Goal, Proof
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.verdicts import Allow, CheckVerdict, Deny, Escalate, Proceed
+from agent_ls.loop.evidence.progress import Progress
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.progress import Progress
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.policies.checks.same_error import SameError
 from agent_ls.policies.guards.replan import Replan

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.domain.stops import StopReason
+from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.results import result_of
 from tests.support.scripted import scripted
 from tests.support.turns import open_test_sessions, run_turn_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.loop.other_agents import counterpart
+from agent_ls.loop.calls.other_agents import counterpart
 
 TOOLS = ("read_file", "edit_file", "write_file", "run_command", "grep")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_ls.domain.phases import SUCCESSORS, Phase
 from agent_ls.domain.stops import STATUS, StopReason, exit_code
-from agent_ls.loop.machine import PHASES
+from agent_ls.loop.machine.machine import PHASES
 
 
 def test_every_phase_has_successors_and_only_done_has_none() -> None:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.events import OutputStored
 from agent_ls.domain.plans import ProposedCall
-from agent_ls.loop.plans import as_question, chosen, graph_error, is_shown_wholly
+from agent_ls.loop.calls.plans import as_question, chosen, graph_error, is_shown_wholly
 
 
 def call(id: str, output: str = "", **arguments: JsonValue) -> ToolCall:

@@ -11,7 +11,7 @@ from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.edits import ChangeText, CreateFile
 from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.plans import PlanItem, PlanStatus
-from agent_ls.loop.progress import Progress
+from agent_ls.loop.evidence.progress import Progress
 
 _GOAL = Goal(
     text="Greet", acceptance=(Criterion(text="it is friendly"),), tests=("pytest -q", "ruff check")

@@ -20,10 +20,10 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.goals import Criterion, Goal, Proof
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.folding import fold_all
+from agent_ls.loop.evidence.proofs import unproven
 from agent_ls.loop.ports.models import ModelFacts
-from agent_ls.loop.proofs import unproven
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.view import TurnView
 
 _GOAL = Goal(text="Fast.", acceptance=(Criterion(text="API kept."),), tests=("pytest -q",))
 

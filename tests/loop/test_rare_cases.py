@@ -16,22 +16,22 @@ from agent_ls.domain.model_io import ToolSpec
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.verdicts import Slot
-from agent_ls.loop.arguments import plan_call
-from agent_ls.loop.event_log import EventLog
-from agent_ls.loop.folding import fold_all
-from agent_ls.loop.news import is_news
-from agent_ls.loop.output_schema import check_schema, violations
-from agent_ls.loop.outputs import value_at, value_of
-from agent_ls.loop.phase_prepare import fit
+from agent_ls.loop.calls.arguments import plan_call
+from agent_ls.loop.evidence.news import is_news
+from agent_ls.loop.evidence.output_schema import check_schema, violations
+from agent_ls.loop.evidence.progress import Progress
+from agent_ls.loop.evidence.proofs import proofs, unproven
+from agent_ls.loop.evidence.retries import fingerprint
+from agent_ls.loop.evidence.work_report import work_report
+from agent_ls.loop.machine.prepare import fit
+from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.ports.store import SessionSummary
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.progress import Progress
-from agent_ls.loop.proofs import proofs, unproven
-from agent_ls.loop.results import result_of
-from agent_ls.loop.retries import fingerprint
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.state import SessionState
-from agent_ls.loop.work_report import work_report
+from agent_ls.loop.state.event_log import EventLog
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.outputs import value_at, value_of
+from agent_ls.loop.state.state import SessionState
 from agent_ls.store.sql_store import open_store
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.workspace.disk import DiskWorkspace

@@ -11,9 +11,7 @@ from pydantic import JsonValue
 
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import OutputMethod, OutputStored
-from agent_ls.loop.expressions import parse_expression, parse_output
-from agent_ls.loop.outputs import MISSING, targets, value_at, value_of, with_output
-from agent_ls.loop.references import (
+from agent_ls.loop.calls.references import (
     Later,
     Never,
     NotTaken,
@@ -24,6 +22,8 @@ from agent_ls.loop.references import (
     literal,
     resolved,
 )
+from agent_ls.loop.state.expressions import parse_expression, parse_output
+from agent_ls.loop.state.outputs import MISSING, targets, value_at, value_of, with_output
 
 A, B, C = ("state", "a"), ("state", "b"), ("state", "c")
 

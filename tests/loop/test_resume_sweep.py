@@ -22,9 +22,9 @@ import pytest
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, QuestionAnswer
 from agent_ls.domain.calls import Effect, ErrorKind
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.state import SessionState
 from agent_ls.providers.scenario import Answer, Expect, Scenario
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.session.session import Session

@@ -10,8 +10,8 @@ import pytest
 
 from agent_ls.domain.events import Event, TurnEnded
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.compaction import result_chars_for
 from agent_ls.loop.ports.models import Provider
+from agent_ls.loop.state.compaction import result_chars_for
 from agent_ls.providers.scripted import ScriptedModel
 from tests.support.scripted import scripted
 from tests.support.trace import trace_of

@@ -22,10 +22,10 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.loop.folding import fold_all
+from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.results import result_of
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.state import SessionState
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions

@@ -9,8 +9,8 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.lsp.answers import write_answer
-from agent_ls.lsp.notices import Level, Notices
+from agent_ls.lsp.faces.answers import write_answer
+from agent_ls.lsp.faces.notices import Level, Notices
 
 
 async def test_the_newest_answers_are_kept_and_only_this_person_reads_them(

@@ -11,10 +11,10 @@ import pytest
 from lsprotocol import types
 
 from agent_ls.domain.edits import EditOutcome, Replacement
-from agent_ls.lsp.buffer_edits import BufferEdits, Reply
-from agent_ls.lsp.clients import StaleEdit
-from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
-from agent_ls.lsp.saved_texts import version_of
+from agent_ls.lsp.connection.clients import StaleEdit
+from agent_ls.lsp.connection.documents import Change, DocumentStore, Snapshot
+from agent_ls.lsp.connection.saved_texts import version_of
+from agent_ls.lsp.workspace.buffer_edits import BufferEdits, Reply
 
 URI = "file:///w/a.py"
 

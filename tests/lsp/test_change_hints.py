@@ -15,22 +15,22 @@ import pytest
 from agent_ls.domain.edits import TextFile
 from agent_ls.domain.findings import Severity
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.lsp.attention import Attention
-from agent_ls.lsp.change_hints import ChangeHints
-from agent_ls.lsp.closed_files import ClosedFiles
-from agent_ls.lsp.documents import Change, DocumentStore
-from agent_ls.lsp.editor_workspace import EditorWorkspace
-from agent_ls.lsp.mark import Mark
-from agent_ls.lsp.marks import Marks
-from agent_ls.lsp.review_choice import Chooser
-from agent_ls.lsp.reviews import Reviews
-from agent_ls.session.review import Review
-from agent_ls.session.review_ledger import Selection
+from agent_ls.lsp.connection.documents import Change, DocumentStore
+from agent_ls.lsp.marks.change_hints import ChangeHints
+from agent_ls.lsp.marks.mark import Mark
+from agent_ls.lsp.marks.marks import Marks
+from agent_ls.lsp.marks.review_choice import Chooser
+from agent_ls.lsp.marks.reviews import Reviews
+from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.workspace.closed_files import ClosedFiles
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.review.ledger import Selection
+from agent_ls.review.review import Review
 from agent_ls.session.session import Session
 from agent_ls.store.sql_store import open_store
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.lsp.test_editor_workspace import Editor
-from tests.session.reviewing import Reviewed
+from tests.review.reviewing import Reviewed
 
 
 @dataclass

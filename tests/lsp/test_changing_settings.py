@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_ls.lsp.changeover import Changeover
+from agent_ls.lsp.connection.changeover import Changeover
 from tests.support.raw_lsp import raw_client
 
 REQUESTS: list[tuple[str, Any]] = [

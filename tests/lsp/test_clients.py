@@ -11,8 +11,8 @@ from lsprotocol import types
 from pygls.protocol import default_converter
 from pytest_lsp import client_capabilities
 
-from agent_ls.lsp.clients import ClientProfile
-from agent_ls.lsp.structuring import Structure
+from agent_ls.lsp.connection.clients import ClientProfile
+from agent_ls.lsp.connection.structuring import Structure
 
 CAPTURED = Path(__file__).parent.parent / "clients"
 

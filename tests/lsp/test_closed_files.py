@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.lsp.closed_files import ClosedFiles
+from agent_ls.lsp.workspace.closed_files import ClosedFiles
 
 
 @dataclass

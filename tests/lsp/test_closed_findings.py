@@ -13,9 +13,9 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.findings import Finding
-from agent_ls.loop.state import SessionState
-from agent_ls.lsp.closed_files import ClosedFiles
-from agent_ls.lsp.closed_findings import ClosedFindings
+from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp.marks.closed_findings import ClosedFindings
+from agent_ls.lsp.workspace.closed_files import ClosedFiles
 
 FINDING = Finding(path="a.py", checker="ruff", message="m")
 

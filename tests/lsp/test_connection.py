@@ -239,7 +239,7 @@ async def test_a_client_that_reads_loses_nothing() -> None:
 
 def test_until_initialize_is_answered_nothing_but_pygls_is_loaded() -> None:
     script = (
-        "import sys; import agent_ls.lsp.language_server;"
+        "import sys; import agent_ls.lsp.connection.language_server;"
         "found = {n.partition('.')[0] for n in sys.modules} - set(sys.stdlib_module_names);"
         "print(sorted(n for n in found if not n.startswith('_')))"
     )

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from agent_ls.domain.edits import Replacement, apply_replacements
-from agent_ls.lsp.convert import text_edits
-from agent_ls.lsp.documents import Change, DocumentStore
-from agent_ls.lsp.positions import ENCODINGS, Encoding, TextPositions
+from agent_ls.lsp.connection.convert import text_edits
+from agent_ls.lsp.connection.documents import Change, DocumentStore
+from agent_ls.lsp.connection.positions import ENCODINGS, Encoding, TextPositions
 
 
 def replacements(*parts: tuple[int, int, str]) -> tuple[Replacement, ...]:

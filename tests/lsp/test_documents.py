@@ -12,9 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_ls.lsp import documents
-from agent_ls.lsp.documents import Change, DocumentEvent, DocumentEventKind, DocumentStore, Snapshot
-from agent_ls.lsp.positions import ENCODINGS, Encoding, TextPositions
+from agent_ls.lsp.connection import documents
+from agent_ls.lsp.connection.documents import (
+    Change,
+    DocumentEvent,
+    DocumentEventKind,
+    DocumentStore,
+    Snapshot,
+)
+from agent_ls.lsp.connection.positions import ENCODINGS, Encoding, TextPositions
 
 URI = "file:///home/me/a%20b.py"
 

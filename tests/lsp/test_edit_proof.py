@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agent_ls.domain.edits import Replacement, apply_replacements
-from agent_ls.lsp.edit_proof import proven
+from agent_ls.lsp.workspace.edit_proof import proven
 
 TEXTS = st.text("ab \n", max_size=14)
 """Few characters, so that nearly everything is repeated beside itself."""

@@ -15,10 +15,10 @@ from agent_ls.domain.calls import ToolCall
 from agent_ls.loop.ports.commands import CommandMark
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.lsp import editor_steps
-from agent_ls.lsp.documents import Change, DocumentStore
-from agent_ls.lsp.editor_workspace import EditorWorkspace
-from agent_ls.lsp.saving import SaveFallback
+from agent_ls.lsp.connection.documents import Change, DocumentStore
+from agent_ls.lsp.workspace import editor_steps
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.lsp.workspace.saving import SaveFallback
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
 from agent_ls.workspace import editors_part
 from agent_ls.workspace.disk import DiskWorkspace

@@ -26,17 +26,17 @@ from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import Look, Root
 from agent_ls.loop.sockets import Tool
-from agent_ls.lsp.buffer_edits import Reply
-from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
-from agent_ls.lsp.editor_workspace import EditorWorkspace
-from agent_ls.lsp.saving import SaveFallback
-from agent_ls.session.review_ledger import Selection
+from agent_ls.lsp.connection.documents import Change, DocumentStore, Snapshot
+from agent_ls.lsp.workspace.buffer_edits import Reply
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.lsp.workspace.saving import SaveFallback
+from agent_ls.review.ledger import Selection
 from agent_ls.store.sql_store import open_store
 from agent_ls.tools.apply_patch import ApplyPatch, ApplyPatchArguments
 from agent_ls.tools.delete_file import DeleteFile as DeleteTool
 from agent_ls.tools.move_file import MoveFile as MoveTool
 from agent_ls.workspace.disk import DiskWorkspace
-from tests.session.reviewing import Reviewed
+from tests.review.reviewing import Reviewed
 from tests.tools.conftest import BufferedWorkspace, Place
 
 _DELETES = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"

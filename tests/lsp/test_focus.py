@@ -8,11 +8,11 @@ from typing import Any
 
 from agent_ls.domain.focus import Focus, with_focus
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.lsp.attention import Attention
-from agent_ls.lsp.documents import DocumentStore
-from agent_ls.lsp.editor_workspace import EditorWorkspace
-from agent_ls.lsp.focus import focus_of
+from agent_ls.lsp.connection.documents import DocumentStore
 from agent_ls.lsp.wire import EditorDiagnostic
+from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.lsp.workspace.focus import focus_of
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.lsp.test_editor_workspace import Editor
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_ls.lsp.frames import MAX_NESTING, Fault, FrameDecoder, Message, encode_frame
+from agent_ls.lsp.connection.frames import MAX_NESTING, Fault, FrameDecoder, Message, encode_frame
 
 GOOD = {"jsonrpc": "2.0", "id": 7, "method": "still/here"}
 LIMIT = 1000

@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 
 from agent_ls.lsp import wire
-from agent_ls.lsp.demo_connection import ServerError
+from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.lsp.server import COMMANDS
 from agent_ls.providers.scripted import ScriptedModel
 from agent_ls.store.sql_store import open_store

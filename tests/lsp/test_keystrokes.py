@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.lsp.attention import Attention
-from agent_ls.lsp.documents import Change, DocumentStore, Snapshot
-from agent_ls.lsp.editor_workspace import EditorWorkspace
+from agent_ls.lsp.connection.documents import Change, DocumentStore, Snapshot
+from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.workspace.disk import DiskWorkspace
 
 

@@ -12,12 +12,12 @@ from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Preview, 
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.loop.event_log import EventLog
-from agent_ls.loop.state import SessionState, TurnState
-from agent_ls.lsp.mark import Mark, Span, located
-from agent_ls.lsp.marks import INCOMPLETE_ACTION, Marks
-from agent_ls.lsp.positions import Encoding
-from agent_ls.lsp.shapes import diagnostic_of
+from agent_ls.loop.state.event_log import EventLog
+from agent_ls.loop.state.state import SessionState, TurnState
+from agent_ls.lsp.connection.positions import Encoding
+from agent_ls.lsp.marks.mark import Mark, Span, located
+from agent_ls.lsp.marks.marks import INCOMPLETE_ACTION, Marks
+from agent_ls.lsp.marks.shapes import diagnostic_of
 
 
 @dataclass

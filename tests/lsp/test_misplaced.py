@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agent_ls.domain.edits import Replacement, apply_replacements
-from agent_ls.lsp.convert import text_edits
-from agent_ls.lsp.misplaced import SentEdit, Watch
-from agent_ls.lsp.positions import TextPositions
+from agent_ls.lsp.connection.convert import text_edits
+from agent_ls.lsp.connection.positions import TextPositions
+from agent_ls.lsp.workspace.misplaced import SentEdit, Watch
 
 BEFORE = "".join(f"value = {number:03d}\n" for number in range(100))
 PLACES = tuple(Replacement(start=at, end=at + 5, text="other") for at in range(0, 1200, 60))

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from lsprotocol import types
 
-from agent_ls.lsp.buffer_edits import Reply
-from agent_ls.lsp.documents import Change, DocumentStore
-from agent_ls.lsp.pending_edits import PendingEdits
+from agent_ls.lsp.connection.documents import Change, DocumentStore
+from agent_ls.lsp.marks.pending_edits import PendingEdits
+from agent_ls.lsp.workspace.buffer_edits import Reply
 
 URI = "file:///w/a.py"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.lsp.positions import ENCODINGS, Encoding, TextPositions, split_lines
+from agent_ls.lsp.connection.positions import ENCODINGS, Encoding, TextPositions, split_lines
 
 ODD = "a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g"
 

@@ -12,7 +12,7 @@ from agent_ls.domain.calls import Effect
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.lsp.progress import Limits, TurnProgress
+from agent_ls.lsp.faces.progress import Limits, TurnProgress
 
 STARTED = e.TurnStarted(turn_id="trn_1", prompt="do it\nnow")
 ENDED = e.TurnEnded(

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from agent_ls.lsp.frames import Message
-from agent_ls.lsp.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.frames import Message
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
 
 METHODS = [
     "initialize",

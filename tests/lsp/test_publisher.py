@@ -9,10 +9,10 @@ from agent_ls.domain import events as e
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.loop.folding import fold_all
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
-from agent_ls.lsp.publisher import Publisher, droppable_size, joined
+from agent_ls.lsp.faces.publisher import Publisher, droppable_size, joined
 
 EVENTS: list[e.Event] = [
     e.SessionCreated(session_id="ses_1", roots=(), mode=Mode.ASK, model="m"),

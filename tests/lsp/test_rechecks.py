@@ -17,9 +17,9 @@ from agent_ls.domain import events as e
 from agent_ls.domain.findings import CheckReport, Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.state import SessionState, TurnState
-from agent_ls.lsp.documents import DocumentEvent, DocumentEventKind
-from agent_ls.lsp.rechecks import Rechecks
+from agent_ls.loop.state.state import SessionState, TurnState
+from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
+from agent_ls.lsp.marks.rechecks import Rechecks
 from agent_ls.workspace.disk import DiskWorkspace
 
 UNUSED = Finding(

@@ -11,10 +11,10 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.lsp.documents import Change, DocumentStore
-from agent_ls.lsp.open_files import OpenFiles
-from agent_ls.lsp.reloading import Reloading
-from agent_ls.lsp.saved_texts import SavedTexts
+from agent_ls.lsp.connection.documents import Change, DocumentStore
+from agent_ls.lsp.connection.saved_texts import SavedTexts
+from agent_ls.lsp.workspace.open_files import OpenFiles
+from agent_ls.lsp.workspace.reloading import Reloading
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.lsp.test_editor_workspace import Editor
 

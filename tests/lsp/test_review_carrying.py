@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from agent_ls.domain import events as e
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.recorder import Recorder
-from agent_ls.lsp.review_carrying import carry_out, carry_out_restore
-from agent_ls.session.review_ledger import RestorePoint, Selection
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.lsp.marks.review_carrying import carry_out, carry_out_restore
+from agent_ls.review.ledger import RestorePoint, Selection
 from tests.lsp.test_change_hints import Shown
-from tests.session.reviewing import Reviewed, reviewed
+from tests.review.reviewing import Reviewed, reviewed
 
 _FILES = {"a.py": "1\n", "b.py": "1\n"}
 

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from agent_ls.edits.review import FileLedger
-from agent_ls.edits.review_hunks import Hunk
-from agent_ls.edits.review_places import placed
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.lsp.documents import Change, DocumentStore
-from agent_ls.lsp.editor_workspace import EditorWorkspace
-from agent_ls.session.review_ledger import Selection
+from agent_ls.lsp.connection.documents import Change, DocumentStore
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.review.file_changes import FileLedger
+from agent_ls.review.hunks import Hunk
+from agent_ls.review.ledger import Selection
+from agent_ls.review.places import placed
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.workspace.disk import DiskWorkspace
 from tests.lsp.test_editor_workspace import Editor
-from tests.session.reviewing import Reviewed
+from tests.review.reviewing import Reviewed
 
 _FILES = {"open.py": "\n", "closed.py": "\r\n"}
 _STEPS_OF_ONE = 50

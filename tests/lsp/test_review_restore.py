@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from agent_ls.lsp.demo_connection import ServerError
+from agent_ls.lsp.demo.connection import ServerError
 from tests.support.archive import Archive
 from tests.support.client_editors import ClientEditor
 from tests.support.markers import Story

@@ -8,9 +8,9 @@ import pytest
 import sqlalchemy as sa
 
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.lsp.review_choice import by_session
-from agent_ls.lsp.reviews import Change, place_beside
-from agent_ls.session.review_ledger import Selection
+from agent_ls.lsp.marks.review_choice import by_session
+from agent_ls.lsp.marks.reviews import Change, place_beside
+from agent_ls.review.ledger import Selection
 from agent_ls.store import schema
 from tests.lsp.test_change_hints import Shown, desk
 

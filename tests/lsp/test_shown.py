@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.lsp import shown
-from agent_ls.lsp.shown import Wanted
+from agent_ls.lsp.workspace import shown
+from agent_ls.lsp.workspace.shown import Wanted
 
 BEFORE = "a\r\nb\r\nc\r\n"
 

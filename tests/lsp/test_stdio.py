@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from agent_ls.lsp.frames import Fault, Message, encode_frame
-from agent_ls.lsp.stdio import FrameReader, FrameWriter
+from agent_ls.lsp.connection.frames import Fault, Message, encode_frame
+from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter
 
 WAIT_S = 20.0
 
@@ -284,7 +284,7 @@ async def test_a_client_that_floods_has_to_wait_for_the_event_loop(line: Line) -
 
 TAKEN = """
 import os, subprocess, sys
-from agent_ls.lsp.stdio import take_stdio
+from agent_ls.lsp.connection.stdio import take_stdio
 pipes = take_stdio()
 assert take_stdio() is pipes
 print("from print", flush=True)

@@ -18,20 +18,21 @@ from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import AgentLsError, PathRefused
 from agent_ls.domain.findings import Finding
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.lsp import offers, wire
-from agent_ls.lsp.documents import DocumentStore
-from agent_ls.lsp.editor_workspace import EditorWorkspace
-from agent_ls.lsp.folders import roots_of
+from agent_ls.lsp import wire
+from agent_ls.lsp.connection.documents import DocumentStore
+from agent_ls.lsp.connection.options import settings_in, settings_of, without_defaults
+from agent_ls.lsp.faces.notices import Level, Notices
 from agent_ls.lsp.handlers.commands_answer import resolve_approval, resolve_question
 from agent_ls.lsp.handlers.hover import approval_words
-from agent_ls.lsp.mark import Mark, Nudge, PendingEdit, Span
-from agent_ls.lsp.notices import Level, Notices
-from agent_ls.lsp.options import settings_in, settings_of, without_defaults
-from agent_ls.lsp.prompts import comment_prompt
-from agent_ls.lsp.review_choice import Chooser, read_argument
-from agent_ls.lsp.reviews import Reviews
+from agent_ls.lsp.marks import offers
+from agent_ls.lsp.marks.mark import Mark, Nudge, PendingEdit, Span
+from agent_ls.lsp.marks.prompts import comment_prompt
+from agent_ls.lsp.marks.review_choice import Chooser, read_argument
+from agent_ls.lsp.marks.reviews import Reviews
+from agent_ls.lsp.marks.titles import call_title
 from agent_ls.lsp.server import AGENT_VERSION, COMMANDS, FEATURES
-from agent_ls.lsp.titles import call_title
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.lsp.workspace.folders import roots_of
 from agent_ls.safety.paths import locate
 from agent_ls.safety.trust import TrustedFolders
 from agent_ls.syntax.comments import find_instructions

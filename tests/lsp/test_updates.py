@@ -27,8 +27,8 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem, ProposedCall
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.lsp.titles import call_title
-from agent_ls.lsp.updates import Translation, of_ephemeral
+from agent_ls.lsp.faces.updates import Translation, of_ephemeral
+from agent_ls.lsp.marks.titles import call_title
 
 CALL = ToolCall(id="cal_1", provider_id="p", tool="edit_file", arguments_json='{"path": "a.py"}')
 REQUEST = ApprovalRequest(

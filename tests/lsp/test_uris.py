@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_ls.lsp.uris import path_text, path_to_uri, uri_to_path
+from agent_ls.lsp.connection.uris import path_text, path_to_uri, uri_to_path
 
 
 def check(uri: str, windows: bool = False) -> str | None:

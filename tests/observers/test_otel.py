@@ -20,8 +20,8 @@ from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.loop.folding import fold_all
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.state import SessionState
 from agent_ls.observers.otel import TelemetryOptions, open_telemetry
 from agent_ls.observers.spans import Spans, provider_of
 from tests.observers.stories import (

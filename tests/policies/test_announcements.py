@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.verdicts import Nudge, Pass
-from agent_ls.loop.announcements import LANGUAGES
+from agent_ls.loop.evidence.announcements import LANGUAGES
 from agent_ls.policies.gates.incomplete_action import IncompleteAction
 from tests.policies.views import view_of
 

@@ -27,10 +27,10 @@ from agent_ls.domain.events import (
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass, Proceed
-from agent_ls.loop.findings import reported
+from agent_ls.loop.evidence.findings import reported
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.late_findings import LateFindings, LateFindingsOptions
 from agent_ls.policies.followups.post_edit import PostEdit, PostEditOptions
 from agent_ls.policies.gates.compile import Compile, CompileOptions

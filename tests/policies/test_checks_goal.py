@@ -25,7 +25,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CloseOut, Escalate, Nudge, Proceed
 from agent_ls.loop.ports.meter import Consumption
 from agent_ls.loop.sockets import Check
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.confidence import Confidence, ConfidenceOptions
 from agent_ls.policies.checks.criteria import Criteria
 from agent_ls.policies.checks.monitor_alert import MonitorAlert

@@ -26,9 +26,9 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Allow, CloseOut, Deny, Escalate, Nudge, Pass, Proceed, TextOnly
-from agent_ls.loop.fingerprints import call_fingerprint, error_signature
+from agent_ls.loop.evidence.fingerprints import call_fingerprint, error_signature
 from agent_ls.loop.sockets import Check, Gate, PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.checks.exploration import Exploration, ExplorationOptions
 from agent_ls.policies.checks.failure_circuit import FailureCircuit, FailureCircuitOptions
 from agent_ls.policies.checks.repetition import Repetition, RepetitionOptions

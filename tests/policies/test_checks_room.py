@@ -12,7 +12,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import CloseOut, Compact, Nudge, Proceed, Recover
 from agent_ls.loop.sockets import Check
-from agent_ls.loop.view import TurnView, message_tokens, text_tokens
+from agent_ls.loop.state.view import TurnView, message_tokens, text_tokens
 from agent_ls.policies.checks.budget import Budget, BudgetOptions
 from agent_ls.policies.checks.context_pressure import ContextPressure, ContextPressureOptions
 from tests.policies.views import Expected, call_of, prepared, result_of, said, spent, view_of

@@ -29,7 +29,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
 from agent_ls.loop.sockets import Compactor
-from agent_ls.loop.view import TurnView, message_tokens, text_tokens
+from agent_ls.loop.state.view import TurnView, message_tokens, text_tokens
 from agent_ls.policies.compactors.summarize import Summarize, SummarizeOptions
 from agent_ls.policies.compactors.window import Window, WindowOptions
 from agent_ls.policies.compactors.work_log import WorkLog

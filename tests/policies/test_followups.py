@@ -7,7 +7,7 @@ import pytest
 from agent_ls.domain.calls import ToolResult
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import FollowUp, FollowUpOutcome, PlannedCall
-from agent_ls.loop.view import text_tokens
+from agent_ls.loop.state.view import text_tokens
 from agent_ls.policies.followups.mask_secrets import MaskSecrets, MaskSecretsOptions
 from agent_ls.policies.followups.truncate_result import TruncateResult, TruncateResultOptions
 from agent_ls.tools.read_file import ReadFile, ReadFileArguments

@@ -12,7 +12,7 @@ from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Nudge, Pass
 from agent_ls.loop.sockets import Gate
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.gates.incomplete_action import IncompleteAction, IncompleteActionOptions
 from agent_ls.policies.gates.open_tasks import OpenTasks, OpenTasksOptions
 from tests.policies.views import Expected, view_of

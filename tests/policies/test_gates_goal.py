@@ -30,9 +30,9 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Nudge, Pass
+from agent_ls.loop.evidence.work_report import work_report
 from agent_ls.loop.ports.store import Store
-from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.work_report import work_report
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.policies.gates.open_tasks import OpenTasks
 from agent_ls.policies.gates.self_evaluation import (
     Evaluation,

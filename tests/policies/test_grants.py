@@ -23,7 +23,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Allow, Ask
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.followups.revoke_grants import RevokeGrants
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.safety.rules import SavedRules

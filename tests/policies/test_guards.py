@@ -15,7 +15,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool, ToolContext, ToolOutput
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.command_guard import CommandGuard
 from agent_ls.policies.guards.path_guard import PathGuard

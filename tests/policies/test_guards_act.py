@@ -34,10 +34,10 @@ from agent_ls.domain.events import (
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem, PlanStatus, ProposedCall
 from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
-from agent_ls.loop.plans import digest
-from agent_ls.loop.retries import met_by
+from agent_ls.loop.calls.plans import digest
+from agent_ls.loop.evidence.retries import met_by
 from agent_ls.loop.sockets import Guard, PlannedCall, Tool
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.guards.approval import Approval
 from agent_ls.policies.guards.file_claim import FileClaim, FileClaimOptions
 from agent_ls.policies.guards.plan_mode import PlanMode

@@ -19,7 +19,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.sockets import Injection
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.injections.files_changed import FilesChanged, FilesChangedOptions
 from agent_ls.policies.injections.recitation import Recitation, RecitationOptions
 from tests.policies.happened import Happened

@@ -22,7 +22,7 @@ from agent_ls.domain.failure_kinds import FailureKind, failure_kind
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.plans import PlanItem
 from agent_ls.loop.sockets import Injection
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.injections.failure_evidence import FailureEvidence, FailureEvidenceOptions
 from agent_ls.policies.injections.orientation import Orientation, OrientationOptions
 from agent_ls.policies.injections.phase_hints import PhaseHints, PhaseHintsOptions

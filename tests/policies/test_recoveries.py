@@ -27,7 +27,7 @@ from agent_ls.domain.verdicts import (
 )
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.sockets import Attempt, Recovery
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.recoveries.context_overflow import ContextOverflow, ContextOverflowOptions
 from agent_ls.policies.recoveries.continuation import Continuation, ContinuationOptions
 from agent_ls.policies.recoveries.empty import Empty, EmptyOptions

@@ -12,7 +12,7 @@ from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import Accept, TakeCalls
 from agent_ls.loop.sockets import Attempt
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.policies.recoveries.printed_calls import PrintedCalls, PrintedCallsOptions
 from tests.policies.views import call_of, prepared, said, view_of
 

@@ -28,9 +28,9 @@ from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.models import ModelFacts
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.view import TurnView
 
 
 def view_of(

@@ -13,7 +13,7 @@ from agent_ls.domain.model_io import ModelRole
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.adviser import SideModel
 from agent_ls.store.sql_store import open_store
 from tests.support.scripted import scripted

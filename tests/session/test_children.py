@@ -11,9 +11,9 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.state import SessionState
 from agent_ls.session.session import Session
 from tests.support.scripted import scripted
 from tests.support.turns import TURN_LIMIT_S, open_test_sessions

@@ -12,9 +12,9 @@ from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.stops import StopReason
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.models import Provider
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.state import SessionState
 from agent_ls.session.forking import forked, place_of_turn
 from tests.store.stories import TURN, Journal, ended
 from tests.support.scripted import scripted

@@ -23,8 +23,8 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.recorder import Recorder
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.recorder import Recorder
+from agent_ls.loop.state.state import SessionState
 from agent_ls.session.repair import repair
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.workspace.disk import DiskWorkspace

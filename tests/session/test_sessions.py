@@ -16,9 +16,9 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports.clock import Clock
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.store import Leases
+from agent_ls.review.ledger import Selection
+from agent_ls.review.steps import FileResult
 from agent_ls.session.held_leases import HeldLeases
-from agent_ls.session.review_ledger import Selection
-from agent_ls.session.review_steps import FileResult
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from tests.support.scripted import scripted

@@ -16,10 +16,10 @@ from agent_ls.domain.errors import AgentLsError, StoreError
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import STATUS, StopReason
-from agent_ls.loop.folding import fold_all
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.store import Store
-from agent_ls.loop.state import SessionState
+from agent_ls.loop.state.folding import fold_all
+from agent_ls.loop.state.state import SessionState
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions
 from tests.session.conftest import Open

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent_ls.lsp.demo_client import DemoClient
+from agent_ls.lsp.demo.client import DemoClient
 
 _CAPTURED = Path(__file__).parent.parent / "clients"
 

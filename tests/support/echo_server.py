@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ls.lsp.stdio import leave, take_stdio
+from agent_ls.lsp.connection.stdio import leave, take_stdio
 
 PIPES = take_stdio()
 
@@ -15,8 +15,8 @@ from lsprotocol import types  # noqa: E402
 from pydantic import BaseModel, Field  # noqa: E402
 from pygls.exceptions import JsonRpcException  # noqa: E402
 
-from agent_ls.lsp.asking import ClientError  # noqa: E402
-from agent_ls.lsp.language_server import AgentLanguageServer  # noqa: E402
+from agent_ls.lsp.connection.asking import ClientError  # noqa: E402
+from agent_ls.lsp.connection.language_server import AgentLanguageServer  # noqa: E402
 
 server = AgentLanguageServer(
     "echo",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent_ls.domain.events import Event
 from agent_ls.domain.goals import parse_goal, typed
-from agent_ls.loop.output_schema import check_schema
+from agent_ls.loop.evidence.output_schema import check_schema
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.providers.scenario import Scenario

@@ -20,7 +20,7 @@ from agent_ls.domain.events import (
     TurnEnded,
 )
 from agent_ls.domain.goals import Goal
-from agent_ls.loop.output_schema import Schema
+from agent_ls.loop.evidence.output_schema import Schema
 from agent_ls.loop.ports.models import Provider
 from agent_ls.session.session import Session
 from agent_ls.session.sessions import Sessions

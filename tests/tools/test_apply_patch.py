@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_ls.domain.errors import ToolError
-from agent_ls.loop.grants import grant_of
+from agent_ls.loop.calls.grants import grant_of
 from agent_ls.tools.apply_patch import ApplyPatch, ApplyPatchArguments
 from tests.tools.conftest import Place
 

@@ -25,7 +25,7 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.ports.workspace import Root
-from agent_ls.loop.recorder import Recorder
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.agent_kinds import agent_kinds
 from agent_ls.session.child_faces import ChildApprover
 from agent_ls.store.sql_store import open_store

@@ -22,8 +22,8 @@ from agent_ls.domain.events import (
     TurnStarted,
 )
 from agent_ls.domain.modes import Mode
-from agent_ls.loop.recorder import Recorder
 from agent_ls.loop.sockets import Tool, ToolOutput
+from agent_ls.loop.state.recorder import Recorder
 from agent_ls.session.seen_texts import SessionTexts
 from agent_ls.store.sql_store import SqlStore, open_store
 from agent_ls.tools.apply_patch import ApplyPatch

@@ -16,7 +16,8 @@ from tests.support.archive import read_archive
 
 _REPOSITORY = Path(__file__).parents[2]
 _OWN = [
-    "agent_ls/loop/machine.py", "agent_ls/edits/search_replace.py", "agent_ls/domain/events.py",
+    "agent_ls/loop/machine/machine.py",
+    "agent_ls/edits/search_replace.py", "agent_ls/domain/events.py",
     "tests/tools/test_symbols.py", "vscode-client/src/extension.ts", "vscode-client/src/panel.ts",
     "vscode-client/package.json", "scripts/lock.sh",
 ]  # fmt: skip

@@ -6,8 +6,8 @@ from agent_ls import catalogue
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.lsp import wire
+from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.uris import path_to_uri
 
 _MODES = {
     Mode.PLAN: ("Plan", "Reads and plans; changes nothing."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.mark import SOURCE
+from agent_ls.lsp.marks.mark import SOURCE
 
 _MOST_FILES = 1_000
 """What was told longest ago is forgotten."""

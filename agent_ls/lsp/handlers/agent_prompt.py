@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_ls.domain.goals import goal_from, typed
-from agent_ls.loop.output_schema import check_schema
+from agent_ls.loop.evidence.output_schema import check_schema
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_ls.domain.approvals import Question, QuestionAnswer
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.waiting import session_asking
+from agent_ls.lsp.faces.waiting import session_asking
 
 
 async def handle(edge: Edge, params: wire.QuestionResolveParams) -> wire.ResolveResult:

@@ -8,8 +8,8 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.sentences import sentence
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.review_carrying import tell_left
-from agent_ls.session.review_steps import FileResult
+from agent_ls.lsp.marks.review_carrying import tell_left
+from agent_ls.review.steps import FileResult
 
 
 async def handle(edge: Edge, params: wire.ReviewDecideParams) -> wire.ReviewDecideResult:

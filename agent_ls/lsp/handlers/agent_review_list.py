@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from agent_ls.edits.review import FileLedger
-from agent_ls.edits.review_places import HunkPlace
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
+from agent_ls.review.file_changes import FileLedger
+from agent_ls.review.moments import calls_that_changed
+from agent_ls.review.places import HunkPlace
 from agent_ls.safety.text import visible_line
-from agent_ls.session.review_moments import calls_that_changed
 
 _TITLE_CHARACTERS = 120
 

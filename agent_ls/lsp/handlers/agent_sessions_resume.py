@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_ls.lsp import wire
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.publisher import session_info
+from agent_ls.lsp.faces.publisher import session_info
 
 
 async def handle(edge: Edge, params: wire.SessionsResumeParams) -> wire.SessionResult:

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from lsprotocol import types
 
 from agent_ls.domain.approvals import ApprovalRequest, Question
-from agent_ls.lsp import offers
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
-from agent_ls.lsp.review_offers import redo_offers, review_offers
-from agent_ls.lsp.shapes import diagnostic_of, in_order
+from agent_ls.lsp.marks import offers
+from agent_ls.lsp.marks.mark import CHANGE_CODE, SOURCE, ChangeHint, Mark
+from agent_ls.lsp.marks.review_offers import redo_offers, review_offers
+from agent_ls.lsp.marks.shapes import diagnostic_of, in_order
 
 
 async def handle(edge: Edge, params: types.CodeActionParams) -> list[types.CodeAction]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from lsprotocol import types
 
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.offers import comment_offer
-from agent_ls.lsp.review_offers import review_lenses
+from agent_ls.lsp.marks.offers import comment_offer
+from agent_ls.lsp.marks.review_offers import review_lenses
 
 
 async def handle(edge: Edge, params: types.CodeLensParams) -> list[types.CodeLens]:

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalRequest, Question, QuestionAnswer
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.lsp.arguments import Takes, read
+from agent_ls.lsp.connection.arguments import Takes, read
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.waiting import needs_id, session_asking
+from agent_ls.lsp.faces.waiting import needs_id, session_asking
 from agent_ls.lsp.wire import ApprovalResolveParams, Name, QuestionResolveParams
 
 Decision = Annotated[ApprovalResolveParams, Takes("id and choice, or an object with both")]

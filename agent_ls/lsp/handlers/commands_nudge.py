@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from agent_ls.domain.events import Anchor
-from agent_ls.lsp.arguments import Takes
+from agent_ls.lsp.connection.arguments import Takes
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.marks import INCOMPLETE_ACTION
-from agent_ls.lsp.prompts import CONTINUE
+from agent_ls.lsp.marks.marks import INCOMPLETE_ACTION
+from agent_ls.lsp.marks.prompts import CONTINUE
 from agent_ls.lsp.wire import Name
 from agent_ls.session.session import Session
 

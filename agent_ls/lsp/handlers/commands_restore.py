@@ -6,10 +6,10 @@ from typing import Any
 
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.review_carrying import carry_out_restore
-from agent_ls.lsp.review_choice import Chooser, ReviewArgument, read_argument
-from agent_ls.session.review_ledger import RestorePoint
-from agent_ls.session.review_moments import lineages, moment_before
+from agent_ls.lsp.marks.review_carrying import carry_out_restore
+from agent_ls.lsp.marks.review_choice import Chooser, ReviewArgument, read_argument
+from agent_ls.review.ledger import RestorePoint
+from agent_ls.review.moments import lineages, moment_before
 from agent_ls.session.session import Session
 
 

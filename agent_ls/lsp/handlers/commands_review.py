@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from agent_ls.domain.review import HunkState, ReviewDecision
-from agent_ls.edits.review import FileLedger
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.review_carrying import carry_out
+from agent_ls.lsp.marks.review_carrying import carry_out
+from agent_ls.review.file_changes import FileLedger
 
 
 async def keep(edge: Edge, argument: Any = None) -> dict[str, int]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.edits.review import FileLedger
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.review_choice import read_argument
-from agent_ls.lsp.review_documents import file_diff
-from agent_ls.session.review_turns import TurnLedger
+from agent_ls.lsp.marks.review_choice import read_argument
+from agent_ls.lsp.marks.review_documents import file_diff
+from agent_ls.review.file_changes import FileLedger
+from agent_ls.review.turns import TurnLedger
 
 
 async def diff(edge: Edge, argument: Any = None) -> str:

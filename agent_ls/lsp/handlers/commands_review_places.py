@@ -7,8 +7,8 @@ from typing import Any
 from lsprotocol import types
 
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.review_choice import read_argument
-from agent_ls.lsp.reviews import place_beside
+from agent_ls.lsp.marks.review_choice import read_argument
+from agent_ls.lsp.marks.reviews import place_beside
 
 
 async def next_change(edge: Edge, argument: Any = None) -> dict[str, Any] | None:

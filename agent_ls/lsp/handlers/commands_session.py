@@ -9,7 +9,7 @@ from pydantic import Field
 from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.modes import Mode
 from agent_ls.loop.ports.store import SessionSummary
-from agent_ls.lsp.arguments import Takes
+from agent_ls.lsp.connection.arguments import Takes
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.wire import ModelName, Name
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from agent_ls.domain.errors import AgentLsError
-from agent_ls.lsp.arguments import Takes
+from agent_ls.lsp.connection.arguments import Takes
+from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.uris import uri_to_path
 from agent_ls.lsp.wire import Name
 
 Folder = Annotated[

@@ -8,9 +8,9 @@ from agent_ls.domain.errors import AgentLsError
 from agent_ls.domain.events import Anchor
 from agent_ls.domain.focus import Focus
 from agent_ls.domain.goals import typed
-from agent_ls.lsp.arguments import Takes
+from agent_ls.lsp.connection.arguments import Takes
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.prompts import PromptArgument, comment_prompt
+from agent_ls.lsp.marks.prompts import PromptArgument, comment_prompt
 from agent_ls.lsp.wire import Name, Words
 from agent_ls.session.session import Session
 

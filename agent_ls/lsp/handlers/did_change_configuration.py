@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from agent_ls.lsp.connection.options import settings_of
 from agent_ls.lsp.edge import Edge
 from agent_ls.lsp.opening import configuration
-from agent_ls.lsp.options import settings_of
 
 
 async def handle(edge: Edge, params: types.DidChangeConfigurationParams) -> None:

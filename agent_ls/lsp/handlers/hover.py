@@ -9,7 +9,7 @@ from lsprotocol import types
 from agent_ls.domain.approvals import ApprovalRequest, Question
 from agent_ls.domain.calls import ToolKind
 from agent_ls.lsp.edge import Edge
-from agent_ls.lsp.reviews import Change
+from agent_ls.lsp.marks.reviews import Change
 from agent_ls.safety.text import visible
 
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]()<>#|!~&]")

@@ -21,7 +21,7 @@ from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Halt, Nudge, Proceed, Recover
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 class BudgetOptions(Record):

@@ -21,9 +21,9 @@ from agent_ls.domain.goals import Goal
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
+from agent_ls.loop.evidence.proofs import unproven
 from agent_ls.loop.ports.models import Adviser
-from agent_ls.loop.proofs import unproven
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _SYSTEM = (
     "You judge how a coding agent is doing. Say how confident you are that it will reach its goal "

@@ -11,8 +11,8 @@ from agent_ls.domain.events import Compacted
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CheckVerdict, Compact, Proceed
-from agent_ls.loop.summaries import cut_before_steps, tokens_of
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.machine.summaries import cut_before_steps, tokens_of
+from agent_ls.loop.state.view import TurnView
 
 
 class ContextPressureOptions(Record):

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
-from agent_ls.loop.proofs import unproven
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.evidence.proofs import unproven
+from agent_ls.loop.state.view import TurnView
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from agent_ls.domain.events import AdvisoryRaised, Answered, EditApplied, Event,
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _CHANGE = re.compile(
     r"\b(?:add|adjust|apply|build|change|clean up|complete|convert|correct|create|delete|drop|"

@@ -12,7 +12,7 @@ from agent_ls.domain.events import Event, RequestPrepared, ToolCallFinished
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed, TextOnly
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _NOT_THE_MODELS = (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
 

@@ -11,7 +11,7 @@ from agent_ls.domain.events import RecoveryChosen
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Halt, Proceed
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 class FailureLimitOptions(Record):

@@ -10,11 +10,11 @@ from pydantic import Field
 from agent_ls.domain.events import AdvisoryRaised, FindingsReported
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
-from agent_ls.loop.findings import check_changes, told, untold
+from agent_ls.loop.evidence.findings import check_changes, told, untold
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 class LateFindingsOptions(Record):

@@ -14,7 +14,7 @@ from agent_ls.domain.events import (
 )
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Nudge, Proceed
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 @dataclass(frozen=True, slots=True)

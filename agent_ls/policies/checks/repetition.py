@@ -12,8 +12,8 @@ from pydantic import Field
 from agent_ls.domain.events import AdvisoryRaised, Answered
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CheckVerdict, Nudge, Proceed
-from agent_ls.loop.fingerprints import calls_in_vain, calls_of, shown_call
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.evidence.fingerprints import calls_in_vain, calls_of, shown_call
+from agent_ls.loop.state.view import TurnView
 
 
 class RepetitionOptions(Record):

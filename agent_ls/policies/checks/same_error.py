@@ -12,10 +12,10 @@ from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
-from agent_ls.loop.fingerprints import error_signature, paths_in
-from agent_ls.loop.news import Known, is_news
-from agent_ls.loop.retries import fingerprint
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.evidence.fingerprints import error_signature, paths_in
+from agent_ls.loop.evidence.news import Known, is_news
+from agent_ls.loop.evidence.retries import fingerprint
+from agent_ls.loop.state.view import TurnView
 
 _NOT_THE_MODELS = (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
 _MAX_QUOTED_CHARS = 120
@@ -33,7 +33,7 @@ class SameError:
     """Asks the person whether to go on when steps in a row bring the same error.
 
     Errors are compared by their class and the call's paths, or by their words without numbers.
-    Whatever is new meanwhile begins the count anew; refusals are counted by ``loop/denials.py``.
+    Whatever is new meanwhile begins the count anew; ``loop/calls/denials.py`` counts refusals.
     Source: seed 004, loop detection over normalised error signatures.
     """
 

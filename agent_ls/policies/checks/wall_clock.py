@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 class WallClockOptions(Record):

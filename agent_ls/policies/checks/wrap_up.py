@@ -8,7 +8,7 @@ from typing import ClassVar
 from agent_ls.domain.events import WrapUpRequested
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from pydantic import Field
 from agent_ls.domain.messages import ToolMessage
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
-from agent_ls.loop.compaction import CHARS_PER_TOKEN, result_chars_for
-from agent_ls.loop.summaries import tokens_of
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.machine.summaries import tokens_of
+from agent_ls.loop.state.compaction import CHARS_PER_TOKEN, result_chars_for
+from agent_ls.loop.state.view import TurnView
 
 _MAX_SENT_SHARE = 0.8
 """Of the window: the answer needs room too, and sizes are estimates."""

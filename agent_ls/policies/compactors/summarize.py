@@ -13,8 +13,7 @@ from agent_ls.domain.events import AdviceGiven, Moved
 from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
-from agent_ls.loop.ports.models import Adviser
-from agent_ls.loop.summaries import (
+from agent_ls.loop.machine.summaries import (
     GOAL,
     cut,
     cut_before_steps,
@@ -22,7 +21,8 @@ from agent_ls.loop.summaries import (
     tokens_of,
     written,
 )
-from agent_ls.loop.view import TurnView, text_tokens
+from agent_ls.loop.ports.models import Adviser
+from agent_ls.loop.state.view import TurnView, text_tokens
 
 _CHARS_PER_TOKEN = 4
 _MAX_MESSAGE_CHARS = 2_000

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened, Unchanged
-from agent_ls.loop.summaries import allowed_cuts, cut, mechanical_summary, tokens_of
-from agent_ls.loop.view import TurnView, message_tokens, text_tokens
+from agent_ls.loop.machine.summaries import allowed_cuts, cut, mechanical_summary, tokens_of
+from agent_ls.loop.state.view import TurnView, message_tokens, text_tokens
 
 _CHARS_PER_TOKEN = 4
 _SUMMARY_TOKENS = 1_000

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import CompactorVerdict, Shortened
-from agent_ls.loop.summaries import allowed_cuts, cut, mechanical_summary
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.machine.summaries import allowed_cuts, cut, mechanical_summary
+from agent_ls.loop.state.view import TurnView
 
 
 class WorkLogOptions(Record):

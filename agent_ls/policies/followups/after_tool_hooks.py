@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent_ls.domain.calls import ToolResult
+from agent_ls.loop.calls.tool_hooks import ask_after_tool
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
-from agent_ls.loop.tool_hooks import ask_after_tool
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 @dataclass(frozen=True, slots=True)

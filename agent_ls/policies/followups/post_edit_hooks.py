@@ -8,11 +8,11 @@ from typing import ClassVar
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import HookOutcome, HookPoint
-from agent_ls.loop.applying import standing
+from agent_ls.loop.calls.applying import standing
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned, plain_output
 
 _MAX_CHARS = 4_000

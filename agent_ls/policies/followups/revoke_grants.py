@@ -12,7 +12,7 @@ from agent_ls.domain.events import ToolCallStarted
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.stale_grants import stale_grants, steers_commands
 
 

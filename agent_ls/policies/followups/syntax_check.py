@@ -17,7 +17,7 @@ from agent_ls.domain.symbols import Fault
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _NEAR_LINES = 2
 

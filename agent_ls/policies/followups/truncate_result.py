@@ -11,7 +11,7 @@ from agent_ls.domain.calls import ToolKind, ToolResult
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
-from agent_ls.loop.view import TurnView, text_tokens
+from agent_ls.loop.state.view import TurnView, text_tokens
 
 _CHARS_PER_TOKEN = 4
 _HANDLE_CHARS = 12

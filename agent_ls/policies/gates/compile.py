@@ -11,11 +11,11 @@ from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
-from agent_ls.loop.findings import check_changes, counting, listed
+from agent_ls.loop.evidence.findings import check_changes, counting, listed
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 class CompileOptions(Record):

@@ -1,7 +1,7 @@
 """Did the model say that it will act, and then not act?
 
 Owns the English words that tell an announcement from a report; those of other languages stand in
-``loop/announcements.py``. When in doubt the answer passes.
+``loop/evidence/announcements.py``. When in doubt the answer passes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
-from agent_ls.loop.announcements import LANGUAGES, UNSPACED_END, Language
-from agent_ls.loop.view import TurnView
-from agent_ls.loop.wishes import wants_no_action
+from agent_ls.loop.evidence.announcements import LANGUAGES, UNSPACED_END, Language
+from agent_ls.loop.evidence.wishes import wants_no_action
+from agent_ls.loop.state.view import TurnView
 
 
 class IncompleteActionOptions(Record):

@@ -12,8 +12,8 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import GateVerdict, Nudge, Pass
-from agent_ls.loop.view import TurnView
-from agent_ls.loop.wishes import wants_no_action
+from agent_ls.loop.evidence.wishes import wants_no_action
+from agent_ls.loop.state.view import TurnView
 
 _MAX_LISTED = 20
 

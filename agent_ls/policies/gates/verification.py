@@ -16,15 +16,15 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Deny, GateVerdict, Nudge, Pass
-from agent_ls.loop.json_answers import object_in
+from agent_ls.loop.evidence.json_answers import object_in
+from agent_ls.loop.evidence.proofs import cut_off_commands, unproven
+from agent_ls.loop.evidence.wishes import wants_no_action
+from agent_ls.loop.evidence.work_report import work_report
 from agent_ls.loop.ports.commands import GoalCommands
 from agent_ls.loop.ports.models import Adviser
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Workspace
-from agent_ls.loop.proofs import cut_off_commands, unproven
-from agent_ls.loop.view import TurnView
-from agent_ls.loop.wishes import wants_no_action
-from agent_ls.loop.work_report import work_report
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.commands import decide
 from agent_ls.safety.secrets import mask_slowly
 from agent_ls.safety.text import plain_output_slowly

@@ -9,12 +9,12 @@ from typing import ClassVar, assert_never
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
-from agent_ls.loop.grants import grant_of
-from agent_ls.loop.plans import is_as_approved
+from agent_ls.loop.calls.grants import grant_of
+from agent_ls.loop.calls.plans import is_as_approved
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.command_calls import decide_call
 from agent_ls.safety.stale_grants import stale_grants
 

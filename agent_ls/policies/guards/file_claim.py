@@ -13,8 +13,8 @@ from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
 from agent_ls.loop.ports.agents import Claims
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.spelling import canonical
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.spelling import canonical
+from agent_ls.loop.state.view import TurnView
 
 
 class FileClaimOptions(Record):

@@ -8,7 +8,7 @@ from typing import ClassVar
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
 from agent_ls.loop.offering import EDIT_FORMATS
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from agent_ls.domain.calls import Effect
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
 from agent_ls.loop.ports.workspace import Root, Workspace
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.control_files import judge_read, judge_write
 
 

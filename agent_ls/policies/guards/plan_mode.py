@@ -9,7 +9,7 @@ from agent_ls.domain.calls import Effect
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Defer, Deny, GuardVerdict
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _FREE = (Effect.READ, Effect.DELEGATE)
 """A sub-agent is in plan mode too."""

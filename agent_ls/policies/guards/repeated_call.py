@@ -9,9 +9,9 @@ from pydantic import Field
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
-from agent_ls.loop.fingerprints import call_fingerprint, calls_in_vain
+from agent_ls.loop.evidence.fingerprints import call_fingerprint, calls_in_vain
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 class RepeatedCallOptions(Record):

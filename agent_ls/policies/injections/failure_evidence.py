@@ -13,8 +13,8 @@ from agent_ls.domain.failure_kinds import FailureKind, failure_kind
 from agent_ls.domain.plain_json import object_in
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
-from agent_ls.loop.fingerprints import UNKNOWN_TOOL, error_signature
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.evidence.fingerprints import UNKNOWN_TOOL, error_signature
+from agent_ls.loop.state.view import TurnView
 
 _MAX_WORDS_CHARS = 160
 _MAX_TARGET_CHARS = 80

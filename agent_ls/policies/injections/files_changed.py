@@ -14,7 +14,7 @@ from agent_ls.domain.events import EditApplied, EditIntended, Event, ToolCallFin
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
 from agent_ls.loop.ports.workspace import Look, Workspace
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _MAX_TOKENS = 300
 

@@ -11,7 +11,7 @@ from agent_ls.domain.events import Compacted, RequestPrepared, SessionResumed
 from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _MAX_NAMED = 12
 

@@ -18,7 +18,7 @@ from agent_ls.domain.events import (
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _VERIFY = "Nothing has been run since your last"
 _PLAN = "You have changed files in several steps without a plan"

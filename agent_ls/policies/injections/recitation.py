@@ -11,7 +11,7 @@ from agent_ls.domain.events import Answered, RequestPrepared, ToolCallFinished
 from agent_ls.domain.plans import PlanItem, PlanStatus
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Slot
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _HEADING = "Where you stand:"
 _MAX_TASK_CHARS = 800

@@ -11,7 +11,7 @@ from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Accept, AcceptAsPartial, Compact, Continue, RecoveryVerdict
 from agent_ls.loop.sockets import Attempt
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _GO_ON = (
     "Your answer was cut off by the output limit. Go on exactly where it stopped, "

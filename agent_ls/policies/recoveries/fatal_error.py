@@ -10,7 +10,7 @@ from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict
 from agent_ls.loop.sockets import Attempt
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _ADVICE: dict[ProviderFailure, str] = {
     ProviderFailure.AUTHENTICATION: "`agent-ls doctor` says where keys are looked for.",

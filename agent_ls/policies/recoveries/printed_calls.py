@@ -16,7 +16,7 @@ from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Accept, RecoveryVerdict, TakeCalls
 from agent_ls.loop.sockets import Attempt
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 Printed = tuple[str, str]
 """A tool's name and its arguments as JSON."""

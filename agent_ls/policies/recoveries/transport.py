@@ -18,7 +18,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Accept, Fail, RecoveryVerdict, Retry, SwitchModel
 from agent_ls.loop.options import ModelOptions
 from agent_ls.loop.sockets import Attempt
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 _JITTER_STEPS = 1_000
 _MAX_DOUBLINGS = 30

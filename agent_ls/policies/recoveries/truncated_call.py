@@ -11,7 +11,7 @@ from agent_ls.domain.model_io import FinishReason
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Accept, Reask, RecoveryVerdict, StepFailed
 from agent_ls.loop.sockets import Attempt
-from agent_ls.loop.view import TurnView
+from agent_ls.loop.state.view import TurnView
 
 
 class TruncatedCallOptions(Record):

@@ -1,0 +1,1 @@
+"""Tool calls: from the model's text to the one recorded result."""

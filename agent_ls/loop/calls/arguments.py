@@ -1,0 +1,96 @@
+"""From the text a model wrote to arguments that fit the tool, or to a result that says why not.
+
+Strict: broken JSON is an error, never an empty object. Source: seed 001, structural errors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.mistakes import causes
+from agent_ls.domain.model_io import ToolSpec
+from agent_ls.domain.plain_json import plain_json
+from agent_ls.loop.calls.other_agents import counterpart
+from agent_ls.loop.calls.references import DESTINATION, destination_in, literal
+from agent_ls.loop.sockets import PlannedCall, Tool
+
+_SHOWN_CHARS = 2_000
+
+
+def plan_call(
+    call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
+) -> PlannedCall | ToolResult:
+    """Return the call with valid arguments, or its structural error result."""
+    tool = tools.get(call.tool)
+    if tool is None:
+        return _unknown(call, tools, specs)
+    try:
+        data = parse_object(call.arguments_json)
+    except ValueError as error:
+        return structural(call, f"The arguments are not one JSON object: {error}.", specs)
+    try:
+        goes_to = destination_in(data)
+    except ValueError as error:
+        return structural(call, f"{error}.", specs)
+    own = {key: value for key, value in data.items() if key not in DESTINATION}
+    try:
+        arguments = tool.Arguments.model_validate(literal(own))
+    except ValidationError as error:
+        return structural(call, _why(error), specs)
+    return PlannedCall(call, tool, arguments, goes_to)
+
+
+def _unknown(
+    call: ToolCall, tools: Mapping[str, Tool[Any]], specs: tuple[ToolSpec, ...]
+) -> ToolResult:
+    """Return the result of a call to no tool of ours, with the one that does the same."""
+    ours = counterpart(call.tool, call.arguments_json, tools)
+    if not ours:
+        names = ", ".join(tools)
+        return structural(call, f"There is no tool {call.tool!r}. The tools are: {names}.")
+    why = f"There is no tool {call.tool!r}; {ours} does this here."
+    return structural(call, why, specs, of=ours)
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """Return the one JSON object that ``text`` is.
+
+    Errors: ``ValueError`` for anything else, and for what cannot be stored and shown.
+    """
+    data = plain_json(text)
+    if not isinstance(data, dict):
+        raise ValueError(f"it is a {type(data).__name__}, not an object")
+    return cast("dict[str, Any]", data)
+
+
+def structural(
+    call: ToolCall, error: str, specs: tuple[ToolSpec, ...] = (), *, of: str = ""
+) -> ToolResult:
+    """Return the error result with the whole call, so that the model can correct itself.
+
+    ``of`` is the tool whose parameters are told, by default the one that was called.
+    """
+    parts = [
+        f"error: {error}",
+        f"call: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})",
+    ]
+    parts += [
+        f"parameters of {spec.name}: {json.dumps(spec.parameters, ensure_ascii=False)}"
+        for spec in specs
+        if spec.name == (of or call.tool)
+    ]
+    parts.append("Nothing was done. Correct the call and try again.")
+    return ToolResult(call_id=call.id, text="\n".join(parts), error=ErrorKind.STRUCTURAL)
+
+
+def _why(error: ValidationError) -> str:
+    """Return pydantic's findings as one line a model can act on."""
+    found = [
+        f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in causes(error)
+    ]
+    return "The arguments do not fit: " + "; ".join(found) + "."

@@ -1,0 +1,146 @@
+"""Asking the person about one call: what they see, what they may answer, and what that means.
+
+What was approved is what runs: an approval is bound to the exact call and its preview.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Literal
+
+from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice, ApprovalRequest, Preview
+from agent_ls.domain.calls import ErrorKind, ToolResult
+from agent_ls.domain.errors import SettingsError, ToolError, WorkspaceError
+from agent_ls.domain.events import GrantsRevoked
+from agent_ls.domain.verdicts import Allow, Ask
+from agent_ls.loop.calls.arguments import plan_call
+from agent_ls.loop.calls.denials import denied
+from agent_ls.loop.calls.guarding import decide
+from agent_ls.loop.calls.plans import digest
+from agent_ls.loop.kit import Kit
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+_FOR_GOOD: dict[ApprovalChoice, Literal["allow", "reject"]] = {
+    ApprovalChoice.ALLOW_ALWAYS: "allow",
+    ApprovalChoice.REJECT_ALWAYS: "reject",
+}
+_ALLOWS = (
+    ApprovalChoice.ALLOW_ONCE,
+    ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_ALWAYS,
+)
+_CHANGED = (
+    "You are asked again, because the file changed meanwhile and this would now change something "
+    "else than you allowed."
+)
+
+
+async def ask(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
+    """Return the call itself when it may run, an amended one, or the denial."""
+    grants = turn.session.grants
+    async with turn.asking:
+        if verdict.broad and turn.session.grants is not grants:
+            # A yes given while this one waited in line may cover it.
+            _, now = await decide(planned, turn)
+            if isinstance(now, Allow):
+                return planned
+        return await _ask_alone(planned, verdict, turn)
+
+
+async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedCall | ToolResult:
+    """Ask until what was approved is what would run: a file may change while the person looks."""
+    try:
+        preview = await planned.tool.preview(planned.arguments)
+        said = verdict
+        while True:
+            request = _request(planned, said, preview, turn)
+            answer = await turn.kit.approver.approve(request)
+            await _remember(answer, request, turn)
+            if answer.choice not in _ALLOWS:
+                break
+            now = await planned.tool.preview(planned.arguments)
+            if digest(planned, now) == digest(planned, preview):
+                return planned
+            preview, said = now, replace(verdict, reason=f"{_CHANGED} {verdict.reason}")
+    except ToolError as error:
+        # It cannot work: nobody needs to be asked.
+        return ToolResult(call_id=planned.call.id, text=error.text, error=error.kind)
+    except WorkspaceError as error:
+        return ToolResult(call_id=planned.call.id, text=str(error), error=ErrorKind.RUNTIME)
+    if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
+        return _amended(planned, answer.tool, answer.arguments_json, turn)
+    return await denied(planned, _refusal_words(answer), turn)
+
+
+def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -> ApprovalRequest:
+    choices = [ApprovalChoice.ALLOW_ONCE]
+    is_broad = bool(verdict.broad and preview.grant)
+    if is_broad:
+        choices += [ApprovalChoice.ALLOW_SESSION, ApprovalChoice.ALLOW_ALWAYS]
+    choices.append(ApprovalChoice.REJECT_ONCE)
+    if is_broad:
+        choices.append(ApprovalChoice.REJECT_ALWAYS)
+    choices.append(ApprovalChoice.AMEND)
+    return ApprovalRequest(
+        id=turn.kit.ids.new("apr"),
+        call_id=planned.call.id,
+        turn_id=turn.state.turn_id,
+        tool=planned.tool.name,
+        reason=verdict.reason,
+        preview=preview,
+        digest=digest(planned, preview),
+        choices=tuple(choices),
+        timeout_s=turn.kit.options.approval_timeout_s,
+    )
+
+
+def _amended(
+    planned: PlannedCall, tool: str | None, arguments_json: str, turn: Turn
+) -> PlannedCall | ToolResult:
+    """Return the person's call in place of the model's; it is validated like that one."""
+    changed = {"tool": tool or planned.call.tool, "arguments_json": arguments_json}
+    found = plan_call(planned.call.model_copy(update=changed), turn.kit.tools, turn.specs)
+    if isinstance(found, PlannedCall) and found.goes_to is None:
+        # Where the result goes is the model's matter.
+        return replace(found, goes_to=planned.goes_to)
+    return found
+
+
+async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn) -> None:
+    """Write down what the person wants to hold in later sessions of these folders too."""
+    grant = request.preview.grant
+    if grant is None or answer.choice not in _FOR_GOOD or answer.choice not in request.choices:
+        return
+    folders = [root.path for root in turn.kit.workspace.roots]
+    try:
+        await asyncio.to_thread(turn.kit.rules.add, grant, folders, _FOR_GOOD[answer.choice])
+    except SettingsError as error:
+        # It holds for this call alone.
+        _log.warning("%s", error)
+
+
+async def revoke_rules(event: GrantsRevoked, kit: Kit) -> None:
+    """Take back what was allowed for good, so that no later session goes by it."""
+    folders = [root.path for root in kit.workspace.roots]
+    try:
+        await asyncio.to_thread(kit.rules.revoke, event.grants, folders)
+    except SettingsError as error:
+        # It does not hold in this session all the same.
+        _log.warning("%s", error)
+
+
+def _refusal_words(answer: ApprovalAnswer) -> str:
+    """Return what the model reads when a person, or nobody, did not say yes."""
+    if answer.by == "nobody":
+        why = answer.note or "nobody is there to give it"
+        return (
+            f"This needs a person's permission and {why}. "
+            "Go on without it, or say what you would need."
+        )
+    words = f" The user says: “{answer.note}”." if answer.note else ""
+    return f"The user rejected this call.{words} Do not repeat it; do it another way, or ask."

@@ -1,0 +1,166 @@
+"""One call's way from its valid arguments to its one recorded result.
+
+Prepare (guards, the person), execute, finalize (follow-ups). Source: seed 000 phase 5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal, assert_never
+
+from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import CallDecided, GrantsRevoked, ToolCallFinished, ToolCallStarted
+from agent_ls.domain.verdicts import Allow, Ask, Defer, Deny
+from agent_ls.loop.calls.asking import ask, revoke_rules
+from agent_ls.loop.calls.command_changes import run_watched
+from agent_ls.loop.calls.denials import denied
+from agent_ls.loop.calls.guarding import Decided, decide
+from agent_ls.loop.calls.keeping import keep_output
+from agent_ls.loop.calls.proposing import propose
+from agent_ls.loop.calls.tool_hooks import ask_before_tool, changed_by
+from agent_ls.loop.evidence.retries import met_by_failure
+from agent_ls.loop.sockets import PlannedCall, Ran
+from agent_ls.loop.state.state import CallState
+from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+_AMENDED = "user"
+"""The origin of a yes that a person gave by writing the arguments."""
+
+
+async def carry_out(
+    planned: PlannedCall, decided: Decided, turn: Turn, places: asyncio.Semaphore
+) -> None:
+    """Bring the call, on which the guards have decided, to its one result and record it.
+
+    It takes one of the ``places`` when nothing is in question any more.
+    """
+    prepared = await _prepare(planned, decided, turn)
+    if isinstance(prepared, ToolResult):
+        met = await met_by_failure(planned, prepared, turn.kit.workspace)
+        await turn.emit(ToolCallFinished(result=prepared, met=met))
+        return
+    async with places:
+        await _run(planned, prepared, turn)
+
+
+async def _run(planned: PlannedCall, prepared: PlannedCall, turn: Turn) -> None:
+    """Run what became of the call, and record its result."""
+    await turn.emit(
+        ToolCallStarted(
+            call_id=prepared.call.id,
+            tool=prepared.tool.name,
+            effect=prepared.effect,
+            paths=prepared.paths,
+            arguments_json=prepared.call.arguments_json,
+        )
+    )
+    ran = await _execute(prepared, turn)
+    if prepared.call != planned.call:
+        ran = _told(ran, prepared, changed_by(prepared.call.id, turn.view), turn.state.calls)
+    result = await _finalize(prepared, ran, turn)
+    # What the model would repeat is its own call, whatever a hook or the person made of it.
+    met = await met_by_failure(planned, ran.result, turn.kit.workspace)
+    await turn.emit(ToolCallFinished(result=result, effect=prepared.effect, met=met))
+
+
+async def _prepare(planned: PlannedCall, decided: Decided, turn: Turn) -> PlannedCall | ToolResult:
+    """Do what the guards say, with the person where they say so; amended calls are judged again."""
+    while True:
+        planned, decided = await ask_before_tool(planned, decided, turn)
+        origin, verdict = decided
+        match verdict:
+            case Allow(after_s=after_s, reads_only=reads_only):
+                await _decided(planned, turn, "allow", origin)
+                if after_s:
+                    await turn.kit.clock.sleep(after_s)
+                return replace(planned, reads_only=reads_only)
+            case Deny(reason=reason, whatever_tool=whatever_tool):
+                await _decided(planned, turn, "deny", origin, reason)
+                # It may ask the person: one question at a time, counted with those before it.
+                async with turn.asking:
+                    return await denied(planned, reason, turn, whatever_tool=whatever_tool)
+            case Defer(reason=reason):
+                # One after the other, so that the plan's steps are in the order of the calls.
+                async with turn.asking:
+                    await _decided(planned, turn, "defer", origin, reason)
+                    return await propose(planned, reason, turn)
+            case Ask():
+                await _decided(planned, turn, "ask", origin, verdict.reason)
+                outcome = await ask(planned, verdict, turn)
+                if isinstance(outcome, ToolResult):
+                    return outcome
+                if outcome is planned:
+                    return replace(planned, reads_only=verdict.reads_only)
+                planned = outcome
+                decided = await decide(planned, turn)
+                if isinstance(decided[1], Ask) and decided[1].broad:
+                    # The person wrote these arguments: that is their yes.
+                    decided = (_AMENDED, Allow())
+            case _:
+                assert_never(verdict)
+
+
+async def _decided(
+    planned: PlannedCall,
+    turn: Turn,
+    decision: Literal["allow", "ask", "deny", "defer"],
+    origin: str,
+    reason: str = "",
+) -> None:
+    await turn.emit(
+        CallDecided(
+            call_id=planned.call.id,
+            decision=decision,
+            origin=origin,
+            reason=reason,
+            effect=planned.effect,
+        )
+    )
+
+
+def _told(ran: Ran, planned: PlannedCall, who: str, calls: Iterable[CallState]) -> Ran:
+    """Let the model know that its call was changed, and by whom."""
+    changed = f"{who} changed the arguments to {planned.call.arguments_json}."
+    if all(one.call.tool != planned.call.tool for one in calls if one.call.id == planned.call.id):
+        changed = f"{who} replaced the call by {planned.call.tool}({planned.call.arguments_json})."
+    result = ran.result.model_copy(update={"text": f"{changed}\n{ran.result.text}"})
+    return Ran(result, ran.events)
+
+
+async def _execute(planned: PlannedCall, turn: Turn) -> Ran:
+    """Run the call, or take over the read that runs since exactly this call streamed."""
+    early = turn.early.get(planned.call)
+    if early is not None and planned.effect is Effect.READ:
+        ran = await early
+        if ran is not None:
+            return ran
+    return await run_watched(planned, turn)
+
+
+async def _finalize(planned: PlannedCall, ran: Ran, turn: Turn) -> ToolResult:
+    """Let the follow-ups complete the result."""
+    result = ran.result
+    for event in ran.events:
+        await turn.emit(event)
+    for one in turn.kit.follow_ups:
+        try:
+            await turn.breathe()
+            outcome = await one.follow(planned, result, turn.view)
+        except StoreError:
+            raise
+        except Exception:
+            # The call has happened; its result must not get lost over what comes after it.
+            _log.exception("follow-up %s failed", one.name)
+            continue
+        result = outcome.result
+        for event in outcome.events:
+            if isinstance(event, GrantsRevoked) and event.for_good:
+                await revoke_rules(event, turn.kit)
+            await turn.emit(event)
+    return await keep_output(planned, result, turn)

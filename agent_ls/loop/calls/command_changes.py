@@ -1,0 +1,86 @@
+"""What a command changed belongs to the turn like an edit: seen around it, recorded before its
+result."""
+
+from __future__ import annotations
+
+import logging
+
+from agent_ls.domain.calls import Effect
+from agent_ls.domain.events import CommandChanged, CommandChangesLeftOut
+from agent_ls.loop.calls.running import run_tool
+from agent_ls.loop.ports.commands import CommandChange, CommandMark
+from agent_ls.loop.ports.store import Blobs
+from agent_ls.loop.settling import settled
+from agent_ls.loop.sockets import CommandWatch, PlannedCall, Ran
+from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+
+async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
+    """Run the call; what it changes by a command is recorded, also when it is cancelled."""
+    watch = turn.kit.watch
+    if watch is None or planned.effect is not Effect.EXECUTE:
+        return await run_tool(planned, turn)
+    try:
+        mark = await watch.begin(planned)
+    except Exception:
+        _log.exception("could not look at the files before a command; its changes go unseen")
+        mark = None
+    if mark is None:
+        return await run_tool(planned, turn)
+    left: CommandChangesLeftOut | None = None
+    try:
+        ran = await run_tool(planned, turn)
+    finally:
+        left = await settled(_record(planned.call.id, watch, mark, turn))
+    notes = [left.text] if left is not None else []
+    if mark.gap:
+        notes.append(f"{mark.gap}: what the command changed elsewhere is in no review")
+    if not notes:
+        return ran
+    text = "\n".join([ran.result.text, *(f"({note})" for note in notes)])
+    return Ran(ran.result.model_copy(update={"text": text}), ran.events)
+
+
+async def _record(
+    call_id: str, watch: CommandWatch, mark: CommandMark, turn: Turn
+) -> CommandChangesLeftOut | None:
+    """Record each file that changed, up to a number nobody would look through; return the rest.
+
+    What can be lost comes first: a file that is new can be deleted by anybody.
+    """
+    try:
+        changes = await watch.changes(mark)
+    except Exception:
+        _log.exception("could not look at the files after a command; its changes go unseen")
+        return None
+    changes = sorted(changes, key=lambda one: (one.is_new, one.path))
+    limit = turn.kit.options.max_command_changes
+    for one in changes[:limit]:
+        await turn.emit(await stored_change(call_id, one, turn.kit.blobs))
+    rest = changes[limit:]
+    if not rest:
+        return None
+    left = CommandChangesLeftOut(
+        call_id=call_id,
+        recorded_files=limit,
+        left_files=len(rest),
+        left_new_files=sum(one.is_new for one in rest),
+    )
+    await turn.emit(left)
+    return left
+
+
+async def stored_change(call_id: str, one: CommandChange, blobs: Blobs) -> CommandChanged:
+    """Return the event of a change, what was kept of both sides being in the store."""
+    return CommandChanged(
+        call_id=call_id,
+        path=one.path,
+        before_blob=None if one.before is None else await blobs.put_blob(one.before),
+        after_blob=None if one.after is None else await blobs.put_blob(one.after),
+        before_mode=one.modes[0],
+        after_mode=one.modes[1],
+        is_before_known=one.is_before_known,
+        images=one.images,
+    )

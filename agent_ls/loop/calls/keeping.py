@@ -1,0 +1,94 @@
+"""A finished call's result is kept at its output path, whole and masked, as events."""
+
+from __future__ import annotations
+
+import logging
+
+from pydantic import JsonValue
+
+from agent_ls.domain.calls import ToolResult
+from agent_ls.domain.events import OutputStored
+from agent_ls.loop.sockets import PlannedCall, ToolOutput
+from agent_ls.loop.state.expressions import shown
+from agent_ls.loop.state.outputs import CUT, OUTCOMES, targets, value_of
+from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+_VALUE = "value"
+
+
+def with_value(output: ToolOutput, planned: PlannedCall) -> JsonValue:
+    """Return the facts of a result that goes somewhere, with its exact value.
+
+    Among the facts it passes the follow-ups, which mask secrets.
+    """
+    if planned.goes_to is None or not isinstance(output.data, dict):
+        return output.data
+    if output.value_is_cut:
+        return {**output.data, CUT: True}
+    return output.data if output.value is None else {**output.data, _VALUE: output.value}
+
+
+async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> ToolResult:
+    """Store the result at the call's output path, if it has one and the call ran; return the
+    result as it is recorded.
+
+    Two calls of one answer on one path: the last to finish wins, and it is said.
+    """
+    if planned.goes_to is None:
+        return result
+    call_id, method = planned.call.id, planned.goes_to.method
+    value = await _value(result, turn)
+    for path in targets(planned.goes_to.output, result):
+        before = _before(path, call_id, turn) if method == "set" else None
+        if before is not None:
+            _log.warning("%s and %s both set %s; the last counts", before, call_id, shown(path))
+        await turn.emit(
+            OutputStored(call_id=call_id, path=path, method=method, value=value, replaces=before)
+        )
+    return _without_value(result)
+
+
+def _before(path: tuple[str, ...], call_id: str, turn: Turn) -> str | None:
+    """Return the call of the same answer that has stored something at the path."""
+    beside = {state.call.id for state in turn.state.calls} - {call_id}
+    stored = turn.session.outputs
+    return next((one.call_id for one in stored if one.path == path and one.call_id in beside), None)
+
+
+def _without_value(result: ToolResult) -> ToolResult:
+    """Return the result without what is among its facts only on the way to the output path."""
+    if not isinstance(result.data, dict) or not result.data.keys() & {_VALUE, CUT}:
+        return result
+    facts = {key: one for key, one in result.data.items() if key not in (_VALUE, CUT)}
+    return result.model_copy(update={"data": facts})
+
+
+async def _value(result: ToolResult, turn: Turn) -> dict[str, JsonValue]:
+    """Return what is kept: the facts with the whole value, or without one that is too long.
+
+    The beginning of a text must not be written to a file as if it were all of it.
+    """
+    whole = await _whole(result, turn)
+    bare = _without_value(result)
+    if whole is not None and len(whole.encode()) <= turn.kit.options.max_output_bytes:
+        return value_of(bare.model_copy(update={"text": whole}))
+    facts = value_of(bare)
+    return {key: one for key, one in facts.items() if (key,) not in OUTCOMES} | {CUT: True}
+
+
+async def _whole(result: ToolResult, turn: Turn) -> str | None:
+    """Return the exact value, else the text as it was before the conversation's cut.
+
+    None when there is no more than a part of it.
+    """
+    if isinstance(result.data, dict):
+        if result.data.get(CUT) is True:
+            return None
+        if isinstance(value := result.data.get(_VALUE), str):
+            return value
+    if result.output_id is None:
+        return result.text
+    data = await turn.kit.blobs.get_blob(result.output_id)
+    return None if data is None else data.decode(errors="replace")

@@ -1,0 +1,136 @@
+"""Proposed plans: what a decision on one says, and whether a call is what was decided on. Pure.
+
+A plan is calls that wait: queued in plan mode, or the graph of an ``update_plan``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+from agent_ls.domain.approvals import ApprovalChoice, Preview
+from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.errors import ToolError, WorkspaceError
+from agent_ls.domain.events import ApprovalRequested, ApprovalResolved, OutputStored
+from agent_ls.domain.plain_json import object_in
+from agent_ls.domain.plans import ProposedCall
+from agent_ls.loop.calls.references import Results, destination_in, expressions_in
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.state.expressions import shown
+from agent_ls.loop.state.outputs import MISSING, value_at
+from agent_ls.loop.state.view import TurnView
+
+ALL, EACH, NONE = "all", "one by one", "none"
+OPTIONS = (ALL, EACH, NONE)
+_YES = frozenset({ALL, "yes", "y", "ok"})
+_NO = frozenset({NONE, "no", "n", ""})
+_NUMBERS = re.compile(r"\d+(?:\s*-\s*\d+)?(?:[\s,;]+\d+(?:\s*-\s*\d+)?)*")
+_RANGE = re.compile(r"(\d+)(?:\s*-\s*(\d+))?")
+_SHOWN_CHARS = 4_000
+
+
+def digest(planned: PlannedCall, preview: Preview) -> str:
+    """Return the hash that binds a yes to exactly this call and what it would do.
+
+    Where in a file it would do it does not count: other lines may come and go.
+    """
+    bound = preview.bound or preview.payload
+    parts = (planned.tool.name, planned.call.arguments_json, bound)
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
+
+
+async def is_as_approved(planned: PlannedCall, view: TurnView) -> bool:
+    """Say whether the person allowed this call as part of a plan, and it is still what they saw.
+
+    Changed arguments, values that references have got since, and another diff are not.
+    """
+    call_id = planned.call.id
+    if call_id not in view.turn.allowed_calls:
+        return False
+    if not any(state.call == planned.call for state in view.turn.calls):
+        return False
+    seen = view.turn.allowed_calls[call_id]
+    try:
+        return not seen or digest(planned, await planned.tool.preview(planned.arguments)) == seen
+    except (ToolError, WorkspaceError):
+        # It cannot work: nobody needs to be asked, its result says so.
+        return True
+
+
+async def is_as_allowed(planned: PlannedCall, view: TurnView) -> bool:
+    """Say whether the call would still do what a person allowed it to do once.
+
+    True where nobody was asked, or the yes holds for more than this call.
+    Errors: ``ToolError`` and ``WorkspaceError`` of a call that cannot work any more.
+    """
+    requests = {one.request.id: one.request for one in view.each(ApprovalRequested)}
+    for resolved in view.turn.events.newest(ApprovalResolved):
+        request = requests.get(resolved.approval_id)
+        if request is not None and request.call_id == planned.call.id:
+            if resolved.answer.choice is not ApprovalChoice.ALLOW_ONCE:
+                return True
+            return digest(planned, await planned.tool.preview(planned.arguments)) == request.digest
+    return True
+
+
+def chosen(words: str, calls: Sequence[ProposedCall]) -> tuple[str, ...] | None:
+    """Return the ids of the calls that the person's words allow.
+
+    Shape: ``all``, ``none``, or numbers such as ``1, 3-4``; None for any other words.
+    """
+    said = words.strip().lower()
+    if said in _YES:
+        return tuple(one.call.id for one in calls)
+    if said in _NO:
+        return ()
+    if not _NUMBERS.fullmatch(said):
+        return None
+    wanted: set[int] = set()
+    for first, last in _RANGE.findall(said):
+        wanted.update(range(int(first), min(int(last or first), len(calls)) + 1))
+    return tuple(one.call.id for number, one in enumerate(calls, 1) if number in wanted)
+
+
+def is_shown_wholly(step: ProposedCall) -> bool:
+    """Say whether the question shows all that a step would do, so that a yes covers it."""
+    return len(step.payload.rstrip()) <= _SHOWN_CHARS
+
+
+def as_question(calls: Sequence[ProposedCall]) -> str:
+    """Return the plan as the person reads it before deciding."""
+    many = "1 step" if len(calls) == 1 else f"{len(calls)} steps"
+    parts = [f"The proposed plan has {many}. Which of them may run?"]
+    for number, one in enumerate(calls, 1):
+        payload = one.payload.rstrip()
+        if not is_shown_wholly(one):
+            payload = payload[:_SHOWN_CHARS] + "\n… (too long; it is asked about by itself)"
+        lines = "".join(f"\n   {line}" for line in payload.splitlines())
+        parts.append(f"{number}. {one.title}{lines}")
+    return "\n".join(parts)
+
+
+def graph_error(calls: Sequence[ToolCall], stored: Sequence[OutputStored]) -> str | None:
+    """Return what is wrong with a call graph; None for one that can be carried out.
+
+    Edges are references and output paths; it must have no circle, and every reference somebody
+    who brings its value.
+    """
+    for call in calls:
+        try:
+            destination_in(object_in(call.arguments_json))
+        except ValueError as error:
+            return f"{call.tool}: {error}"
+    graph = Results([(call, None) for call in calls], stored)
+    for number, call in enumerate(calls, 1):
+        named = f"Call {number}, {call.tool},"
+        if call.id in graph.producers([call]):
+            return f"{named} waits for itself: its references and output paths form a circle"
+        for expression in expressions_in(call):
+            if not any(
+                all(value_at(stored, path) is not MISSING or graph.brings(path) for path in branch)
+                for branch in expression.branches
+            ):
+                lost = [path for path in expression.paths if not graph.brings(path)]
+                return f"{named} refers to {shown(lost[0])}, which no call brings"
+    return None

@@ -1,0 +1,261 @@
+"""Which calls of an answer wait for which: references in their arguments, and what becomes of them.
+
+Everything is told from the calls as the model wrote them and from stored events, so that a resumed
+turn waits for the same things. Source: seed 001, call orchestration.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast, get_args
+
+from pydantic import JsonValue
+
+from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.events import OutputMethod, OutputStored
+from agent_ls.domain.plain_json import object_in
+from agent_ls.loop.state.expressions import (
+    Destination,
+    Expression,
+    Path,
+    parse_expression,
+    parse_output,
+    shown,
+    unescaped,
+)
+from agent_ls.loop.state.outputs import CUT, MISSING, OUTCOMES, value_at, value_of
+
+T = TypeVar("T")
+
+DESTINATION = frozenset({"output_path", "output_method"})
+"""Arguments that every tool takes, and none sees."""
+_METHODS: tuple[str, ...] = get_args(OutputMethod)
+_CALL = frozenset({"tool", "arguments"})
+"""Names of what is a call itself, in a plan: its references are resolved when it runs."""
+_SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The value is there."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A call that is not finished may bring it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotTaken:
+    """It belongs to a branch that was not taken."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Nothing brings it any more."""
+
+    path: Path
+    why: str
+
+
+Found = Present | Later | NotTaken | Never
+
+
+def expressions_in(call: ToolCall) -> tuple[Expression, ...]:
+    """Return the references in a call's arguments; none when they are no JSON object."""
+    found = (parse_expression(text) for text in _strings(_own(call)))
+    return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def destination_in(data: Mapping[str, Any]) -> Destination | None:
+    """Return where the call's result goes.
+
+    Errors: ``ValueError`` when that is not understood.
+    """
+    path, method = data.get("output_path"), data.get("output_method") or "set"
+    if not path:
+        return None
+    if not isinstance(path, str):
+        raise ValueError("output_path is no text; write it as †state.name")
+    if method not in _METHODS:
+        raise ValueError(f"output_method {method!r} is none of {', '.join(_METHODS)}")
+    return Destination(parse_output(path), cast("OutputMethod", method))
+
+
+def literal(data: T) -> T:
+    """Return arguments in which what only looks like a reference stands as it was meant."""
+    return _mapped(data, {})
+
+
+def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
+    """Return the call with every reference replaced by its value."""
+    data = object_in(call.arguments_json)
+    kept = {key: data[key] for key in data.keys() & DESTINATION}
+    own = {key: value for key, value in data.items() if key not in DESTINATION}
+    changed = {**_mapped(own, values), **kept}
+    return call.model_copy(
+        update={"arguments_json": json.dumps(changed, ensure_ascii=False, separators=(", ", ": "))}
+    )
+
+
+def skipped(call: ToolCall, path: Path) -> ToolResult:
+    """Return the result of a call that waits for a branch that was not taken."""
+    text = f"Skipped: {shown(path)} was not taken, so this was not needed."
+    return ToolResult(call_id=call.id, text=text, data={_SKIPPED: True})
+
+
+class Results:
+    """What the calls of one answer have brought, and may still bring."""
+
+    def __init__(
+        self,
+        calls: Sequence[tuple[ToolCall, ToolResult | None]],
+        stored: Sequence[OutputStored],
+    ) -> None:
+        """Take the answer's calls in order, with their results, and all values so far."""
+        self._calls = calls
+        self._stored = stored
+        self._goes_to = {call.id: _paths_of(call) for call, _ in calls}
+
+    def find(self, expression: Expression, call: ToolCall) -> Found:
+        """Return the value that an expression in ``call`` stands for, or why it has none."""
+        skipped_path: Path | None = None
+        missing: Never | None = None
+        for branch in expression.branches:
+            found = [self._look(path, call) for path in branch]
+            if all(isinstance(one, Present) for one in found):
+                return found[-1]
+            if any(isinstance(one, Later) for one in found):
+                return Later()
+            for one in found:
+                if isinstance(one, NotTaken):
+                    skipped_path = one.path
+                elif isinstance(one, Never):
+                    missing = missing or one
+        if skipped_path is not None:
+            return NotTaken(skipped_path)
+        return missing or Later()
+
+    def brings(self, path: Path) -> bool:
+        """Say whether any call leaves its result there, above or below."""
+        return any(_touch(target, path) for all_of in self._goes_to.values() for target in all_of)
+
+    def producers(self, calls: Sequence[ToolCall]) -> frozenset[str]:
+        """Return the ids of all calls that these wait for, directly or not."""
+        by_id = {call.id: call for call, _ in self._calls}
+        found: set[str] = set()
+        todo = list(calls)
+        while todo:
+            paths = [path for one in expressions_in(todo.pop()) for path in one.paths]
+            for call_id, targets in self._goes_to.items():
+                if call_id not in found and any(_touch(a, b) for a in targets for b in paths):
+                    found.add(call_id)
+                    todo.append(by_id[call_id])
+        return frozenset(found)
+
+    def _is_cut(self, target: Path, path: Path) -> bool:
+        """Say whether the path leads to what was too long to be kept."""
+        is_outcome = path[: len(target)] == target and path[len(target) :][:1] in OUTCOMES
+        return is_outcome and value_at(self._stored, (*target, CUT)) is True
+
+    def _look(self, path: Path, reader: ToolCall) -> Found:
+        """Return what is at one path for a call: unfinished ones written before it come first."""
+        value = value_at(self._stored, path)
+        lacking: Found = Never(path, f"nothing was stored at {shown(path)}")
+        is_earlier = True
+        for call, result in self._calls:
+            if call.id == reader.id:
+                is_earlier = False
+            elif any(_touch(target, path) for target in self._goes_to[call.id]):
+                if result is not None:
+                    is_cut = any(self._is_cut(one, path) for one in self._goes_to[call.id])
+                    lacking = _too_long(call, path) if is_cut else _lacking(call, result, path)
+                elif is_earlier or value is MISSING:
+                    return Later()
+        return lacking if value is MISSING else Present(cast("JsonValue", value))
+
+
+def _too_long(call: ToolCall, path: Path) -> Never:
+    return Never(
+        path,
+        f"{call.tool} brought more for {shown(path)} than can be handed on; take it in parts",
+    )
+
+
+def _lacking(call: ToolCall, result: ToolResult, path: Path) -> NotTaken | Never:
+    """Return why a finished call did not bring what it might have brought."""
+    goes_to = _destination(call)
+    branches = goes_to.output.branches if goes_to else ()
+    if _is_skipped(result):
+        return NotTaken(path)
+    if result.error in (None, ErrorKind.RUNTIME, ErrorKind.TIMEOUT) and len(branches) > 1:
+        return NotTaken(path)
+    if result.error is not None:
+        return Never(path, f"{call.tool}, which should have brought {shown(path)}, failed")
+    for branch in branches:
+        for target in branch:
+            if path[: len(target)] == target and path[len(target) :][:1] in OUTCOMES:
+                return NotTaken(path)
+    keys = ", ".join(value_of(result))
+    return Never(path, f"{call.tool} brought no {shown(path)}; its result has {keys}")
+
+
+def _is_skipped(result: ToolResult) -> bool:
+    return isinstance(result.data, dict) and result.data.get(_SKIPPED) is True
+
+
+def _touch(one: Path, other: Path) -> bool:
+    """Say whether two paths are equal or one holds the other."""
+    size = min(len(one), len(other))
+    return one[:size] == other[:size]
+
+
+def _paths_of(call: ToolCall) -> tuple[Path, ...]:
+    goes_to = _destination(call)
+    return goes_to.output.paths if goes_to else ()
+
+
+def _destination(call: ToolCall) -> Destination | None:
+    try:
+        return destination_in(object_in(call.arguments_json))
+    except ValueError:
+        return None
+
+
+def _own(call: ToolCall) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in object_in(call.arguments_json).items()
+        if key not in DESTINATION
+    }
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict) and not cast("dict[str, object]", value).keys() >= _CALL:
+        for one in cast("dict[str, object]", value).values():
+            yield from _strings(one)
+    elif isinstance(value, list):
+        for one in cast("list[object]", value):
+            yield from _strings(one)
+
+
+def _mapped(value: Any, values: Mapping[str, JsonValue]) -> Any:
+    """Return the value with its references replaced, and escaped ones made literal."""
+    if isinstance(value, str):
+        expression = parse_expression(value) if values else None
+        if expression is not None and expression.text in values:
+            return values[expression.text]
+        return value if values else unescaped(value)
+    if isinstance(value, dict) and not cast("dict[str, Any]", value).keys() >= _CALL:
+        return {key: _mapped(one, values) for key, one in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_mapped(one, values) for one in cast("list[Any]", value)]
+    return cast("Any", value)

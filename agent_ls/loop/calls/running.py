@@ -1,0 +1,124 @@
+"""One call is run: the tool plans, its edits are applied, and whatever happens becomes a result."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from agent_ls.domain.approvals import Question
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.edits import FileEdit
+from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
+from agent_ls.domain.events import CallOutputStreamed
+from agent_ls.loop.calls.applying import Unapplied, apply_all, standing
+from agent_ls.loop.calls.keeping import with_value
+from agent_ls.loop.calls.plans import is_as_allowed
+from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
+from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+_PAUSES_S = (0.0, 0.0, 0.0, 0.1, 0.2, 0.4, 0.8)
+"""Before an edit is planned again. Right behind somebody's key the way is free until the next one,
+so the first times are at once; who holds a key down is waited for."""
+
+_NOT_AS_ALLOWED = (
+    "The file changed after the user had allowed this edit, which would now change something else "
+    "than they were shown. Nothing is changed. Read the file; your next edit is shown to them anew."
+)
+
+
+async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
+    """Run the call to its result.
+
+    Errors: only ``StoreError``; every other failure becomes a result. Cancellation is raised on
+    after an edit that had begun is settled.
+    """
+    call_id = planned.call.id
+    started_s = turn.kit.clock.monotonic_s()
+    # A delegated turn has limits of its own, which stand still while it waits for a person.
+    is_turn = planned.effect is Effect.DELEGATE
+    limit_s = turn.within(None if is_turn else turn.kit.options.tool_timeout_s)
+    try:
+        async with asyncio.timeout(limit_s):
+            output = await _plan_and_apply(planned, turn)
+        if output.question is not None:
+            output = await _answered(output.question, turn)
+    except ToolError as error:
+        output = ToolOutput(error.text, error.kind)
+    except WorkspaceError as error:
+        output = ToolOutput(str(error), ErrorKind.RUNTIME)
+    except TimeoutError:
+        left = [path for path, stays in standing(turn.state.events, call_id).items() if stays]
+        said = f" Changed by it: {', '.join(left)}." if left else ""
+        # Without a limit of its own it is the tool that gave up waiting for something.
+        limit = "in time" if limit_s is None else f"within {limit_s:.3g} s"
+        output = ToolOutput(f"It did not end {limit}.{said}", ErrorKind.TIMEOUT)
+    except StoreError:
+        raise
+    except Exception as error:
+        _log.exception("tool %s failed unexpectedly", planned.tool.name)
+        text = f"The tool itself failed ({type(error).__name__}: {error}). Try another way."
+        output = ToolOutput(text, ErrorKind.RUNTIME)
+    result = ToolResult(
+        call_id=call_id,
+        text=output.text,
+        error=output.error,
+        data=with_value(output, planned),
+        duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
+    )
+    return Ran(result, output.events)
+
+
+async def _answered(question: Question, turn: Turn) -> ToolOutput:
+    """Ask the person, and return the answer as the tool's output."""
+    answer = await turn.kit.approver.ask(question)
+    if answer.is_answered:
+        return ToolOutput(f"The user answers: {answer.text}")
+    text = "Nobody is there to answer. Decide yourself, and say what you assumed."
+    return ToolOutput(text, ErrorKind.DENIED)
+
+
+async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
+    """Let the tool plan, apply its edits, and let it plan anew when a file moved under it."""
+    context = ToolContext(
+        call_id=planned.call.id,
+        turn_id=turn.state.turn_id,
+        view=turn.view,
+        report=lambda text: turn.recorder.whisper(CallOutputStreamed(planned.call.id, text)),
+        reads_only=planned.reads_only,
+    )
+    replans = 0
+    while True:
+        output = await planned.tool.run(planned.arguments, context)
+        failed = await apply_all(planned.call.id, output.edits, turn)
+        if failed is None:
+            return output
+        is_stale = failed.outcome.status == "stale" and not failed.left
+        may_replan = replans < turn.kit.options.max_replans and output.may_plan_again
+        if not (is_stale and may_replan):
+            return ToolOutput(_refusal(output.edits, failed), ErrorKind.RUNTIME)
+        if not await is_as_allowed(planned, turn.view):
+            return ToolOutput(_NOT_AS_ALLOWED, ErrorKind.RUNTIME)
+        await turn.kit.clock.sleep(_PAUSES_S[min(replans, len(_PAUSES_S) - 1)])
+        replans += 1
+
+
+def _refusal(edits: Sequence[FileEdit], failed: Unapplied) -> str:
+    """Return what the model reads when the edits did not all happen."""
+    path, outcome = failed.edit.path, failed.outcome
+    reason = outcome.reason.removeprefix(f"{path}: ").rstrip(".")
+    is_said = reason.startswith(f"{path} ")
+    text = f"{reason}." if is_said else f"{path} was not changed: {reason}."
+    if outcome.status == "stale":
+        text = f"{path} was not changed: it changed meanwhile. Read it again first."
+    if outcome.status == "unconfirmed":
+        text = f"{path}: {outcome.reason} Read it before doing anything else with it."
+    back = f" As before again: {', '.join(failed.back)}." if failed.back else ""
+    if failed.left:
+        left = "; ".join(f"{path} ({reason.rstrip('.')})" for path, reason in failed.left.items())
+        return f"{text} Still changed by this call: {left}.{back}"
+    if len(edits) == 1:
+        return text
+    return f"{text} Nothing {'else ' if outcome.status == 'unconfirmed' else ''}is changed.{back}"

@@ -1,0 +1,150 @@
+"""What hooks may do to a call: block it, change it, answer for the person, replace its result.
+
+They are asked after the guards and before the person, so that a person sees what would run.
+Invariant: a hook never makes anything weaker than the guards: changed arguments are judged anew,
+and what always asks still asks.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from pydantic import JsonValue
+
+from agent_ls.domain.calls import ErrorKind, ToolResult
+from agent_ls.domain.events import HookRan
+from agent_ls.domain.hooks import Hook, HookOutcome, HookPoint
+from agent_ls.domain.verdicts import Allow, Ask, Deny
+from agent_ls.loop.calls.arguments import plan_call
+from agent_ls.loop.calls.guarding import Decided, decide
+from agent_ls.loop.hooks import FAILURES, Hooks, Said
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.state.view import TurnView
+from agent_ls.loop.turn import Turn
+
+_BEFORE, _AFTER = HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL
+
+
+def before_tool_hooks(planned: PlannedCall, turn: Turn) -> tuple[Hook, ...]:
+    """Return the hooks that want to see this call before it runs."""
+    return turn.kit.hooks.of(_BEFORE, planned.tool.name, planned.paths)
+
+
+async def ask_before_tool(
+    planned: PlannedCall, decided: Decided, turn: Turn
+) -> tuple[PlannedCall, Decided]:
+    """Return the call and the verdict on it after every hook had its say; the first no decides."""
+    allowed_by = ""
+    for hook in before_tool_hooks(planned, turn):
+        if not isinstance(decided[1], Allow | Ask):
+            break
+        origin = f"hook {hook.name}"
+        said = await _asked(hook, planned, decided, turn)
+        outcome = said.outcome
+        changed = planned
+        if said.answer.arguments is not None and outcome is HookOutcome.PASSED:
+            found = _with_arguments(planned, said.answer.arguments, turn)
+            if isinstance(found, ToolResult):
+                said = said.failed(found.text.partition("\n")[0].removeprefix("error: "))
+                outcome = said.outcome
+            elif found.arguments != planned.arguments:
+                changed, outcome, allowed_by = found, HookOutcome.CHANGED, ""
+        if said.answer.decision == "allow" and said.outcome is HookOutcome.PASSED:
+            allowed_by = origin
+            outcome = HookOutcome.ALLOWED if changed is planned else outcome
+        await turn.emit(said.ran(_BEFORE, hook, planned.call.id, outcome))
+        if outcome is HookOutcome.BLOCKED or (outcome in FAILURES and hook.fail_closed):
+            return planned, (origin, Deny(_refusal(hook, said)))
+        if changed is not planned:
+            planned = changed
+            decided = await decide(planned, turn)
+    if allowed_by and isinstance(decided[1], Ask) and decided[1].broad:
+        decided = (allowed_by, Allow(reads_only=decided[1].reads_only))
+    return planned, decided
+
+
+async def _asked(hook: Hook, planned: PlannedCall, decided: Decided, turn: Turn) -> Said:
+    verdict = decided[1]
+    told = _told(planned, turn.view) | {
+        "decision": "ask" if isinstance(verdict, Ask) else "allow",
+        "reason": verdict.reason if isinstance(verdict, Ask) else "",
+    }
+    return await turn.kit.hooks.ask(_BEFORE, hook, told, _path(planned))
+
+
+async def ask_after_tool(
+    planned: PlannedCall, result: ToolResult, view: TurnView, hooks: Hooks
+) -> tuple[ToolResult, tuple[HookRan, ...]]:
+    """Return the result as the hooks leave it, each seeing what the one before made of it."""
+    events: list[HookRan] = []
+    for hook in hooks.of(_AFTER, planned.tool.name, planned.paths):
+        told = _told(planned, view) | {
+            "result": result.text,
+            "error": result.error,
+            "duration_ms": result.duration_ms,
+        }
+        said = await hooks.ask(_AFTER, hook, told, _path(planned))
+        outcome = said.outcome
+        if outcome in FAILURES and hook.fail_closed:
+            text = f"The result is withheld: the hook {hook.name} failed ({said.text})."
+            result = result.model_copy(
+                update={"text": text, "data": None, "error": ErrorKind.RUNTIME}
+            )
+        elif outcome is HookOutcome.BLOCKED:
+            text = f"{result.text}\n\nThe hook {hook.name} objects: {said.text}"
+            result = result.model_copy(update={"text": text})
+        elif said.answer.result is not None and said.answer.result != result.text:
+            outcome = HookOutcome.CHANGED
+            # Structured facts may hold what was taken out of the text.
+            result = result.model_copy(update={"text": said.answer.result, "data": None})
+        events.append(said.ran(_AFTER, hook, planned.call.id, outcome))
+    return result, tuple(events)
+
+
+def changed_by(call_id: str, view: TurnView) -> str:
+    """Return who changed a call's arguments last, for the model: a hook, else the user."""
+    names = [
+        one.name
+        for one in view.each(HookRan)
+        if one.call_id == call_id and one.outcome is HookOutcome.CHANGED and one.point is _BEFORE
+    ]
+    return f"The hook {names[-1]}" if names else "The user"
+
+
+def _with_arguments(
+    planned: PlannedCall, arguments: dict[str, JsonValue], turn: Turn
+) -> PlannedCall | ToolResult:
+    """Return the call with a hook's arguments; they are validated like the model's."""
+    text = json.dumps(arguments, ensure_ascii=False)
+    call = planned.call.model_copy(update={"arguments_json": text})
+    found = plan_call(call, turn.kit.tools, ())
+    if isinstance(found, PlannedCall) and found.goes_to is None:
+        # Where the result goes is the model's matter.
+        return replace(found, goes_to=planned.goes_to)
+    return found
+
+
+def _told(planned: PlannedCall, view: TurnView) -> dict[str, JsonValue]:
+    """Return what every tool hook is told."""
+    return {
+        "session_id": view.session.session_id,
+        "turn_id": view.turn.turn_id,
+        "agent": view.session.agent,
+        "mode": view.mode.value,
+        "call_id": planned.call.id,
+        "tool": planned.tool.name,
+        "effect": planned.effect.value,
+        "paths": list(planned.paths),
+        "arguments": planned.arguments.model_dump(mode="json", exclude_unset=True),
+    }
+
+
+def _path(planned: PlannedCall) -> str:
+    return planned.paths[0] if planned.paths else ""
+
+
+def _refusal(hook: Hook, said: Said) -> str:
+    if said.outcome in FAILURES:
+        return f"The hook {hook.name} has to agree and failed ({said.text}), so nothing was done."
+    return f"The hook {hook.name} blocked this call: {said.text}"

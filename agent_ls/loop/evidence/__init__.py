@@ -1,0 +1,1 @@
+"""What policies share: facts about a turn, counted from its events. Pure."""

@@ -1,0 +1,220 @@
+"""What the checkers say of a turn's changes, and how findings read.
+
+Shared by who checks: which texts are compared, what counts and is new, one line per finding.
+It runs no checker itself; the CompileChecks port does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent_ls.domain.calls import Effect
+from agent_ls.domain.errors import StoreError, WorkspaceError
+from agent_ls.domain.events import FindingsReported, ToolCallFinished
+from agent_ls.domain.findings import CheckReport, Finding, Severity
+from agent_ls.loop.ports.checks import CompileChecks
+from agent_ls.loop.ports.store import Blobs
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.state.spelling import canonical
+from agent_ls.loop.state.state import TouchedFile
+from agent_ls.loop.state.view import TurnView
+
+_BOM = "\ufeff"
+_RUNS = (Effect.EXECUTE, Effect.DELEGATE)
+"""What runs commands; those of a sub-agent are in its own journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a check of the turn's changes looked at, and what it found."""
+
+    report: CheckReport
+    """New findings only, in any file."""
+    paths: tuple[str, ...]
+    """Every file whose shown findings this replaces, sorted."""
+    kept: tuple[Finding, ...] = ()
+    """What is shown in these by checkers that gave no answer this time: nobody knows better."""
+
+    @property
+    def shown(self) -> CheckReport:
+        """Return what a person is to see of the files."""
+        findings = (*self.report.findings, *self.kept)
+        return self.report.model_copy(update={"findings": findings})
+
+
+async def check_changes(
+    view: TurnView,
+    checks: CompileChecks,
+    workspace: Workspace,
+    blobs: Blobs,
+    *,
+    anew: bool = False,
+    within_s: float | None = None,
+) -> Looked | None:
+    """Return what the turn's changes introduced; None when it changed no file.
+
+    Compares the texts from before the turn's first touch, and what others changed since, with the
+    newest ones, saved or not; ``anew`` whatever was said of the same texts earlier, ``within_s``
+    without what checkers of whole projects find that take longer.
+    """
+    if not view.turn.touched:
+        return None
+    files: dict[str, TouchedFile] = {}
+    for path, touched in view.turn.touched.items():
+        # Two spellings of one file: the first touch knows the text from before the turn.
+        files.setdefault(canonical(path, workspace), touched)
+    # At once, because the store fetches in one go what is asked for together.
+    texts = await asyncio.gather(
+        *(_texts(name, touched, workspace, blobs) for name, touched in files.items())
+    )
+    known = {name: one for name, one in zip(files, texts, strict=True) if not isinstance(one, str)}
+    problems = [one for one in texts if isinstance(one, str)]
+    now = {name: one.now for name, one in known.items()}
+    report = await checks.introduced(
+        {name: one.before for name, one in known.items()},
+        now,
+        by_others={name: one.by_others for name, one in known.items() if one.by_others},
+        asker=view.turn.turn_id,
+        anew=anew,
+        commands=sum(one.effect in _RUNS for one in view.turn.events.of(ToolCallFinished)),
+        within_s=within_s,
+    )
+    if problems:
+        report = report.model_copy(update={"problems": (*problems, *report.problems)})
+    shown = {path for event in view.each(FindingsReported) for path in event.paths}
+    # What an earlier turn broke elsewhere, this one may have mended.
+    shown |= view.session.findings.keys() & set(report.mended)
+    found = {finding.path for finding in report.findings}
+    paths = tuple(sorted(now.keys() | shown | found))
+    kept = (
+        one
+        for path in paths
+        for one in view.session.findings.get(path, ())
+        if one.checker not in report.checkers
+    )
+    return Looked(report, paths, tuple(kept))
+
+
+def reported(
+    report: CheckReport, paths: Iterable[str], view: TurnView
+) -> tuple[FindingsReported, ...]:
+    """Return the event that shows what was found in the files, unless everybody knows all of it."""
+    shown = sorted({*paths, *(one.path for one in report.findings)})
+    found = {path: tuple(one for one in report.findings if one.path == path) for path in shown}
+    told = {problem for event in view.each(FindingsReported) for problem in event.problems}
+    is_known = all(view.session.findings.get(path, ()) == found[path] for path in shown)
+    if is_known and told.issuperset(report.problems) and report.unanswered == view.unanswered:
+        return ()
+    return (
+        FindingsReported(
+            paths=tuple(shown),
+            findings=report.findings,
+            problems=report.problems,
+            unanswered=report.unanswered,
+        ),
+    )
+
+
+def untold(findings: Iterable[Finding], view: TurnView) -> list[Finding]:
+    """Return those that have to be fixed and that nobody was told of yet, in order."""
+    known = {one.fingerprint for found in view.session.findings.values() for one in found}
+    return [one for one in counting(findings) if one.fingerprint not in known]
+
+
+def counting(findings: Iterable[Finding]) -> list[Finding]:
+    """Return those that have to be fixed: errors and warnings, in the order of files and lines."""
+    chosen = [one for one in findings if one.severity in (Severity.ERROR, Severity.WARNING)]
+    return sorted(chosen, key=lambda one: (one.path, one.start_line, one.start_column, one.code))
+
+
+def told(new: list[Finding], when: str, limit: int) -> str:
+    """Return what the model reads of new findings, as many as may be listed; ``when`` as in "after
+    this edit".
+    """
+    problems = "problem" if len(new) == 1 else "problems"
+    return f"The checkers find {len(new)} new {problems} {when}:\n{listed(new, limit)}"
+
+
+def listed(findings: list[Finding], limit: int) -> str:
+    """Return one line for each finding, and how many there are beyond the limit."""
+    lines = [line_of(finding) for finding in findings[:limit]]
+    if len(findings) > limit:
+        lines.append(f"… and {len(findings) - limit} more.")
+    return "\n".join(lines)
+
+
+def line_of(finding: Finding) -> str:
+    """Return a finding as compilers print it, with lines and columns from 1."""
+    code = f" {finding.code}" if finding.code else ""
+    return (
+        f"{finding.path}:{finding.start_line + 1}:{finding.start_column + 1}: "
+        f"{finding.severity} {finding.checker}{code}: {finding.message}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What a file says and said."""
+
+    before: str | None
+    """Before the turn's first touch."""
+    now: str | None
+    by_others: tuple[tuple[str, str], ...]
+    """What others changed since: the texts before and after."""
+
+
+async def _texts(
+    path: str, touched: TouchedFile, workspace: Workspace, blobs: Blobs
+) -> _Texts | str:
+    """Return the file's texts; else why it has none."""
+    try:
+        newest = await _newest(path, workspace)
+        before, since, *between = await asyncio.gather(
+            _before(touched.before_blob, newest, blobs),
+            _since(touched, newest, blobs),
+            *(_stored(one, newest, blobs) for pair in touched.by_others for one in pair),
+        )
+    except (StoreError, WorkspaceError) as error:
+        return f"{path} was not checked: {error}"
+    pairs = [*zip(between[::2], between[1::2], strict=True), (since, newest)]
+    return _Texts(before, newest, tuple((was, then) for was, then in pairs if was and then))
+
+
+async def _newest(path: str, workspace: Workspace) -> str | None:
+    """Return the text as it is now; None when the file is gone."""
+    try:
+        return (await workspace.read(path)).text
+    except WorkspaceError:
+        if await workspace.exists(path):
+            raise
+        return None
+
+
+async def _before(blob: str | None, newest: str | None, blobs: Blobs) -> str | None:
+    """Return the text from before; without one to compare with, nothing counts as new."""
+    text = await _stored(blob, newest, blobs)
+    return newest if text is None and blob is not None else text
+
+
+async def _since(touched: TouchedFile, newest: str | None, blobs: Blobs) -> str | None:
+    """Return what the turn has left in a file if others have changed that since."""
+    left = touched.after_blob
+    if newest is None or touched.before_blob is None:
+        return None
+    if left == hashlib.sha256(newest.encode(errors="surrogatepass")).hexdigest():
+        return None
+    text = await _stored(left, newest, blobs)
+    return None if text == newest else text
+
+
+async def _stored(blob: str | None, newest: str | None, blobs: Blobs) -> str | None:
+    """Return a text that was there; None when there was none, or it is lost."""
+    data = None if blob is None else await blobs.get_blob(blob)
+    if data is None:
+        return None
+    text = data.decode("utf-8", errors="replace")
+    keeps_mark = newest is not None and newest.startswith(_BOM)
+    return text if keeps_mark else text.removeprefix(_BOM)

@@ -1,0 +1,144 @@
+"""What a call did before in this turn: how often just this call failed, and whether anything that
+could matter has happened since.
+
+Shared by whatever must not let a call be repeated in vain; counts events and keeps nothing. No
+event tells what others do to files: what a call met there goes with its failure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import cast
+
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.plain_json import plain_json
+from agent_ls.loop.evidence.news import ReadVersions, is_news
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.state.spelling import in_one_spelling
+from agent_ls.loop.state.view import TurnView
+
+_TRANSIENT = re.compile(
+    r"connection (reset|refused|aborted|closed|lost)|temporar(y|ily)|timed? ?out|try again"
+    r"|too many requests|rate.?limit|service unavailable|bad gateway|resource busy"
+    r"|database is locked|network is unreachable",
+    re.IGNORECASE,
+)
+_REJECTS = ("reject_once", "reject_always")
+_DATA_NAMES = ("output_path", "output_method")
+"""Say where a result goes, not what is done."""
+
+
+def fingerprint(tool: str, arguments_json: str) -> str:
+    """Return what is equal for calls that do the same, however their JSON is written."""
+    try:
+        data: object = plain_json(arguments_json)
+    except ValueError:
+        return f"{tool} {arguments_json}"
+    if isinstance(data, dict):
+        given = cast("dict[str, object]", data)
+        data = in_one_spelling({key: given[key] for key in given if key not in _DATA_NAMES})
+    return f"{tool} {json.dumps(data, sort_keys=True)}"
+
+
+def is_transient(result: ToolResult) -> bool:
+    """Say whether the same call may well succeed a little later."""
+    if result.error is ErrorKind.TIMEOUT:
+        return True
+    return result.error is ErrorKind.RUNTIME and _TRANSIENT.search(result.text) is not None
+
+
+async def met_by(planned: PlannedCall, workspace: Workspace) -> tuple[str, ...]:
+    """Return what a call meets at each of its paths: the version of a text, or why there is none.
+
+    Shape: the same in every spelling of a path.
+    """
+    return tuple([await _met_at(path, workspace) for path in planned.paths])
+
+
+async def met_by_failure(
+    planned: PlannedCall, result: ToolResult, workspace: Workspace
+) -> tuple[str, ...]:
+    """Return what a call that failed leaves at its paths, nothing for one that did not.
+
+    Looked at once it has failed, so that calls that succeed read nothing twice; what somebody
+    changes in the instant between is met with the next read. What took too long is not read again.
+    """
+    if result.error is not ErrorKind.RUNTIME:
+        return ()
+    return await met_by(planned, workspace)
+
+
+async def _met_at(path: str, workspace: Workspace) -> str:
+    try:
+        return (await workspace.read(path)).version
+    except (WorkspaceError, OSError) as error:
+        return str(error).replace(path, "")
+
+
+def failures_in_vain(tool: str, arguments_json: str, view: TurnView) -> list[e.ToolCallFinished]:
+    """Return the failures of just this call since anything changed, oldest first.
+
+    A change is news (``news.py``), a command, or another version of a file that was
+    read. What the person rejected counts as failed; what a guard refused does not.
+    """
+    failures = view.turn.events.tallied(_Tried).failures
+    return list(failures.get(fingerprint(tool, arguments_json), ()))
+
+
+class _Tried:
+    """What failed and was not changed since, by the call's fingerprint, seen event by event."""
+
+    def __init__(self) -> None:
+        self.failures: dict[str, list[e.ToolCallFinished]] = {}
+        self._prints: dict[str, str] = {}
+        self._rejected: set[str] = set()
+        self._asked: dict[str, str] = {}
+        self._moved: set[str] = set()
+        self._read = ReadVersions()
+
+    def see(self, event: e.Event) -> None:
+        if is_news(event):
+            self.failures.clear()
+        match event:
+            case e.Answered():
+                for call in event.message.calls:
+                    self._prints[call.id] = fingerprint(call.tool, call.arguments_json)
+            case e.ToolCallStarted():
+                self._prints[event.call_id] = fingerprint(event.tool, event.arguments_json)
+            case e.ApprovalRequested() | e.ApprovalResolved():
+                self._approval(event)
+            case e.EditApplied() if event.status != "applied":
+                # It was planned on a text that is no more: reading it anew can mend that.
+                self._moved.add(event.call_id)
+            case e.ToolCallFinished():
+                self._finished(event)
+            case _:
+                pass
+
+    def _approval(self, event: e.ApprovalRequested | e.ApprovalResolved) -> None:
+        if isinstance(event, e.ApprovalRequested):
+            self._asked[event.request.id] = event.request.call_id
+        elif event.answer.choice in _REJECTS and event.answer.by != "nobody":
+            self._rejected.add(self._asked.get(event.approval_id, ""))
+
+    def _finished(self, event: e.ToolCallFinished) -> None:
+        result = event.result
+        mark = self._prints.get(result.call_id, "")
+        before = self.failures.get(mark, [])
+        if self._read.is_newer(result):
+            self.failures.clear()
+        elif event.effect in (Effect.EXECUTE, Effect.DELEGATE):
+            # Whatever it did may have helped the others.
+            self.failures = {mark: before}
+        if result.error is None:
+            self.failures.pop(mark, None)
+        if mark and result.call_id not in self._moved and self._counts(result):
+            self.failures.setdefault(mark, []).append(event)
+
+    def _counts(self, result: ToolResult) -> bool:
+        has_failed = result.error in (ErrorKind.RUNTIME, ErrorKind.TIMEOUT)
+        return has_failed or result.call_id in self._rejected

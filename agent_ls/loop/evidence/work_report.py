@@ -1,0 +1,78 @@
+"""What a turn has done, in a text for another model that judges it.
+
+Everything in it was written by a model or read from files: whoever sends it says that it is data.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import AsyncIterator, Iterator
+
+from agent_ls.domain.errors import StoreError, WorkspaceError
+from agent_ls.domain.events import ToolCallFinished, ToolCallStarted
+from agent_ls.domain.plain_json import object_in
+from agent_ls.loop.ports.store import Blobs
+from agent_ls.loop.ports.workspace import Workspace
+from agent_ls.loop.state.view import TurnView
+
+_MAX_TASK_CHARS = 4_000
+_MAX_ANSWER_CHARS = 4_000
+_MAX_DIFF_CHARS = 12_000
+_MAX_DIFFED_BYTES = 1_000_000
+_MAX_COMMANDS = 10
+
+
+async def work_report(view: TurnView, answer: str, workspace: Workspace, blobs: Blobs) -> str:
+    """Return task, plan, commands with their exit codes, changes and answer, each cut."""
+    parts = ["# Task", _cut("\n".join(view.user_words), _MAX_TASK_CHARS)]
+    if view.session.plan:
+        parts += ["# Plan", *(f"- {one.text} ({one.status})" for one in view.session.plan)]
+    if commands := list(_commands(view))[-_MAX_COMMANDS:]:
+        parts += ["# Commands that were run", *commands]
+    diff = "".join([part async for part in _diffs(view, workspace, blobs)])
+    parts += ["# Changes", _cut(diff, _MAX_DIFF_CHARS) or "No file was changed."]
+    parts += ["# Answer", _cut(answer, _MAX_ANSWER_CHARS) or "(empty)"]
+    return "\n".join(parts)
+
+
+def _commands(view: TurnView) -> Iterator[str]:
+    started: dict[str, str] = {}
+    for stored in view.turn.events:
+        match stored.event:
+            case ToolCallStarted(call_id=call_id, arguments_json=arguments):
+                started[call_id] = arguments
+            case ToolCallFinished(result=result):
+                match result.data, started.get(result.call_id, ""):
+                    case {"exit_code": code}, str(arguments) if arguments:
+                        yield f"- {_command(arguments)}: exit code {code}"
+                    case _:
+                        pass
+            case _:
+                pass
+
+
+def _command(arguments_json: str) -> str:
+    return str(object_in(arguments_json).get("command", ""))[:200]
+
+
+async def _diffs(view: TurnView, workspace: Workspace, blobs: Blobs) -> AsyncIterator[str]:
+    for path, touched in view.turn.touched.items():
+        try:
+            before = await blobs.get_blob(touched.before_blob) if touched.before_blob else b""
+            now = await workspace.snapshot(path) or b""
+        except (StoreError, WorkspaceError):
+            continue
+        if before is None or len(before) + len(now) > _MAX_DIFFED_BYTES:
+            yield f"{path} (too large to show)\n"
+            continue
+        lines = difflib.unified_diff(_lines(before), _lines(now), path, path, n=3)
+        yield "".join(lines)
+
+
+def _lines(data: bytes) -> list[str]:
+    text = data.decode("utf-8", "replace")
+    return [f"{line}\n" for line in text.splitlines()]
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[:chars]}\n… (cut)"

@@ -1,0 +1,1 @@
+"""The walk: the machine, its seven phases, and the request of a step."""

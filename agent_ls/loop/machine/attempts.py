@@ -1,0 +1,161 @@
+"""One provider request: sent, shown as it comes, and recorded when it ends.
+
+Says nothing about what to do with what came; that is CALL's and the recoveries'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import assert_never
+
+from agent_ls.domain.calls import ToolCall
+from agent_ls.domain.errors import ProviderError
+from agent_ls.domain.events import (
+    INTERRUPTED,
+    STOPPED,
+    AttemptFinished,
+    CancelRequested,
+    ReasoningStreamed,
+    RecoveryChosen,
+    TextStreamed,
+)
+from agent_ls.domain.model_io import (
+    CallClosed,
+    CallCut,
+    FinishReason,
+    ModelEvent,
+    ReasoningDelta,
+    StreamFinished,
+    TextDelta,
+)
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.calls.early_reads import EarlyReads
+from agent_ls.loop.machine.llm_hooks import ask_after_llm_call
+from agent_ls.loop.machine.request import request_of
+from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.turn import Turn
+
+_log = logging.getLogger(__name__)
+
+_GO_ON = (
+    "Your answer was cut off here, as agent-ls ended. Go on where it stopped, without repeating "
+    "anything."
+)
+_CUT_OFF = (
+    "The user stopped you here, so your answer is cut off. Go on with it only if they ask for it."
+)
+
+
+async def make_attempt(turn: Turn) -> Attempt:
+    """Send the request, show what comes as it comes, and record how it ended."""
+    started_s = turn.kit.clock.monotonic_s()
+    gathered = _Gathered(turn)
+    error: ProviderError | None = None
+    try:
+        async with aclosing(turn.kit.provider.stream(request_of(turn))) as events:
+            async for event in events:
+                gathered.take(event)
+    except ProviderError as failed:
+        error = failed
+    except asyncio.CancelledError:
+        if turn.is_left:
+            await gathered.keep_text(INTERRUPTED, _GO_ON)
+        elif any(True for _ in turn.view.each(CancelRequested)):
+            await gathered.keep_text(STOPPED, _CUT_OFF)
+        raise
+    attempt = gathered.attempt(error)
+    if attempt.finish is FinishReason.UNKNOWN:
+        _log.warning("%s ended its answer for a reason we do not know", gathered.model)
+    await record_attempt(turn, attempt, gathered.model, started_s)
+    return attempt
+
+
+async def record_attempt(turn: Turn, attempt: Attempt, model: str, started_s: float) -> None:
+    """Record how a request ended, and show the hooks."""
+    error = attempt.error
+    finished = AttemptFinished(
+        step_id=turn.state.step_id,
+        finish=attempt.finish,
+        failure=error.failure if error else None,
+        message=error.message if error else "",
+        usage=attempt.usage,
+        model=model,
+        duration_ms=int((turn.kit.clock.monotonic_s() - started_s) * 1000),
+    )
+    await turn.emit(finished)
+    await ask_after_llm_call(turn, attempt, finished)
+
+
+def call_of(turn: Turn, provider_id: str, tool: str, arguments_json: str) -> ToolCall:
+    """Return a call with an id of ours."""
+    return ToolCall(
+        id=turn.kit.ids.new("cal"),
+        provider_id=provider_id,
+        tool=tool,
+        arguments_json=arguments_json,
+    )
+
+
+class _Gathered:
+    """What one stream has brought so far."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._early = EarlyReads(turn)
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._cut: list[ToolCall] = []
+        self._end: StreamFinished | None = None
+        self.model = turn.view.model
+
+    def take(self, event: ModelEvent) -> None:
+        turn, step_id = self._turn, self._turn.state.step_id
+        match event:
+            case TextDelta(text=text):
+                self._text.append(text)
+                turn.recorder.whisper(TextStreamed(step_id, text))
+            case ReasoningDelta(text=text):
+                self._reasoning.append(text)
+                turn.recorder.whisper(ReasoningStreamed(step_id, text))
+            case CallClosed():
+                call = self._identified(event)
+                self._calls.append(call)
+                self._early.offer(call)
+            case CallCut():
+                self._cut.append(self._identified(event))
+            case StreamFinished():
+                self._end = event
+                self.model = event.model or self.model
+            case _:
+                assert_never(event)
+
+    def _identified(self, event: CallClosed | CallCut) -> ToolCall:
+        return call_of(self._turn, event.provider_id, event.tool, event.arguments_json)
+
+    async def keep_text(self, origin: str, told: str) -> None:
+        """Record what the model has said so far, and what it is told about the rest."""
+        text = "".join(self._text)
+        if text.strip():
+            kept = RecoveryChosen(
+                step_id=self._turn.state.step_id,
+                origin=origin,
+                action="continue",
+                text=told,
+                partial=text,
+            )
+            await self._turn.emit(kept)
+
+    def attempt(self, error: ProviderError | None) -> Attempt:
+        end = self._end
+        return Attempt(
+            text="".join(self._text),
+            reasoning="".join(self._reasoning),
+            calls=tuple(self._calls),
+            cut_calls=tuple(self._cut),
+            finish=end.finish if end and error is None else None,
+            error=error,
+            usage=end.usage if end else Usage(),
+        )

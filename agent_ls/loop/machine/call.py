@@ -1,0 +1,242 @@
+"""CALL: did we get a usable response?
+
+Makes one attempt after the other until the recoveries accept one. Nothing of an attempt that
+broke is kept, and no call of it ran but reads. Source: seed 000 phase 3, seeds 002 and 003.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import assert_never
+
+from agent_ls.domain.calls import ToolCall, ToolResult
+from agent_ls.domain.events import (
+    INTERRUPTED,
+    Answered,
+    AttemptDiscarded,
+    AttemptFinished,
+    Moved,
+    RecoveryChosen,
+    RequestPrepared,
+    SessionResumed,
+)
+from agent_ls.domain.messages import AssistantMessage
+from agent_ls.domain.model_io import FinishReason
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import (
+    Accept,
+    AcceptAsPartial,
+    Compact,
+    Continue,
+    Fail,
+    Promote,
+    Reask,
+    Retry,
+    StepFailed,
+    SwitchModel,
+    TakeCalls,
+)
+from agent_ls.loop.calls.arguments import plan_call
+from agent_ls.loop.machine.attempts import call_of, make_attempt
+from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.turn import Move, Turn
+
+_PARTIAL = "accept_partial"
+
+
+async def call(turn: Turn) -> Move:
+    """Make attempts until one is accepted, the step fails, or its time is over."""
+    if turn.view.each_since(Answered, RequestPrepared):
+        # The process died between the answer and the move: the answer counts.
+        return _after_answer(turn)
+    if (move := _decided(turn)) is not None:
+        # It died between that decision and the move; asking again would only fail again.
+        return move
+    if _is_outdated(turn):
+        return Move(Phase.CHECK)
+    limit_s = turn.within(turn.kit.options.step_timeout_s)
+    try:
+        async with asyncio.timeout(limit_s):
+            move = None
+            while move is None:
+                move = await _attempt_once(turn)
+            return move
+    except TimeoutError:
+        if turn.view.each_since(Answered, RequestPrepared):
+            # It came just in time: what is in the conversation goes on to its results.
+            return _after_answer(turn)
+        turn.discard_early()
+        setting = "loop.step_timeout_s"
+        if limit_s != turn.kit.options.step_timeout_s:
+            setting = "policies.wall_clock.limit_s"
+        why = f"The model did not answer within {limit_s:.3g} s (setting {setting})."
+        return Move(Phase.CLOSE, StopReason.TIMEOUT, why)
+
+
+def _is_outdated(turn: Turn) -> bool:
+    """Say whether the request was prepared before the process died, and is still to be answered.
+
+    What it carries beside the conversation says nothing of what happened since, so it is prepared
+    anew; one that follows from a recovery or a check is part of that, and is sent as it was.
+    """
+    view = turn.view
+    recoveries = view.each_since(RecoveryChosen, RequestPrepared)
+    return (
+        bool(view.each_since(SessionResumed, RequestPrepared))
+        and all(one.origin == INTERRUPTED for one in recoveries)
+        and not turn.state.text_only
+    )
+
+
+def _decided(turn: Turn) -> Move | None:
+    """Return the move that a recovery has asked for in this phase; None: more attempts."""
+    chosen = turn.view.each_since(RecoveryChosen, Moved)
+    match chosen[-1:]:
+        case [RecoveryChosen(action="compact", text=why)]:
+            return Move(Phase.COMPACT, why=why)
+        case [RecoveryChosen(action="fail_step", text=why)]:
+            return Move(Phase.CHECK, why=why)
+        case [RecoveryChosen(action="fail", text=why, stop=StopReason.CONTEXT_FULL)]:
+            # A shorter request can still bring the last words.
+            return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, why)
+        case [RecoveryChosen(action="fail", text=why, stop=StopReason() as stop)]:
+            return Move(Phase.DONE, stop, why)
+        case _:
+            return None
+
+
+async def _attempt_once(turn: Turn) -> Move | None:
+    """Make one attempt and do what the recoveries say; None: make another."""
+    turn.discard_early()
+    attempt = await make_attempt(turn)
+    for recovery in turn.kit.recoveries:
+        await turn.breathe()
+        verdict = await recovery.judge(attempt, turn.view)
+        match verdict:
+            case Accept():
+                continue
+            case Promote() | AcceptAsPartial() | TakeCalls():
+                if (move := await _take(turn, attempt, recovery.name, verdict)) is not None:
+                    return move
+            case _:
+                return await _recover(turn, attempt, recovery.name, verdict)
+    if attempt.error is not None:
+        return await _recover(turn, attempt, "call", Fail(StopReason.ERROR, attempt.error.message))
+    return await _accept(turn, attempt)
+
+
+async def _accept(
+    turn: Turn,
+    attempt: Attempt,
+    *,
+    text: str | None = None,
+    calls: tuple[ToolCall, ...] | None = None,
+) -> Move:
+    """Take the attempt as the step's answer, with another text or other calls where given."""
+    calls = attempt.calls if calls is None else calls
+    if turn.state.text_only:
+        # The request forbade calls; those that came all the same do not count.
+        calls = ()
+        turn.discard_early()
+    message = AssistantMessage(
+        text=attempt.text if text is None else text, reasoning=attempt.reasoning, calls=calls
+    )
+    is_partial = attempt.finish is FinishReason.LENGTH
+    await turn.emit(Answered(step_id=turn.state.step_id, message=message, is_partial=is_partial))
+    return _after_answer(turn)
+
+
+def _after_answer(turn: Turn) -> Move:
+    chosen = turn.view.each_since(RecoveryChosen, AttemptFinished)
+    if chosen and chosen[-1].action == _PARTIAL:
+        return Move(Phase.DONE, StopReason.CONTEXT_FULL, chosen[-1].text)
+    return Move(Phase.ACT if turn.state.calls else Phase.JUDGE)
+
+
+async def _take(
+    turn: Turn, attempt: Attempt, origin: str, verdict: Promote | AcceptAsPartial | TakeCalls
+) -> Move | None:
+    """Take the attempt in the way one recovery found; None: it does not fit after all."""
+    match verdict:
+        case Promote(text=text):
+            await _chosen(turn, origin, "promote")
+            return await _accept(turn, attempt, text=text)
+        case AcceptAsPartial(why=why):
+            await _chosen(turn, origin, _PARTIAL, text=why)
+            return await _accept(turn, attempt)
+        case TakeCalls(calls=written, text=text):
+            calls = tuple(
+                call_of(turn, f"{TakeCalls.provider_id}_{turn.state.step_number}_{index}", *one)
+                for index, one in enumerate(written)
+            )
+            planned = (plan_call(one, turn.kit.tools, ()) for one in calls)
+            if any(isinstance(one, ToolResult) for one in planned):
+                return None
+            await _chosen(turn, origin, "take_calls", text=", ".join(one.tool for one in calls))
+            return await _accept(turn, attempt, text=text, calls=calls)
+        case _:
+            assert_never(verdict)
+
+
+async def _recover(
+    turn: Turn,
+    attempt: Attempt,
+    origin: str,
+    verdict: Retry | Reask | Continue | SwitchModel | Compact | StepFailed | Fail,
+) -> Move | None:
+    """Do what one recovery decided; None: make another attempt."""
+    turn.discard_early()
+    if isinstance(verdict, Compact) and verdict.carry_on:
+        await _chosen(turn, origin, "continue", text=verdict.carry_on, partial=attempt.text)
+    elif not isinstance(verdict, Continue):
+        turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
+    match verdict:
+        case Retry(after_s=after_s, why=why):
+            await _chosen(turn, origin, "retry", text=why, wait_s=after_s)
+            await turn.kit.clock.sleep(after_s)
+            return None
+        case Reask(text=text):
+            await _chosen(turn, origin, "reask", text=text)
+            return None
+        case Continue(text=text):
+            await _chosen(turn, origin, "continue", text=text, partial=attempt.text)
+            return None
+        case SwitchModel(model=model, why=why):
+            await _chosen(turn, origin, "switch_model", text=why, model=model)
+            await turn.learn_facts()
+            return None
+        case Compact(why=why):
+            await _chosen(turn, origin, "compact", text=why)
+        case StepFailed(why=why):
+            await _chosen(turn, origin, "fail_step", text=why)
+        case Fail(stop=stop, why=why):
+            await _chosen(turn, origin, "fail", text=why, stop=stop)
+        case _:
+            assert_never(verdict)
+    return _decided(turn)
+
+
+async def _chosen(
+    turn: Turn,
+    origin: str,
+    action: str,
+    *,
+    text: str = "",
+    partial: str = "",
+    wait_s: float = 0.0,
+    model: str = "",
+    stop: StopReason | None = None,
+) -> None:
+    await turn.emit(
+        RecoveryChosen(
+            step_id=turn.state.step_id,
+            origin=origin,
+            action=action,
+            text=text,
+            partial=partial,
+            wait_s=wait_s,
+            model=model,
+            stop=stop,
+        )
+    )

@@ -1,0 +1,95 @@
+"""CHECK: may we take another step?
+
+Source: seed 000 phase 1, seed 002 safety nets, seed 003 counters, seed 004 termination.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import assert_never
+
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import AdvisoryRaised, Moved
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.verdicts import (
+    CheckVerdict,
+    CloseOut,
+    Compact,
+    Escalate,
+    Halt,
+    Nudge,
+    Proceed,
+    Recover,
+    TextOnly,
+)
+from agent_ls.loop.evidence.findings import reported
+from agent_ls.loop.machine.escalating import escalate, settled
+from agent_ls.loop.sockets import Check
+from agent_ls.loop.turn import Move, Turn
+
+_log = logging.getLogger(__name__)
+
+
+async def check(turn: Turn) -> Move:
+    """Ask the checks in order; advisories gather, the first that decides wins."""
+    if (answered := await settled(turn)) is not None:
+        return answered
+    text_only = False
+    for one in turn.kit.checks:
+        verdict = await _checked(one, turn)
+        text_only = text_only or isinstance(verdict, TextOnly)
+        if (move := await _done(one, verdict, turn)) is not None:
+            return move
+    return Move(Phase.PREPARE, text_only=text_only)
+
+
+async def _done(one: Check, verdict: CheckVerdict, turn: Turn) -> Move | None:
+    """Do what one check says; None when the next one is asked."""
+    match verdict:
+        case Proceed():
+            await _show(verdict, turn)
+            return None
+        case Nudge(text=text, priority=priority):
+            await turn.emit(AdvisoryRaised(origin=one.name, text=text, priority=priority))
+            await _show(verdict, turn)
+            return None
+        case TextOnly(why=why):
+            # After a restart it may have been said already.
+            if not any(one.name == said.origin for said in _said_since_move(turn)):
+                await turn.emit(AdvisoryRaised(origin=one.name, text=why, priority=0))
+            return None
+        case Compact(why=why):
+            return Move(Phase.COMPACT, why=why)
+        case Recover(why=why):
+            return Move(Phase.COMPACT, why=why, recovers=True)
+        case CloseOut(stop=stop, why=why):
+            return Move(Phase.CLOSE, stop, why)
+        case Halt(stop=stop, why=why):
+            return Move(Phase.DONE, stop, why)
+        case Escalate():
+            return await escalate(turn, one.name, verdict)
+        case _:
+            assert_never(verdict)
+
+
+async def _show(verdict: Proceed | Nudge, turn: Turn) -> None:
+    """Show what checkers have found."""
+    if verdict.report is not None:
+        for event in reported(verdict.report, verdict.paths, turn.view):
+            await turn.emit(event)
+
+
+def _said_since_move(turn: Turn) -> list[AdvisoryRaised]:
+    return turn.view.each_since(AdvisoryRaised, Moved)
+
+
+async def _checked(one: Check, turn: Turn) -> CheckVerdict:
+    """Return the check's verdict; one that fails holds nobody up."""
+    try:
+        await turn.breathe()
+        return await one.check(turn.view)
+    except StoreError:
+        raise
+    except Exception:
+        _log.exception("check %s failed; the turn goes on without it", one.name)
+        return Proceed()

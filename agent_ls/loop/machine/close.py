@@ -1,0 +1,146 @@
+"""CLOSE: what should the user be told? One last text-only answer, worded by stop reason.
+
+Source: seed 000 wrap-up, seed 002 graceful close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+from agent_ls.domain.errors import ProviderError, ProviderFailure
+from agent_ls.domain.events import Answered, AttemptDiscarded, Moved, TextStreamed, WrapUpRequested
+from agent_ls.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from agent_ls.domain.model_io import ModelRequest, StreamFinished, TextDelta
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.machine.attempts import record_attempt
+from agent_ls.loop.machine.request import request_of
+from agent_ls.loop.machine.summaries import cut, mechanical_summary, tokens_of
+from agent_ls.loop.sockets import Attempt
+from agent_ls.loop.state.compaction import CHARS_PER_TOKEN, result_chars_for, with_short_results
+from agent_ls.loop.turn import Move, Turn
+
+WORDS: dict[StopReason, str] = {
+    StopReason.COMPLETED: "Every acceptance criterion of the goal is proven.",
+    StopReason.MAX_STEPS: "You have used all steps of this turn.",
+    StopReason.BUDGET_LIMIT: "The budget of this turn is used up.",
+    StopReason.RESOURCE_LIMIT: "The machine's resources for this turn are used up.",
+    StopReason.CONTEXT_FULL: "The conversation no longer fits the model.",
+    StopReason.TIMEOUT: "The time of this turn is over.",
+    StopReason.LOOP_DETECTED: "You have been repeating yourself without progress.",
+    StopReason.LOW_CONFIDENCE: "It is in doubt whether the goal can be reached this way.",
+}
+_ASK = (
+    "{why} Do not call tools. Tell the user in a few sentences: what is done and what you found, "
+    "what remains, and what blocks it."
+)
+
+
+_MAX_SENT_SHARE = 0.75
+"""Of the window: the closing words need room too, and sizes are estimates."""
+_MIN_RESULT_TOKENS = 100
+_MIN_SUMMARY_TOKENS = 200
+
+
+async def close(turn: Turn) -> Move:
+    """Ask for the last words; a mechanical text when there are none."""
+    state = turn.state
+    stop = state.stop or StopReason.ERROR
+    if turn.view.each_since(Answered, Moved):
+        # The process died between the last words and the move.
+        return Move(Phase.DONE, stop, state.why)
+    text = await _last_words(turn, _asked(turn, stop))
+    words = text or _mechanical(turn)
+    if state.partial_text:
+        # What was said of a cut answer stands; this is something else.
+        words = f"\n\n{words}"
+    await turn.emit(Answered(step_id=state.step_id, message=AssistantMessage(text=words)))
+    return Move(Phase.DONE, stop, state.why)
+
+
+def _asked(turn: Turn, stop: StopReason) -> str:
+    """Return what the model is told: what who asked for the end wants to hear, else the usual."""
+    requests = list(turn.view.each(WrapUpRequested))
+    if not requests:
+        why = WORDS.get(stop, "The turn ends here.")
+        return f"{why} {turn.kit.closing}" if turn.kit.closing else _ASK.format(why=why)
+    return requests[-1].text or _ASK.format(why="You are asked to come to an end now.")
+
+
+async def _last_words(turn: Turn, asked: str) -> str:
+    """Return the model's closing text; empty when it cannot give one."""
+    if turn.session.prefix is None:
+        # It ended before anything was sent.
+        return ""
+    told = UserMessage(text=asked, origin="close")
+    request = _fitting(turn, request_of(turn, extra=(told,), text_only=True), told)
+    started_s = turn.kit.clock.monotonic_s()
+    limit_s = turn.within(turn.kit.options.close_timeout_s)
+    parts: list[str] = []
+    end: StreamFinished | None = None
+    error: ProviderError | None = None
+    try:
+        async with (
+            asyncio.timeout(limit_s),
+            aclosing(turn.kit.provider.stream(request)) as events,
+        ):
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    parts.append(event.text)
+                    turn.recorder.whisper(TextStreamed(turn.state.step_id, event.text))
+                elif isinstance(event, StreamFinished):
+                    end = event
+    except ProviderError as failed:
+        error = failed
+    except TimeoutError:
+        words = f"No closing words came within {limit_s:.3g} s."
+        error = ProviderError(ProviderFailure.TIMEOUT, words)
+    if error is not None:
+        # Nobody is asked again.
+        turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
+        parts.clear()
+        end = None
+    attempt = Attempt(
+        text="".join(parts),
+        reasoning="",
+        calls=(),
+        cut_calls=(),
+        finish=end.finish if end else None,
+        error=error,
+        usage=end.usage if end else Usage(),
+    )
+    await record_attempt(turn, attempt, end.model if end else turn.view.model, started_s)
+    return attempt.text.strip()
+
+
+def _fitting(turn: Turn, request: ModelRequest, told: UserMessage) -> ModelRequest:
+    """Return a request that fits the window: results shortened, else a summary in their place."""
+    view = turn.view
+    size, window = tokens_of(request.messages), view.facts.window_tokens
+    room = max(int(window * _MAX_SENT_SHARE) - view.prefix_tokens, 0) if window else size
+    if view.is_overflown:
+        # The provider knows its window better than any table does.
+        room = min(room, size // 2)
+    if size <= room:
+        return request
+    results = [one for one in request.messages if isinstance(one, ToolMessage)]
+    left = room - (size - tokens_of(results))
+    if left > len(results) * _MIN_RESULT_TOKENS:
+        chars = result_chars_for([len(one.text) for one in results], left * CHARS_PER_TOKEN)
+        return request.model_copy(update={"messages": with_short_results(request.messages, chars)})
+    chars = max(room, _MIN_SUMMARY_TOKENS) * CHARS_PER_TOKEN // 2
+    goal = cut(view.turn.prompt, chars // 2)
+    summary = cut(mechanical_summary(view, view.messages, goal), chars)
+    said = UserMessage(text=summary, origin="summary")
+    return request.model_copy(update={"messages": (said, told)})
+
+
+def _mechanical(turn: Turn) -> str:
+    """Return closing words made from the journal."""
+    state = turn.state
+    done = ", ".join(sorted(state.touched)) or "nothing"
+    text = f"Stopped: {state.why} Files changed so far: {done}."
+    todo = [item.text for item in turn.session.plan if item.status != "completed"]
+    return text + (f" Still open: {'; '.join(todo)}." if todo else "")

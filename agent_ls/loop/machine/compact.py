@@ -1,0 +1,104 @@
+"""COMPACT: can the context shrink enough? Accepted only if it really shrinks.
+
+Source: seed 002 levels 2 and 3, seed 003 compaction, seed 000 auto-compaction and budget recovery.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from agent_ls.domain.events import Answered, Compacted, Moved
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import Shortened, Unchanged
+from agent_ls.loop.machine.summaries import tokens_of
+from agent_ls.loop.sockets import Compactor
+from agent_ls.loop.state.compaction import compacted
+from agent_ls.loop.turn import Move, Turn
+
+_FULL = (
+    "The conversation no longer fits the model and cannot be shortened further. "
+    "Start a new session, or choose a model with a larger window."
+)
+
+
+async def compact(turn: Turn) -> Move:
+    """Ask the compactors, cheapest first, until the target is met or none can help."""
+    if turn.view.each_since(Compacted, Moved):
+        # The process died between the compaction and the move: it is done.
+        return Move(Phase.CHECK)
+    if turn.state.recovers:
+        await _ask(turn, turn.kit.budget_compactors, 0)
+        return Move(Phase.CHECK)
+    options = turn.kit.options
+    is_forced = turn.view.is_compaction_forced
+    if is_forced and _in_a_row(turn) > options.max_compactions:
+        return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
+    before = turn.view.estimated_tokens
+    await _ask(turn, turn.kit.compactors, _target(turn))
+    if is_forced and turn.view.estimated_tokens >= before:
+        return Move(Phase.CLOSE, StopReason.CONTEXT_FULL, _FULL)
+    return Move(Phase.CHECK)
+
+
+def _target(turn: Turn) -> int:
+    """Return the size to aim at, in estimated tokens."""
+    view, share = turn.view, turn.kit.options.compact_to_share
+    window, size = turn.facts.window_tokens, view.estimated_tokens
+    # A provider that refuses what is sent knows its window better than any table does.
+    room = min(window or size, size) if view.is_overflown else window or size
+    # What the provider counted is true; an estimate that is too low would promise room.
+    return int(room * share * size / max(view.context_tokens, size, 1))
+
+
+async def _ask(turn: Turn, compactors: tuple[Compactor, ...], target: int) -> None:
+    """Let each compactor that is needed shorten what the one before it left.
+
+    The last one only drops messages: it is asked where the conversation has to fit.
+    """
+    must_fit = _must_fit(turn)
+    for number, one in enumerate(compactors):
+        view = turn.view
+        is_last = number == len(compactors) - 1
+        if view.estimated_tokens <= target or (number and is_last and not must_fit):
+            continue
+        verdict = await one.compact(view, target)
+        match verdict:
+            case Unchanged():
+                continue
+            case Shortened():
+                await _shorten(turn, one.name, verdict)
+            case _:
+                assert_never(verdict)
+
+
+def _must_fit(turn: Turn) -> bool:
+    """Say whether even what only drops messages has to be asked."""
+    limit = turn.facts.window_tokens * turn.kit.options.compact_hard_share
+    return turn.view.is_compaction_forced or (limit > 0 and turn.view.context_tokens >= limit)
+
+
+async def _shorten(turn: Turn, origin: str, verdict: Shortened) -> None:
+    """Record the compaction if the conversation is smaller with it."""
+    view = turn.view
+    event = Compacted(
+        origin=origin,
+        why=turn.state.why,
+        drop_before=verdict.drop_before,
+        summary=verdict.summary,
+        before_tokens=view.estimated_tokens,
+        after_tokens=0,
+        max_result_chars=verdict.max_result_chars,
+        short_from=verdict.short_from,
+        elapsed_s=view.elapsed_s,
+    )
+    saved = tokens_of(view.messages) - tokens_of(compacted(view.messages, event))
+    if saved > 0:
+        after = view.estimated_tokens - saved
+        await turn.emit(event.model_copy(update={"after_tokens": after}))
+
+
+def _in_a_row(turn: Turn) -> int:
+    """Return how often COMPACT was entered since the last answer."""
+    moves = turn.view.each_since(Moved, Answered)
+    return sum(one.to is Phase.COMPACT for one in moves)

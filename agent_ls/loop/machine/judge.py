@@ -1,0 +1,103 @@
+"""JUDGE: is the answer acceptable?
+
+Gates run cheapest first and the first that fails decides; it says everything it found in one
+nudge. Source: seed 000 phase 6, seeds 002 and 004.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import assert_never
+
+from agent_ls.domain.errors import StoreError
+from agent_ls.domain.events import GateFailed, GoalChecked, Moved, NudgeAdded
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.stops import StopReason
+from agent_ls.domain.verdicts import Escalate, GateVerdict, Nudge, Pass
+from agent_ls.loop.calls.proposing import decide_on_plan
+from agent_ls.loop.evidence.findings import reported
+from agent_ls.loop.machine.escalating import escalate
+from agent_ls.loop.sockets import Gate
+from agent_ls.loop.turn import Move, Turn
+
+_log = logging.getLogger(__name__)
+
+_AT_THE_CAP: dict[StopReason, str] = {
+    StopReason.INCOMPLETE_ACTION: "The agent kept announcing what it would do and did not do it.",
+    StopReason.UNVERIFIED: "The agent could not make the checks pass:",
+    StopReason.OPEN_TASKS: "The agent stopped although its plan still has open items.",
+}
+"""What the person reads when a gate has nudged as often as it may."""
+_SAYS_WHAT = frozenset({StopReason.UNVERIFIED})
+"""Where the gate's words for the person tell more."""
+
+
+async def judge(turn: Turn) -> Move:
+    """Ask the gates; a nudge goes back to CHECK until the gate's cap."""
+    if turn.state.due_calls:
+        # The process died right after the decision on a plan.
+        return Move(Phase.ACT)
+    answer = turn.state.answer
+    is_nudged = bool(turn.view.each_since(NudgeAdded, Moved))
+    if answer is None or is_nudged or turn.view.has_new_steer:
+        return Move(Phase.CHECK)
+    for gate in turn.kit.gates:
+        try:
+            await turn.breathe()
+            verdict = await gate.judge(answer, turn.view)
+        except StoreError:
+            raise
+        except Exception:
+            _log.exception("gate %s failed; the answer is judged without it", gate.name)
+            continue
+        if (move := await _after(turn, gate, verdict)) is not None:
+            return move
+    if (move := await decide_on_plan(turn)) is not None:
+        # What the person allowed runs, whatever else they said meanwhile.
+        return move
+    # They may have said something while the gates ran, or instead of a decision.
+    if turn.view.has_new_steer:
+        return Move(Phase.CHECK)
+    if turn.state.final_output is not None:
+        return Move(Phase.DONE, StopReason.FINAL_OUTPUT)
+    return Move(Phase.DONE, turn.state.stop or StopReason.COMPLETED)
+
+
+async def _after(turn: Turn, gate: Gate, verdict: GateVerdict) -> Move | None:
+    """Do what one gate says; None when the next one is asked."""
+    match verdict:
+        case Pass():
+            await _report(turn, gate, verdict)
+            return None
+        case Nudge():
+            await _report(turn, gate, verdict)
+            if turn.state.final_output is None:
+                return await _fail(turn, gate, verdict)
+            # The output stands; what a gate finds is told, and sends nobody back.
+            await turn.emit(GateFailed(origin=gate.name, text=verdict.shown or verdict.text))
+            return None
+        case Escalate():
+            move = await escalate(turn, gate.name, verdict)
+            return move or Move(Phase.CHECK)
+        case _:
+            assert_never(verdict)
+
+
+async def _fail(turn: Turn, gate: Gate, nudge: Nudge) -> Move:
+    """Record the failure; nudge, or end the turn at the cap."""
+    shown = nudge.shown or nudge.text
+    await turn.emit(GateFailed(origin=gate.name, text=shown, instead=nudge.instead))
+    if turn.view.nudges(gate.name) >= gate.cap:
+        why = _AT_THE_CAP.get(gate.stop, "The answer was not accepted.")
+        return Move(Phase.DONE, gate.stop, f"{why} {shown}" if gate.stop in _SAYS_WHAT else why)
+    await turn.emit(NudgeAdded(origin=gate.name, text=nudge.text))
+    return Move(Phase.CHECK)
+
+
+async def _report(turn: Turn, gate: Gate, verdict: Pass | Nudge) -> None:
+    """Record what a gate found of the goal, and show what its checkers find now."""
+    if verdict.proofs:
+        await turn.emit(GoalChecked(origin=gate.name, proofs=verdict.proofs))
+    if verdict.report is not None:
+        for event in reported(verdict.report, verdict.paths, turn.view):
+            await turn.emit(event)

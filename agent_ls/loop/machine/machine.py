@@ -1,0 +1,192 @@
+"""The machine: a walk over the phases that ends with exactly one stop reason.
+
+It asks no policy's name and knows no tool; what a phase wants is data, checked against the
+transition table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.errors import AgentLsError, StoreError, bug
+from agent_ls.domain.events import Answered, CancelRequested, GateFailed, Moved, TurnEnded
+from agent_ls.domain.phases import SUCCESSORS, Phase
+from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
+from agent_ls.loop.machine.act import act
+from agent_ls.loop.machine.breaking_off import results_of_open_calls
+from agent_ls.loop.machine.call import call
+from agent_ls.loop.machine.check import check
+from agent_ls.loop.machine.close import close
+from agent_ls.loop.machine.compact import compact
+from agent_ls.loop.machine.final_output import output_text
+from agent_ls.loop.machine.judge import judge
+from agent_ls.loop.machine.prepare import prepare
+from agent_ls.loop.machine.results import lack_of
+from agent_ls.loop.settling import finished
+from agent_ls.loop.turn import Move, Turn
+
+_log = logging.getLogger(__name__)
+
+PHASES: dict[Phase, Callable[[Turn], Awaitable[Move]]] = {
+    Phase.CHECK: check,
+    Phase.COMPACT: compact,
+    Phase.PREPARE: prepare,
+    Phase.CALL: call,
+    Phase.ACT: act,
+    Phase.JUDGE: judge,
+    Phase.CLOSE: close,
+}
+
+_KEEPS_TIME = frozenset({Phase.CALL, Phase.ACT, Phase.CLOSE})
+
+
+async def run_turn(turn: Turn) -> TurnEnded | None:
+    """Walk from the phase the state gives to DONE and return how it ended.
+
+    Cancelling the task ends the turn as ``cancelled``: open calls get a result, and the
+    cancellation is not raised again, for the end is the answer to it.
+    None: the turn was left open for the next process (``Turn.is_left``).
+
+    Errors: ``StoreError`` when the end itself cannot be stored.
+    """
+    break_off = None
+    try:
+        await _walk(turn)
+    except asyncio.CancelledError:
+        if turn.is_left and turn.state.phase is not Phase.DONE:
+            await finished(turn.kit.compile_checks.let_go(turn.state.turn_id))
+            return None
+        break_off = _BreakOff(StopReason.CANCELLED, "Stopped.", ErrorKind.CANCELLED)
+    except AgentLsError as error:
+        break_off = _BreakOff(StopReason.ERROR, str(error), ErrorKind.INTERRUPTED)
+    except Exception as error:
+        _log.exception("the turn broke off")
+        why = str(bug(f"{type(error).__name__}: {error}"))
+        break_off = _BreakOff(StopReason.ERROR, why, ErrorKind.INTERRUPTED)
+    finally:
+        turn.discard_early()
+    return await finished(_conclude(turn, break_off))
+
+
+@dataclass(frozen=True, slots=True)
+class _BreakOff:
+    """Why a turn ends before the machine brought it to DONE."""
+
+    stop: StopReason
+    why: str
+    kind: ErrorKind
+    """What its open calls get."""
+
+
+async def _walk(turn: Turn) -> None:
+    if any(True for _ in turn.view.each(CancelRequested)):
+        # The process died between the stop and the end: the stop still counts.
+        raise asyncio.CancelledError
+    while turn.state.phase is not Phase.DONE:
+        # Another model may have been chosen meanwhile, by the person or by a recovery.
+        await turn.learn_facts()
+        await _step(turn)
+
+
+async def _conclude(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
+    """Settle what is open and record the end.
+
+    Errors: ``StoreError`` when the end cannot be stored, after it was shown to whoever watches.
+    """
+    # What checkers still look for, nobody would be told.
+    await turn.kit.compile_checks.let_go(turn.state.turn_id)
+    if turn.state.phase is Phase.DONE:
+        # It had come to its own end before.
+        break_off = None
+    if break_off is not None:
+        await _finish_open(turn, break_off.stop, break_off.why, break_off.kind)
+    return await _end(turn, break_off)
+
+
+async def _step(turn: Turn) -> None:
+    """Run the current phase and make the move it asks for."""
+    phase = turn.state.phase
+    move = await _walked(turn, phase)
+    if move.to not in SUCCESSORS[phase]:
+        raise bug(f"{phase} may not go to {move.to}")
+    await turn.emit(
+        Moved(
+            to=move.to,
+            stop=move.stop,
+            why=move.why,
+            text_only=move.text_only,
+            recovers=move.recovers,
+        )
+    )
+
+
+async def _walked(turn: Turn, phase: Phase) -> Move:
+    """Run a phase within the turn's time; the others keep to it by themselves."""
+    limit_s = None if phase in _KEEPS_TIME else turn.within(None)
+    limit = asyncio.timeout(limit_s)
+    try:
+        async with limit:
+            return await PHASES[phase](turn)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    to = Phase.CLOSE if Phase.CLOSE in SUCCESSORS[phase] else Phase.DONE
+    why = (
+        f"The turn's time is over (policies.wall_clock.limit_s: {turn.kit.turn_limit_s:.3g}, "
+        "--timeout of `agent-ls run`)."
+    )
+    return Move(to, StopReason.TIMEOUT, why)
+
+
+async def _finish_open(turn: Turn, stop: StopReason, why: str, kind: ErrorKind) -> None:
+    """Give every open call its result, then move to DONE."""
+    how = "Cancelled" if kind is ErrorKind.CANCELLED else "Broken off"
+    for finished_call in results_of_open_calls(
+        turn.state,
+        kind,
+        not_begun=f"{how} before it started; it had no effect.",
+        begun=f"{how} while it ran; its effect is unknown. Verify before repeating it.",
+    ):
+        # The end is stored after it; if that cannot be, it is said there.
+        with contextlib.suppress(StoreError):
+            await turn.emit(finished_call)
+    with contextlib.suppress(StoreError):
+        await turn.emit(Moved(to=Phase.DONE, stop=stop, why=why))
+
+
+def _output(turn: Turn) -> str:
+    """Return the turn's answer: the last one, unless a gate knows a better one."""
+    if (output := output_text(turn)) is not None:
+        return output
+    failed = turn.view.each_since(GateFailed, Answered)
+    if failed and failed[-1].instead:
+        return failed[-1].instead
+    state = turn.state
+    return state.partial_text + (state.answer.text if state.answer else "")
+
+
+async def _end(turn: Turn, break_off: _BreakOff | None) -> TurnEnded:
+    """Record the end, with what a person needs to know of it."""
+    state = turn.state
+    stop = break_off.stop if break_off else state.stop or StopReason.COMPLETED
+    why = break_off.why if break_off else state.why
+    status = STATUS[stop]
+    if status is TurnStatus.SUCCESS:
+        why = lack_of(state)
+        status = TurnStatus.PARTIAL if why else status
+    ended = TurnEnded(
+        turn_id=state.turn_id,
+        stop=stop,
+        status=status,
+        output=_output(turn),
+        failure_reason=why,
+        is_authentication=turn.view.is_authentication_failure,
+        open_tasks=tuple(item.text for item in turn.view.open_tasks),
+    )
+    await turn.emit(ended)
+    return ended

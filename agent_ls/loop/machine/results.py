@@ -1,0 +1,100 @@
+"""The result that an ended turn's state adds up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.errors import bug
+from agent_ls.domain.events import (
+    Answered,
+    ApprovalRequested,
+    ApprovalResolved,
+    CallDecided,
+    ChildEnded,
+    EffectSimulated,
+    RecoveryChosen,
+    ToolCallFinished,
+)
+from agent_ls.domain.results import Refusal, TurnResult
+from agent_ls.domain.stops import TurnStatus
+from agent_ls.loop.state.state import SessionState, TurnState
+
+
+def result_of(session: SessionState) -> TurnResult:
+    """Return the result of the session's last turn, which must have ended."""
+    turn = session.turn
+    if turn is None or turn.ended is None:
+        raise bug("the result of a turn was asked for before its end")
+    events = [stored.event for stored in turn.events]
+    changed = [path for path, file in turn.touched.items() if file.before_blob != file.after_blob]
+    return TurnResult(
+        session_id=session.session_id,
+        turn_id=turn.turn_id,
+        success=turn.ended.status is TurnStatus.SUCCESS,
+        status=turn.ended.status,
+        stop_reason=turn.ended.stop,
+        failure_reason=turn.ended.failure_reason,
+        open_tasks=turn.ended.open_tasks,
+        output=turn.ended.output,
+        model=session.model,
+        steps=steps_of(turn),
+        tool_calls=sum(isinstance(event, ToolCallFinished) for event in events),
+        usage=turn.usage,
+        cost_usd=turn.usage.known_cost_usd,
+        duration_s=(turn.events[-1].at_ms - turn.events[0].at_ms) / 1000,
+        files=() if session.is_dry_run else tuple(sorted(changed)),
+        refused=tuple(refused_in(turn)),
+        simulated=simulated_in(turn),
+    )
+
+
+def refused_in(turn: TurnState) -> Iterator[Refusal]:
+    """Yield the calls that nobody was there to allow."""
+    requests = {one.request.id: one.request for one in turn.events.each(ApprovalRequested)}
+    origins = {one.call_id: one.origin for one in turn.events.each(CallDecided)}
+    for resolved in turn.events.each(ApprovalResolved):
+        request = requests.get(resolved.approval_id)
+        if resolved.answer.by != "nobody" or resolved.answer.choice is ApprovalChoice.CANCELLED:
+            continue
+        if request is not None:
+            title = request.preview.title
+            target = request.preview.path or title.removeprefix("Run: ")
+            yield Refusal(
+                tool=request.tool,
+                target=target,
+                reason=request.reason,
+                # Of what asks, this guard alone goes by the mode.
+                every_mode=origins.get(request.call_id) != "approval",
+            )
+
+
+def lack_of(turn: TurnState) -> str:
+    """Return what keeps a turn that came to its end from being a success; empty: nothing."""
+    if refused := list(refused_in(turn)):
+        calls = "call was" if len(refused) == 1 else "calls were"
+        return f"{len(refused)} {calls} refused, because nobody was there to be asked."
+    last = next(turn.events.newest(RecoveryChosen), None)
+    promoted = last and (last.origin, last.action, last.step_id)
+    if promoted == ("empty", "promote", turn.step_id):
+        return "The model gave an empty answer."
+    return ""
+
+
+def steps_of(turn: TurnState) -> int:
+    """Return how many steps a turn took; closing words are said within the last one."""
+    return len({answered.step_id for answered in turn.events.each(Answered)})
+
+
+def simulated_in(turn: TurnState) -> tuple[str, ...]:
+    """Return what a dry run left out, in order, and its sub-agents with it."""
+    found: list[str] = []
+    for stored in turn.events:
+        match stored.event:
+            case EffectSimulated(what=what):
+                found.append(what)
+            case ChildEnded(simulated=simulated):
+                found += simulated
+            case _:
+                pass
+    return tuple(found)

@@ -1,0 +1,301 @@
+"""What each event changes in a session's state: the conversation, what waits, what is known. Pure.
+
+The turn's own part is in ``folding_turn``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.focus import with_focus
+from agent_ls.domain.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from agent_ls.domain.stops import StopReason
+from agent_ls.loop.state.compaction import compacted
+from agent_ls.loop.state.folding_turn import fold_turn, with_entry, without_entry
+from agent_ls.loop.state.outputs import with_output
+from agent_ls.loop.state.seen import after_edit, after_result
+from agent_ls.loop.state.state import SessionState, TurnState
+
+_TELLS_CALL = frozenset(
+    {ErrorKind.STRUCTURAL, ErrorKind.RUNTIME, ErrorKind.TIMEOUT, ErrorKind.DENIED}
+)
+"""Failures that the model can mend, unless the result says the call itself."""
+_SHOWN_CHARS = 1_000
+
+
+def fold_all(stored: Iterable[e.StoredEvent]) -> SessionState:
+    """Return the state that a journal adds up to."""
+    state = SessionState()
+    for one in stored:
+        state = fold(state, one)
+    return state
+
+
+def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
+    """Return the state after one more event."""
+    event = stored.event
+    state = _fold_session(_fold_changed(replace(state, seq=stored.seq), event), event)
+    before = state.turn
+    if before is None or _call_id(event) in before.strays:
+        return state
+    after = fold_turn(before, event)
+    state = replace(state, turn=replace(after, events=after.events.appended(stored)))
+    return _with_results(state) if before.open_calls and not after.open_calls else state
+
+
+def _fold_session(state: SessionState, event: e.Event) -> SessionState:
+    """Carry out what an event means to the session as a whole."""
+    match event:
+        case e.SessionCreated():
+            return replace(
+                state,
+                session_id=event.session_id,
+                roots=event.roots,
+                mode=event.mode,
+                model=event.model,
+                is_child=bool(event.parent_id),
+                is_dry_run=event.dry_run,
+                agent=event.agent,
+                grants=MappingProxyType(dict.fromkeys(event.grants, state.seq)),
+                revoked=frozenset(event.revoked),
+            )
+        case e.ModeChanged():
+            return replace(state, mode=event.mode)
+        case e.ModelChanged():
+            return replace(state, model=event.model)
+        case e.PolicySilenced():
+            return replace(state, silenced=state.silenced | {event.origin})
+        case e.PrefixSet():
+            return replace(state, prefix=event)
+        case e.PlanUpdated():
+            return replace(state, plan=event.items)
+        case e.AttemptFinished() | e.AdviceGiven() | e.ChildEnded():
+            return replace(state, usage=state.usage + event.usage)
+        case e.FindingsReported():
+            return replace(state, findings=_findings_after(state.findings, event))
+        case e.FileRenamed():
+            return replace(state, findings=_findings_renamed(state.findings, event))
+        case _:
+            return _fold_conversation(_fold_pending(_fold_seen(state, event), event), event)
+
+
+def _always_after(before: frozenset[str], event: e.ApprovalResolved) -> frozenset[str]:
+    """Return which grants stand and fall with a rule that is written down."""
+    if event.grant is None:
+        return before
+    rule = {event.grant}
+    return before | rule if event.answer.choice is ApprovalChoice.ALLOW_ALWAYS else before - rule
+
+
+def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
+    """Remember when calls changed which files; of sub-agents what they did not tell themselves."""
+    match event:
+        case e.EditApplied(status="applied" | "unconfirmed"):
+            intent = state.turn.intents.get(event.path) if state.turn else None
+            goal = intent.edit.new_path if intent and intent.edit.kind == "move" else event.path
+            paths = (event.path, goal)
+        case e.CommandChanged():
+            paths = (event.path,)
+        case e.ChildEnded(stop=StopReason.CANCELLED):
+            paths = tuple(file.path for file in event.files)
+        case _:
+            return state
+    changed = {**state.changed_at, **dict.fromkeys(paths, state.seq)}
+    return replace(state, changed_at=MappingProxyType(changed))
+
+
+def _call_id(event: e.Event) -> str | None:
+    """Return the call whose effect or result an event tells; None for every other event."""
+    match event:
+        case e.ToolCallFinished(result=result):
+            return result.call_id
+        case (
+            e.EditIntended()
+            | e.EditApplied()
+            | e.CommandChanged()
+            | e.CommandChangesLeftOut()
+            | e.ChildEnded()
+        ):
+            return event.call_id
+        case _:
+            return None
+
+
+def _strays(turn: TurnState | None) -> frozenset[str]:
+    """Return the calls of a turn, and of those before, that may still be heard of after it."""
+    if turn is None:
+        return frozenset()
+    broken_off = (
+        one.call.id
+        for one in turn.calls
+        if one.result is None or one.result.error in (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
+    )
+    return turn.strays.union(broken_off)
+
+
+def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
+    """Carry out what an event means to the texts that the model knows."""
+    match event:
+        case e.ToolCallFinished(result=result) if result.error is None:
+            return replace(state, seen=after_result(state.seen, result.data))
+        case e.EditApplied(status="applied", path=path, after_blob=after):
+            intent = state.turn.intents.get(path) if state.turn else None
+            seen = state.seen if intent is None else after_edit(state.seen, intent, after)
+            return replace(state, seen=seen)
+        case _:
+            return state
+
+
+def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
+    """Carry out what an event adds to, or takes from, the conversation."""
+    match event:
+        case e.TurnStarted():
+            return replace(
+                _said(state, UserMessage(text=with_focus(event.prompt, event.focus))),
+                turn=TurnState(
+                    turn_id=event.turn_id,
+                    prompt=event.prompt,
+                    anchor=event.anchor,
+                    goal=event.goal,
+                    output_schema=event.output_schema,
+                    strays=_strays(state.turn),
+                ),
+                turns=state.turns + 1,
+                title=state.title or event.prompt.strip().partition("\n")[0][:80],
+                queue=without_first(state.queue, event.prompt),
+            )
+        case e.RequestPrepared():
+            steers = [one for one in state.queue if one.kind == "steer"]
+            state = replace(state, queue=tuple(one for one in state.queue if one.kind != "steer"))
+            said = (with_focus(one.text, one.focus) for one in steers)
+            return _said(state, *(UserMessage(text=one, origin="steer") for one in said))
+        case e.Answered():
+            return _said(state, event.message)
+        case e.RecoveryChosen(action="continue"):
+            return _said(
+                state,
+                AssistantMessage(text=event.partial),
+                UserMessage(text=event.text, origin=event.origin),
+            )
+        case e.NudgeAdded():
+            return _said(state, UserMessage(text=event.text, origin=event.origin))
+        case e.OutputStored():
+            return replace(state, outputs=with_output(state.outputs, event))
+        case e.Compacted():
+            return replace(state, messages=compacted(state.messages, event))
+        case _:
+            return state
+
+
+def _fold_pending(state: SessionState, event: e.Event) -> SessionState:
+    """Carry out what an event means to what waits: questions for a person, prompts for a turn."""
+    match event:
+        case e.PromptQueued():
+            return replace(state, queue=(*state.queue, event))
+        case e.CancelRequested():
+            # Who stops a turn does not want what was queued behind it.
+            return replace(state, queue=())
+        case e.ApprovalRequested():
+            return replace(
+                state, approvals=with_entry(state.approvals, event.request.id, event.request)
+            )
+        case e.ApprovalResolved():
+            given = dict.fromkeys({event.grant} if event.grant else (), state.seq)
+            return replace(
+                state,
+                approvals=without_entry(state.approvals, event.approval_id),
+                grants=MappingProxyType({**state.grants, **given}),
+                always=_always_after(state.always, event),
+                revoked=state.revoked - given.keys(),
+            )
+        case e.QuestionAsked():
+            return replace(
+                state, questions=with_entry(state.questions, event.question.id, event.question)
+            )
+        case e.QuestionResolved():
+            return replace(state, questions=without_entry(state.questions, event.question_id))
+        case e.GrantsRevoked():
+            gone = set(event.grants)
+            left = {rule: seq for rule, seq in state.grants.items() if rule not in gone}
+            return replace(
+                state,
+                grants=MappingProxyType(left),
+                always=state.always - gone,
+                revoked=state.revoked | gone,
+            )
+        case e.TurnEnded():
+            return replace(state, approvals=MappingProxyType({}), questions=MappingProxyType({}))
+        case _:
+            return state
+
+
+def _with_results(state: SessionState) -> SessionState:
+    """Append the step's results, all there now, in the order the model wrote the calls."""
+    calls = state.turn.calls if state.turn else ()
+    return _said(
+        state,
+        *(
+            ToolMessage(
+                call_id=one.call.id,
+                provider_id=one.call.provider_id,
+                tool=one.call.tool,
+                text=_with_call_text(one.call, one.result),
+                error=one.result.error,
+                output_id=one.result.output_id,
+            )
+            for one in calls
+            if one.result is not None
+        ),
+    )
+
+
+def _with_call_text(call: ToolCall, result: ToolResult) -> str:
+    """Return what the model reads: of a failure the error, then the call it belongs to."""
+    if result.error not in _TELLS_CALL or "\ncall: " in result.text:
+        return result.text
+    return f"{result.text}\ncall: {call.tool}({call.arguments_json[:_SHOWN_CHARS]})"
+
+
+def _findings_after(
+    before: Mapping[str, tuple[Finding, ...]], event: e.FindingsReported
+) -> Mapping[str, tuple[Finding, ...]]:
+    after = {path: found for path, found in before.items() if path not in event.paths}
+    for finding in event.findings:
+        after[finding.path] = (*after.get(finding.path, ()), finding)
+    return MappingProxyType(after)
+
+
+def _findings_renamed(
+    before: Mapping[str, tuple[Finding, ...]], event: e.FileRenamed
+) -> Mapping[str, tuple[Finding, ...]]:
+    """Return the findings where their files are now, and none of a file that was there before."""
+    after: dict[str, tuple[Finding, ...]] = {}
+    for path, found in before.items():
+        if path == event.path or path.startswith(f"{event.path}/"):
+            there = event.new_path + path.removeprefix(event.path)
+            after[there] = tuple(one.model_copy(update={"path": there}) for one in found)
+        elif path != event.new_path:
+            after[path] = found
+    return MappingProxyType(after)
+
+
+def _said(state: SessionState, *messages: Message) -> SessionState:
+    return replace(state, messages=(*state.messages, *messages))
+
+
+def without_first(queue: tuple[e.PromptQueued, ...], text: str) -> tuple[e.PromptQueued, ...]:
+    """Take the queued prompt that became a turn out of the queue.
+
+    One that did not wait began when nothing did: what journals of old say of the queue then is
+    what a stop dropped.
+    """
+    for index, one in enumerate(queue):
+        if one.text == text:
+            return queue[:index] + queue[index + 1 :]
+    return ()

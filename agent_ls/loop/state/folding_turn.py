@@ -1,0 +1,198 @@
+"""What each event of a turn changes in the turn's state. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeVar
+
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.messages import UserMessage
+from agent_ls.domain.phases import Phase
+from agent_ls.loop.state.state import CallState, TouchedFile, TurnState
+
+V = TypeVar("V")
+
+
+def fold_turn(turn: TurnState, event: e.Event) -> TurnState:
+    """Carry out what an event means to the turn."""
+    match event:
+        case e.Moved():
+            return replace(
+                turn,
+                phase=event.to,
+                stop=event.stop or turn.stop,
+                why=event.why or turn.why,
+                text_only=event.text_only if event.to is Phase.PREPARE else turn.text_only,
+                recovers=event.recovers if event.to is Phase.COMPACT else turn.recovers,
+            )
+        case e.RequestPrepared():
+            return replace(
+                turn,
+                request=event,
+                step_id=event.step_id,
+                step_number=event.number,
+                answer=None,
+                reasks=(),
+                # A step that ended without its answer leaves the pieces to the next one.
+                partial_text="" if turn.answer is not None else turn.partial_text,
+            )
+        case e.AttemptFinished() | e.AdviceGiven():
+            return replace(turn, usage=turn.usage + event.usage)
+        case e.RecoveryChosen():
+            return _fold_recovery(turn, event)
+        case e.Answered():
+            return replace(
+                turn,
+                answer=event.message,
+                calls=tuple(CallState(call) for call in event.message.calls),
+                reasks=(),
+                due_calls=(),
+            )
+        case e.PlanProposed():
+            return _fold_proposal(turn, event)
+        case e.PlanResolved():
+            return _fold_plan(turn, event)
+        case e.FinalOutputGiven():
+            return replace(turn, final_output=event)
+        case e.TurnEnded():
+            return replace(turn, phase=Phase.DONE, stop=event.stop, ended=event)
+        case _:
+            return _fold_call(turn, event)
+
+
+def _fold_recovery(turn: TurnState, event: e.RecoveryChosen) -> TurnState:
+    """Carry out what a recovery means to the next attempt, and to who makes it."""
+    match event.action:
+        case "reask":
+            told = UserMessage(text=event.text, origin=event.origin)
+            return replace(turn, reasks=(*turn.reasks, told))
+        case "continue":
+            return replace(turn, partial_text=turn.partial_text + event.partial, reasks=())
+        case "switch_model":
+            return replace(turn, model=event.model)
+        case "fail_step":
+            return replace(turn, model="")
+        case _:
+            return turn
+
+
+def _fold_call(turn: TurnState, event: e.Event) -> TurnState:
+    """Carry out what an event means to one call of the step, and to the files it changes."""
+    match event:
+        case e.EditIntended():
+            return replace(turn, intents=with_entry(turn.intents, event.edit.path, event))
+        case e.EditApplied():
+            return _fold_edit(turn, event)
+        case e.ReviewApplied(status="applied") if event.path in turn.touched:
+            first = turn.touched[event.path]
+            after = replace(first, after_blob=event.after_blob)
+            return replace(turn, touched=with_entry(turn.touched, event.path, after))
+        case e.CommandChanged():
+            return _fold_command_change(turn, event)
+        case e.ChildEnded():
+            return _fold_child(turn, event)
+        case e.ToolCallStarted():
+            return _with_call(turn, event.call_id, effect=event.effect)
+        case e.ToolCallFinished():
+            return _with_call(turn, event.result.call_id, result=event.result)
+        case _:
+            return turn
+
+
+def _fold_child(turn: TurnState, event: e.ChildEnded) -> TurnState:
+    """Take over what a sub-agent spent and changed."""
+    touched = dict(turn.touched)
+    for file in event.files:
+        first = touched.get(file.path)
+        first = first or TouchedFile(file.before_blob, file.before_blob)
+        touched[file.path] = first.changed(file.before_blob, file.after_blob)
+    return replace(turn, usage=turn.usage + event.usage, touched=MappingProxyType(touched))
+
+
+def _fold_proposal(turn: TurnState, event: e.PlanProposed) -> TurnState:
+    """Add the calls to what waits for a decision; a call that ran again proposes nothing new."""
+    known = {one.call.id for plan in turn.proposals for one in plan.calls}
+    if all(one.call.id in known for one in event.calls):
+        return turn
+    return replace(turn, proposals=(*turn.proposals, event))
+
+
+def _fold_plan(turn: TurnState, event: e.PlanResolved) -> TurnState:
+    """Carry out what was decided on a plan."""
+    plans = [plan for plan in turn.proposals if plan.plan_id == event.plan_id]
+    decided = [one for plan in plans for one in plan.calls]
+    runs = {*event.approved, *event.each, *event.unasked}
+    allowed = dict(zip(event.approved, event.digests, strict=False))
+    return replace(
+        turn,
+        proposals=tuple(plan for plan in turn.proposals if plan.plan_id != event.plan_id),
+        allowed_calls=MappingProxyType({**turn.allowed_calls, **allowed}),
+        released_calls=turn.released_calls | set(event.each),
+        due_calls=(*turn.due_calls, *(one.call for one in decided if one.call.id in runs)),
+    )
+
+
+def _fold_edit(turn: TurnState, event: e.EditApplied) -> TurnState:
+    """Settle an edit's intent, and remember the text from before the turn's first touch."""
+    intent = turn.intents.get(event.path)
+    turn = replace(turn, intents=without_entry(turn.intents, event.path))
+    if event.status != "applied" or intent is None:
+        return turn
+    first = turn.touched.get(event.path) or TouchedFile(intent.before_blob, intent.before_blob)
+    touched = dict(turn.touched)
+    touched[event.path] = first.changed(intent.before_blob, event.after_blob)
+    if intent.edit.kind == "move":
+        # The old name has no file any more; the new one had none, unless it is moved back.
+        touched[event.path] = TouchedFile(first.before_blob, None)
+        known = touched.get(intent.edit.new_path)
+        was = known.before_blob if known else None
+        touched[intent.edit.new_path] = TouchedFile(was, event.after_blob)
+    return replace(turn, touched=MappingProxyType(touched))
+
+
+def _fold_command_change(turn: TurnState, event: e.CommandChanged) -> TurnState:
+    """Remember what a command did to a text, unless nobody knows what it was before."""
+    if event.images is not None:
+        # Checkers, diffs and reports are about texts; of these only the review knows.
+        return turn
+    first = turn.touched.get(event.path)
+    if first is None and not event.is_before_known:
+        return turn
+    first = first or TouchedFile(event.before_blob, event.before_blob)
+    changed = first.changed(event.before_blob, event.after_blob)
+    touched = {**turn.touched, event.path: changed}
+    return replace(turn, touched=MappingProxyType(touched))
+
+
+def _with_call(
+    turn: TurnState,
+    call_id: str,
+    *,
+    effect: Effect | None = None,
+    result: ToolResult | None = None,
+) -> TurnState:
+    calls = tuple(
+        replace(
+            one,
+            effect=effect or one.effect,
+            # The first result is the only one.
+            result=one.result or result,
+        )
+        if one.call.id == call_id
+        else one
+        for one in turn.calls
+    )
+    return replace(turn, calls=calls)
+
+
+def with_entry(mapping: Mapping[str, V], key: str, value: V) -> Mapping[str, V]:
+    """Return the mapping with one more entry, or another value there."""
+    return MappingProxyType({**mapping, key: value})
+
+
+def without_entry(mapping: Mapping[str, V], key: str) -> Mapping[str, V]:
+    """Return the mapping without that entry, if it had one."""
+    return MappingProxyType({k: v for k, v in mapping.items() if k != key})

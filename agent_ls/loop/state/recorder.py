@@ -1,0 +1,85 @@
+"""The one door: state changes only by ``emit``.
+
+An event is numbered and folded, handed to the store, then shown to the readers.
+It owns the order of a session's events; it does not know what they are for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from agent_ls.domain.errors import JournalHalted
+from agent_ls.domain.events import Ephemeral, Event, StoredEvent, is_durable
+from agent_ls.loop.ports.clock import Clock
+from agent_ls.loop.ports.reader import Reader
+from agent_ls.loop.ports.store import Journals
+from agent_ls.loop.state.folding import fold, fold_all
+from agent_ls.loop.state.state import SessionState
+
+_log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """The journal of one session and the state it adds up to."""
+
+    def __init__(
+        self, session_id: str, store: Journals, clock: Clock, journal: Iterable[StoredEvent] = ()
+    ) -> None:
+        """Continue ``journal``, or begin an empty one."""
+        self.session_id = session_id
+        self.state: SessionState = fold_all(journal)
+        self._store = store
+        self._clock = clock
+        self._halted: JournalHalted | None = None
+        self._readers: list[Reader] = []
+        self._broken: set[int] = set()
+
+    @property
+    def is_halted(self) -> bool:
+        """Say whether nothing of this can be stored any more: the session must be loaded anew."""
+        return self._halted is not None
+
+    def follow(self, reader: Reader) -> None:
+        """Show every later event to ``reader``."""
+        self._readers.append(reader)
+
+    async def emit(self, event: Event) -> None:
+        """Make ``event`` happen.
+
+        Folding and numbering come before the first suspension, so that concurrent emitters
+        keep one order. For durable kinds it returns when the event survives a crash.
+
+        Errors: ``StoreError`` when it cannot be stored.
+        """
+        stored = StoredEvent(
+            session_id=self.session_id,
+            seq=self.state.seq + 1,
+            at_ms=self._clock.now_ms(),
+            event=event,
+        )
+        self.state = fold(self.state, stored)
+        for reader in self._readers:
+            self._isolate(reader, lambda reader=reader: reader.on_event(stored))
+        if self._halted is not None:
+            # Whoever has loaded the session since goes on in the store; this is only shown.
+            raise JournalHalted(str(self._halted))
+        try:
+            await self._store.append([stored], durable=is_durable(event))
+        except JournalHalted as error:
+            self._halted = error
+            raise
+
+    def whisper(self, piece: Ephemeral) -> None:
+        """Show something that is not kept."""
+        for reader in self._readers:
+            self._isolate(reader, lambda reader=reader: reader.on_ephemeral(self.session_id, piece))
+
+    def _isolate(self, reader: Reader, show: Callable[[], None]) -> None:
+        """Keep a reader's failure to itself, and say it once."""
+        try:
+            show()
+        except Exception:
+            if id(reader) not in self._broken:
+                self._broken.add(id(reader))
+                _log.exception("%s failed on an event; it is told once", type(reader).__name__)

@@ -1,0 +1,244 @@
+"""What a policy may see: one consistent picture of the session, and the questions policies share.
+
+Every count is a count of events, so that a restart changes none; a tally is kept with the events
+it was made from (``event_log``), and a restart makes it anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from agent_ls.domain import events as e
+from agent_ls.domain.errors import ProviderFailure
+from agent_ls.domain.goals import Goal
+from agent_ls.domain.messages import Message, UserMessage
+from agent_ls.domain.model_io import ToolSpec
+from agent_ls.domain.modes import Mode
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.plans import PlanItem
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.ports.models import ModelFacts
+from agent_ls.loop.state.state import SessionState, TurnState
+
+E = TypeVar("E")
+
+_CHARS_PER_TOKEN = 4
+_KEY_FAILURES = (ProviderFailure.AUTHENTICATION, ProviderFailure.FORBIDDEN)
+_CHARS_PER_MESSAGE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One moment of a running turn."""
+
+    session: SessionState
+    turn: TurnState
+    facts: ModelFacts
+    elapsed_s: float
+    """Since this process began or resumed the turn, monotonic."""
+    tools_tokens: int = 0
+    """The estimated size of the tools that each request carries."""
+
+    @property
+    def mode(self) -> Mode:
+        """Return the permission mode."""
+        return self.session.mode
+
+    @property
+    def goal(self) -> Goal | None:
+        """Return what the turn is for; None for an ordinary turn."""
+        return self.turn.goal
+
+    @property
+    def model(self) -> str:
+        """Return who is asked now: the session's model, or the one that stands in for it."""
+        return self.turn.model or self.session.model
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Return the conversation as it is sent."""
+        return self.session.messages
+
+    @property
+    def usage(self) -> Usage:
+        """Return what the turn has spent."""
+        return self.turn.usage
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps the turn has had answers to."""
+        return self.turn.events.tallied(_Steps).count
+
+    def each(self, kind: type[E]) -> Iterator[E]:
+        """Yield the turn's events of one kind, oldest first."""
+        return self.turn.events.each(kind)
+
+    def each_since(self, kind: type[E], marker: type[object]) -> list[E]:
+        """Return the events of one kind after the last ``marker``, oldest first."""
+        return self.turn.events.since(kind, marker)
+
+    def nudges(self, origin: str) -> int:
+        """Return how often this policy has nudged in this turn."""
+        return sum(1 for nudge in self.each(e.NudgeAdded) if nudge.origin == origin)
+
+    def advised(self, origin: str) -> bool:
+        """Say whether this check has already raised its advisory in this turn."""
+        return any(one.origin == origin for one in self.each(e.AdvisoryRaised))
+
+    def recoveries(self, origin: str) -> int:
+        """Return how often this recovery has acted in this step."""
+        return sum(
+            1
+            for one in self.each_since(e.RecoveryChosen, e.RequestPrepared)
+            if one.origin == origin
+        )
+
+    def recoveries_since_answer(self, origin: str) -> int:
+        """Return how often this recovery has acted since the last answer, compactions included."""
+        return sum(
+            1 for one in self.each_since(e.RecoveryChosen, e.Answered) if one.origin == origin
+        )
+
+    def advice_since_answer(self, origin: str) -> str:
+        """Return what a side model has told this policy about the last answer; empty if nothing.
+
+        A turn that was cut off while it judged need not ask and pay again.
+        """
+        given = self.each_since(e.AdviceGiven, e.Answered)
+        return next((one.text for one in reversed(given) if one.origin == origin), "")
+
+    @property
+    def is_compaction_forced(self) -> bool:
+        """Say whether the provider refused, or cut, what was sent: then it must get smaller."""
+        chosen = self.each_since(e.RecoveryChosen, e.RequestPrepared)
+        return bool(chosen) and chosen[-1].action == "compact"
+
+    @property
+    def is_overflown(self) -> bool:
+        """Say whether the provider said that what was sent is too long."""
+        attempts = self.each_since(e.AttemptFinished, e.RequestPrepared)
+        return bool(attempts) and attempts[-1].failure == ProviderFailure.CONTEXT_OVERFLOW
+
+    @property
+    def failed_steps(self) -> int:
+        """Return how many steps in a row were given up, up to now."""
+        return sum(
+            1 for one in self.each_since(e.RecoveryChosen, e.Answered) if one.action == "fail_step"
+        )
+
+    @property
+    def has_compacted_since_answer(self) -> bool:
+        """Say whether COMPACT was entered since the last answer, with or without success."""
+        return any(one.to is Phase.COMPACT for one in self.each_since(e.Moved, e.Answered))
+
+    @property
+    def user_words(self) -> tuple[str, ...]:
+        """Return what the person said in this turn: the prompt, then the steers in order."""
+        steers = (one.text for one in self.each(e.PromptQueued) if one.kind == "steer")
+        return (self.turn.prompt, *steers)
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Return the checkers that still owe an answer about what the turn has changed."""
+        last = next(self.turn.events.newest(e.FindingsReported), None)
+        return last.unanswered if last else ()
+
+    def is_silenced(self, origin: str) -> bool:
+        """Say whether the person told this policy to leave the session alone."""
+        return origin in self.session.silenced
+
+    @property
+    def open_tasks(self) -> tuple[PlanItem, ...]:
+        """Return what is open of this turn's plan; one that an earlier turn left binds nobody."""
+        if not any(True for _ in self.each(e.PlanUpdated)):
+            return ()
+        return tuple(item for item in self.session.plan if item.is_open)
+
+    @property
+    def has_new_steer(self) -> bool:
+        """Say whether the person has said something that the model has not seen."""
+        return any(one.kind == "steer" for one in self.session.queue)
+
+    @property
+    def is_authentication_failure(self) -> bool:
+        """Say whether the last model request failed because of the key."""
+        last = next(self.turn.events.newest(e.AttemptFinished), None)
+        return last is not None and last.failure in _KEY_FAILURES
+
+    @property
+    def context_tokens(self) -> int:
+        """Return the size of the next request's conversation.
+
+        The provider's own count for what was sent last, an estimate for what came since.
+        """
+        counted = self.turn.events.tallied(_Counted).tokens
+        if not counted:
+            return self.estimated_tokens
+        tail = 0
+        for message in reversed(self.messages):
+            if message.role == "assistant":
+                break
+            tail += message_tokens(message)
+        return counted + tail
+
+    @property
+    def prefix_tokens(self) -> int:
+        """Return the estimated size of what each request begins with: system prompt and tools."""
+        if self.session.prefix is None:
+            # PREPARE makes it, and says so where there is no room for it.
+            return 0
+        return len(self.session.prefix.system) // _CHARS_PER_TOKEN + self.tools_tokens
+
+    @property
+    def estimated_tokens(self) -> int:
+        """Return the estimated size of the conversation with its system prompt and tools."""
+        return self.prefix_tokens + sum(map(message_tokens, self.messages))
+
+
+class _Steps:
+    """The answers of the model's own."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def see(self, event: e.Event) -> None:
+        self.count += isinstance(event, e.Answered) and event.origin == "model"
+
+
+class _Counted:
+    """What the provider counted of the conversation, as long as that is still what is sent."""
+
+    def __init__(self) -> None:
+        self.tokens = 0
+
+    def see(self, event: e.Event) -> None:
+        match event:
+            case e.AttemptFinished(finish=str(), usage=usage) if usage.input_tokens:
+                self.tokens = usage.total_tokens
+            case e.Compacted():
+                self.tokens = 0
+            case _:
+                pass
+
+
+def message_tokens(message: Message) -> int:
+    """Return a message's estimated tokens: characters / 4, with 16 characters of overhead."""
+    size = len(message.text)
+    if message.role == "assistant":
+        size += sum(len(call.tool) + len(call.arguments_json) for call in message.calls)
+    return (size + _CHARS_PER_MESSAGE) // _CHARS_PER_TOKEN
+
+
+def spec_tokens(spec: ToolSpec) -> int:
+    """Return a tool's estimated tokens."""
+    parameters = json.dumps(spec.parameters, ensure_ascii=False, separators=(",", ":"))
+    size = len(spec.name) + len(spec.description) + len(parameters)
+    return (size + _CHARS_PER_MESSAGE) // _CHARS_PER_TOKEN
+
+
+def text_tokens(text: str) -> int:
+    """Return a text's estimated tokens."""
+    return message_tokens(UserMessage(text=text))

@@ -1,0 +1,207 @@
+"""The server object that handlers are registered on, over one connection.
+
+Owns starting and ending: the pipes, the event loop, the exit code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Any, Final, NoReturn
+
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from agent_ls.lsp.connection.clients import ClientProfile
+from agent_ls.lsp.connection.documents import DocumentStore
+from agent_ls.lsp.connection.protocol import AgentProtocol
+from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter, Pipes
+from agent_ls.lsp.connection.structuring import Model
+
+logger = logging.getLogger(__name__)
+
+_CLOSING_S: Final = 1.0
+"""All that `on_stop` starts has this long, together."""
+_FLUSH_S: Final = 0.2
+"""The last messages have this long to be read."""
+_SWITCH_S: Final = 0.0005
+"""How long a thread may go on while the loop waits for its turn."""
+
+
+class AgentLanguageServer(LanguageServer):
+    """A language server for one client, on pygls, with our protocol underneath.
+
+    `feature` and `command` register handlers as in pygls. Differences: command handlers get their
+    arguments as plain JSON values; handlers of custom methods get the type that `custom_method`
+    gave them, else plain JSON values; there are no thread handlers.
+    """
+
+    protocol: AgentProtocol  # pyright: ignore[reportIncompatibleVariableOverride] - set once
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        *,
+        commands: Sequence[str] = (),
+        content_schemes: Sequence[str] = (),
+        experimental: dict[str, Any] | None = None,
+    ) -> None:
+        """`commands` are announced even where their handlers are registered later;
+        `content_schemes` are those of `workspace/textDocumentContent`; `experimental` is announced
+        as it is.
+        """
+        self.command_names = tuple(commands)
+        self.content_schemes = tuple(content_schemes)
+        self.experimental = experimental or {}
+        self.on_stop: list[Callable[[], Awaitable[object]]] = []
+        """Called, all at once, when the connection has ended; together they have one second."""
+        self.on_caught_up: list[Callable[[frozenset[Hashable]], None]] = []
+        """Called with the keys of dropped messages once a slow client has read the others."""
+        self._stopped: asyncio.Future[int] | None = None
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls leaves *args untyped
+            name, version, protocol_cls=AgentProtocol, converter_factory=default_converter
+        )
+
+    @property
+    def documents(self) -> DocumentStore:
+        """The open documents."""
+        return self.protocol.documents
+
+    @property
+    def profile(self) -> ClientProfile:
+        """What the client can do."""
+        return self.protocol.profile
+
+    def custom_method(
+        self, method: str, params_model: type[Model] | None, result_model: type[Model] | None = None
+    ) -> None:
+        """Gives a method that is not LSP's its types, in whichever direction it is sent.
+
+        May be called at any time before the first such message is handled, so that the models can
+        be imported late.
+        """
+        self.protocol.structure.add(method, params_model, result_model)
+
+    async def ask_client(self, method: str, params: Any = None, *, timeout_s: float = 30) -> Any:
+        """The client's typed answer to a request; see `AgentProtocol.ask_client`."""
+        return await self.protocol.ask_client(method, params, timeout_s=timeout_s)
+
+    def hold_messages(self) -> None:
+        """Keeps messages that need more than is loaded; see `AgentProtocol.hold`."""
+        self.protocol.hold()
+
+    def release_messages(self) -> None:
+        """Handles what was held, in its order."""
+        self.protocol.release()
+
+    def thread(self) -> NoReturn:
+        """Not to be used: pygls cannot cancel thread handlers, and they starve its pool."""
+        raise NotImplementedError("use an async handler and asyncio.to_thread")
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Logs; a window that pops up for each defect of ours would help nobody."""
+        logger.error("%s", error)
+
+    def stop(self, code: int, reason: str = "") -> None:
+        """Ends the connection; the first call settles the exit code."""
+        if reason:
+            logger.info("Stopping: %s", reason)
+        if self._stopped is not None and not self._stopped.done():
+            self._stopped.set_result(code)
+
+    def run(self, pipes: Pipes) -> int:
+        """Serves the client behind `pipes` until it leaves; the answer is the exit code.
+
+        Does not wait for threads: end the process with `stdio.leave`.
+        """
+        loop = asyncio.new_event_loop()
+        # Threads that load, write or parse give way to the loop sooner than after 5 ms.
+        sys.setswitchinterval(_SWITCH_S)
+        try:
+            asyncio.set_event_loop(loop)
+            if sys.platform == "linux" and sys.version_info < (3, 12) and _has_pidfd():
+                # The older default starts a thread for every child, for which the loop waits.
+                watcher = asyncio.PidfdChildWatcher()
+                watcher.attach_loop(loop)
+                asyncio.set_child_watcher(watcher)  # pyright: ignore[reportDeprecated]
+            return loop.run_until_complete(self.serve(pipes))
+        finally:
+            _abandon(loop)
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    async def serve(self, pipes: Pipes) -> int:
+        """Serves the client until it leaves; the answer is the exit code."""
+        loop = asyncio.get_running_loop()
+        self._stopped = loop.create_future()
+
+        def lost(reason: str) -> None:
+            loop.call_soon_threadsafe(self.stop, 1, reason)
+
+        def caught_up(keys: frozenset[Hashable]) -> None:
+            loop.call_soon_threadsafe(self._caught_up, keys)
+
+        writer = FrameWriter(pipes.outgoing, lost=lost, caught_up=caught_up)
+        self.protocol.connect(writer)
+        FrameReader(pipes.incoming, self.protocol.receive, self._input_ended).start()
+        self._stop_on_signals(loop)
+        code = await self._stopped
+        self.protocol.disconnect()
+        await self._close()
+        if not writer.close(_FLUSH_S):
+            logger.warning("The client did not read the last messages")
+        return code
+
+    def _input_ended(self) -> None:
+        self.stop(0 if self.protocol.is_shutting_down else 1, "the client has closed the pipe")
+
+    def _caught_up(self, keys: frozenset[Hashable]) -> None:
+        for listener in self.on_caught_up:
+            listener(keys)
+
+    def _stop_on_signals(self, loop: asyncio.AbstractEventLoop) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # Windows' event loop takes no signal handlers; there the default has to do.
+            with contextlib.suppress(NotImplementedError):
+                loop.add_signal_handler(number, self.stop, 128 + number, f"signal {number}")
+
+    async def _close(self) -> None:
+        async def one(closing: Callable[[], Awaitable[object]]) -> None:
+            try:
+                await closing()
+            except Exception:
+                logger.exception("Something did not close cleanly")
+
+        tasks = [asyncio.ensure_future(one(closing)) for closing in self.on_stop]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_CLOSING_S)
+            for task in late:
+                task.cancel()
+                logger.warning("Something did not close within %g s", _CLOSING_S)
+
+
+def _has_pidfd() -> bool:
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def _abandon(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancels what still runs, and gives it one moment to notice."""
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.wait(tasks, timeout=_FLUSH_S))
+    loop.run_until_complete(loop.shutdown_asyncgens())

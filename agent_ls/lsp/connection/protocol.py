@@ -1,0 +1,534 @@
+"""Our protocol class over pygls: every message is answered or logged, and none can stop the next.
+
+Owns the way of a message from its JSON value to its handler and back, the life of a connection
+(initialize, shutdown, exit), the text synchronisation and the list of commands.
+Knows no agent: what the methods do is registered from outside, with pygls' decorators.
+
+What differs from pygls, and why: parameters are structured where an error can still be answered by
+id; custom methods have types; finished futures are forgotten; late answers are ignored; questions
+to the client have a time limit; no traceback leaves the process; documents are our own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+from collections.abc import Callable, Generator, Hashable
+from concurrent.futures import Future
+from typing import Any, Final, Protocol, cast
+
+from cattrs import Converter
+from lsprotocol import types
+from pygls.capabilities import ServerCapabilitiesBuilder
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
+    JsonRpcRequestCancelled,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+from agent_ls.lsp.connection.asking import ClientAnswerUnclear, Questions
+from agent_ls.lsp.connection.clients import ClientProfile
+from agent_ls.lsp.connection.documents import Change, DocumentStore
+from agent_ls.lsp.connection.frames import Fault, Message, encode_frame
+from agent_ls.lsp.connection.positions import ENCODINGS
+from agent_ls.lsp.connection.saved_texts import SavedTexts
+from agent_ls.lsp.connection.structuring import Structure, Unstructured, error_object
+
+logger = logging.getLogger(__name__)
+
+MessageId = int | str
+Handler = Callable[..., Any]
+UserSteps = Generator[tuple[Handler, tuple[Any, ...], None], Any, Any]
+
+_PARSE_ERROR: Final = -32700
+_RAW: Final = frozenset(
+    {
+        types.TEXT_DOCUMENT_DID_OPEN,
+        types.TEXT_DOCUMENT_DID_CHANGE,
+        types.TEXT_DOCUMENT_DID_SAVE,
+        types.TEXT_DOCUMENT_DID_CLOSE,
+    }
+)
+"""Read by hand: they are frequent, and clients leave out what the types ask for."""
+_NEVER_HELD: Final = _RAW | {
+    types.INITIALIZE,
+    types.INITIALIZED,
+    types.SHUTDOWN,
+    types.EXIT,
+    types.SET_TRACE,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
+}
+
+
+class Owner(Protocol):
+    """What the connection needs of the server object that it belongs to."""
+
+    name: str
+    version: str
+    process_id: int | None
+    command_names: tuple[str, ...]
+    content_schemes: tuple[str, ...]
+    experimental: dict[str, Any]
+
+    def stop(self, code: int, reason: str = "") -> None:
+        """Ends the connection."""
+        ...
+
+
+class Outbox(Protocol):
+    """Where frames go; must not block."""
+
+    def send(self, frame: bytes) -> None:
+        """Sends one frame."""
+        ...
+
+    def send_droppable(
+        self,
+        key: Hashable,
+        payload: Any,
+        *,
+        size: int,
+        encode: Callable[[Any], bytes],
+        merge: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        """Sends what may be merged or dropped while the client is slow."""
+        ...
+
+
+class AgentProtocol(LanguageServerProtocol):
+    """One connection to one client."""
+
+    def __init__(self, server: Owner, converter: Converter) -> None:
+        self._owner = server
+        self.documents = DocumentStore()
+        """The open documents; settled before any handler of a message about them runs."""
+        self.saved_texts = SavedTexts(self.documents)
+        """Follows them from the first one, before the rest of agent-ls is loaded."""
+        self.profile = ClientProfile()
+        """What the client can do; the most careful one until `initialize` has come."""
+        self.folders: dict[str, str] = {}
+        """The workspace folders, URI to name, in the client's order."""
+        self.structure = Structure(converter)
+        self.questions = Questions(self._send_message)
+        self._outbox: Outbox | None = None
+        self._is_initialized = False
+        self._running: dict[MessageId, str] = {}
+        """Method of each request that is not answered yet."""
+        self._held: list[dict[str, Any]] | None = None
+        super().__init__(cast(Any, server), converter)
+        self._registered: Any = self.fm
+        self._handlers: dict[str, Handler] = self._registered.features
+        self._commands: dict[str, Handler] = self._registered.commands
+
+    @property
+    def is_shutting_down(self) -> bool:
+        """Whether the client has asked for the end."""
+        return self._shutdown
+
+    # What comes in.
+
+    def receive(self, item: Message | Fault) -> None:
+        """Takes the next piece of the stream; never raises."""
+        value: Any = item.value
+        if isinstance(item, Fault):
+            logger.warning("Received %s", item.reason)
+            message_id = _id_of(value) if isinstance(value, dict) and "method" in value else None
+            text = f"agent-ls received {item.reason}"
+            self._send_error(message_id, {"code": _PARSE_ERROR, "message": text})
+            return
+        if isinstance(value, list):
+            self._refuse_batch(cast(list[Any], value))
+        elif isinstance(value, dict):
+            self._receive_object(cast(dict[str, Any], value))
+        else:
+            self._refuse(None, "a message must be a JSON object")
+
+    def hold(self) -> None:
+        """Keeps every message but the connection's own and the documents' until `release`.
+
+        So the server can answer `initialize` before it has loaded what the others need.
+        """
+        self._held = []
+
+    def release(self) -> None:
+        """Handles what was held, in its order, and holds no more."""
+        held, self._held = self._held or [], None
+        for message in held:
+            self._receive_object(message)
+
+    def _receive_object(self, message: dict[str, Any]) -> None:
+        method = message.get("method")
+        if "method" not in message:
+            if "id" in message and ("result" in message or "error" in message):
+                self.questions.answered(message)
+            else:
+                self._refuse(_id_of(message), "neither a method nor an answer")
+        elif not isinstance(method, str) or message.get("jsonrpc") != "2.0":
+            self._refuse(_id_of(message), 'a message needs a "method" and "jsonrpc": "2.0"')
+        elif (
+            self._held is not None and method not in _NEVER_HELD and method != types.CANCEL_REQUEST
+        ):
+            self._held.append(message)
+        elif "id" in message:
+            # Every handler gets its own context, so that one message's id is not seen by another.
+            contextvars.copy_context().run(self._receive_request, message["id"], method, message)
+        else:
+            contextvars.copy_context().run(self._receive_notification, method, message)
+
+    def _refuse_batch(self, batch: list[Any]) -> None:
+        """LSP has no batches; whoever waits for an answer to a part of one is told."""
+        ids = [_id_of(part) for part in batch]
+        for message_id in [i for i in ids if i is not None] or [None]:
+            self._refuse(message_id, "batches are not part of LSP; send each message in its frame")
+
+    def _receive_request(self, message_id: Any, method: str, message: dict[str, Any]) -> None:
+        if type(message_id) not in (int, str):
+            self._refuse(None, f"the id of {method} is neither an integer nor a string")
+            return
+        if message_id in self._running:
+            self._refuse(message_id, f"id {message_id!r} is in use by a request still running")
+            return
+        self._running[message_id] = method
+        self._ctx_msg_id.set(message_id)
+        try:
+            self._start_request(message_id, method, message.get("params"))
+        except Exception as error:
+            self._answer_error(message_id, error)
+
+    def _start_request(self, message_id: MessageId, method: str, raw: Any) -> None:
+        if self._shutdown:
+            raise JsonRpcInvalidRequest("agent-ls is shutting down")
+        if self._is_initialized == (method == types.INITIALIZE):
+            if self._is_initialized:
+                raise JsonRpcInvalidRequest("initialize was already answered")
+            raise JsonRpcServerNotInitialized(f"{method} came before initialize")
+        handler = self._get_handler(method)
+        params = self.structure.params(method, raw)
+        args: tuple[Any, ...] = (params,)
+        if method == types.WORKSPACE_EXECUTE_COMMAND:
+            handler, args = self._command(params)
+        self._execute_handler(
+            message_id,
+            handler,
+            lambda future: self._send_handler_result(future, msg_id=message_id),
+            args,
+        )
+
+    def _receive_notification(self, method: str, message: dict[str, Any]) -> None:
+        raw = message.get("params")
+        if method == types.CANCEL_REQUEST:
+            self._cancel(_id_of(raw))
+        elif method == types.EXIT:
+            self._owner.stop(0 if self._shutdown else 1)
+        elif self._shutdown or not self._is_initialized:
+            logger.debug("Ignored %s outside the connection's life", method)
+        elif method in _RAW:
+            self._synchronise(method, raw)
+        else:
+            self._notified(method, raw, None)
+
+    def _notified(self, method: str, raw: Any, handler: Handler | None) -> None:
+        try:
+            handler = handler or self._get_handler(method)
+            params = self.structure.params(method, raw)
+            self._execute_handler(object(), handler, self._check_handler_result, (params,))
+        except JsonRpcMethodNotFound:
+            logger.debug("Ignored a notification without a handler: %s", method)
+        except Unstructured as error:
+            logger.warning("Ignored %s: %s", method, error)
+        except Exception:
+            logger.exception("Failed in %s", method)
+
+    def _cancel(self, message_id: MessageId | None) -> None:
+        for message in self._held or ():
+            if message_id is not None and _id_of(message) == message_id and "method" in message:
+                cast(list[Any], self._held).remove(message)
+                self._answer_error(message_id, _cancelled(message_id))
+                return
+        future = self._request_futures.get(cast(MessageId, message_id))
+        if future is not None:
+            future.cancel()
+
+    def _command(self, params: types.ExecuteCommandParams) -> tuple[Handler, tuple[Any, ...]]:
+        """The handler of a command and its arguments, which stay plain JSON values."""
+        handler = self._commands.get(params.command)
+        if handler is None:
+            raise JsonRpcInvalidParams(f"There is no command {params.command}")
+        arguments = tuple(params.arguments or ())
+        # pygls puts the server before the arguments of a function that asks for it.
+        wrapped = cast(Handler | None, getattr(handler, "func", None))
+        given = arguments if wrapped is None else (self._owner, *arguments)
+        try:
+            inspect.signature(wrapped or handler).bind(*given)
+        except TypeError as error:
+            raise JsonRpcInvalidParams(f"Arguments of {params.command}: {error}") from error
+        return handler, arguments
+
+    # How a handler runs; pygls' own generator handlers come through here, too.
+
+    def _execute_handler(
+        self,
+        msg_id: Any,
+        handler: Handler,
+        callback: Callable[[Future[Any]], Any],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        super()._execute_handler(msg_id, handler, callback, args, kwargs)
+        future = self._request_futures.get(msg_id)
+        if future is not None:
+            future.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+
+    def _send_handler_result(self, future: Future[Any], *, msg_id: MessageId) -> None:
+        if future.cancelled():
+            self._answer_error(msg_id, _cancelled(msg_id))
+        elif (error := future.exception()) is not None:
+            self._answer_error(msg_id, error)
+        else:
+            self._answer(msg_id, future.result())
+
+    def _check_handler_result(self, future: Future[Any]) -> None:
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            logger.error("A notification's handler failed", exc_info=error)
+
+    # What goes out.
+
+    def connect(self, outbox: Outbox) -> None:
+        """Sends everything there from now on."""
+        self._outbox = outbox
+
+    def disconnect(self) -> None:
+        """Ends every question that waits for the client."""
+        self.questions.close()
+        for future in list(self._request_futures.values()):
+            future.cancel()
+
+    def notify(self, method: str, params: Any | None = None) -> None:
+        """Sends a notification; safe to call from any thread."""
+        self._send_message(_notification(method, params))
+
+    def notify_droppable(
+        self,
+        method: str,
+        params: Any,
+        *,
+        key: Hashable,
+        size: int,
+        merge: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        """Sends a notification that the client can do without while it is slow.
+
+        `merge(older, newer)` gives the params that stand for both; it may run at any later time,
+        and so may the encoding: `params` must not change any more.
+        """
+        if self._outbox is not None:
+            self._outbox.send_droppable(
+                key,
+                params,
+                size=size,
+                encode=lambda p: self._frame(_notification(method, p)),
+                merge=merge,
+            )
+
+    async def ask_client(self, method: str, params: Any = None, *, timeout_s: float = 30) -> Any:
+        """The client's typed answer to a request.
+
+        Cancelling takes the question back from the client.
+        Errors: `ClientTimeout`, `ClientRefused`, `ClientAnswerUnclear`, `ClientGone`, all of them
+        `ClientError`.
+        """
+        raw = await self.questions.ask(method, params, timeout_s)
+        try:
+            return self.structure.result(method, raw)
+        except Unstructured as error:
+            raise ClientAnswerUnclear(method, raw, str(error)) from error
+
+    def send_request_async(
+        self, method: str, params: Any | None = None, msg_id: Any = None
+    ) -> asyncio.Future[Any]:
+        """The same as `ask_client` with its usual time limit; pygls' own methods come here."""
+        return asyncio.ensure_future(self.ask_client(method, params))
+
+    def send_request(
+        self,
+        method: str,
+        params: Any | None = None,
+        callback: Callable[[Any], None] | None = None,
+        msg_id: Any = None,
+    ) -> Future[Any]:
+        """Not to be used: it has no time limit and nobody who handles a refusal."""
+        raise NotImplementedError("use ask_client, which has a time limit")
+
+    def _answer(self, message_id: MessageId, result: Any) -> None:
+        try:
+            frame = self._frame({"jsonrpc": "2.0", "id": message_id, "result": result})
+        except Exception as error:
+            self._answer_error(message_id, error)
+            return
+        self._running.pop(message_id, None)
+        self._send_frame(frame)
+
+    def _answer_error(self, message_id: MessageId, error: BaseException) -> None:
+        method = self._running.pop(message_id, "the request")
+        if not isinstance(error, JsonRpcException | Unstructured | asyncio.CancelledError):
+            logger.error("Failed in %s", method, exc_info=error)
+        self._send_error(message_id, error_object(error, method))
+
+    def _refuse(self, message_id: MessageId | None, reason: str) -> None:
+        logger.warning("Refused a message: %s", reason)
+        self._send_error(message_id, {"code": JsonRpcInvalidRequest.CODE, "message": reason})
+
+    def _send_error(self, message_id: MessageId | None, error: dict[str, Any]) -> None:
+        self._send_message({"jsonrpc": "2.0", "id": message_id, "error": error})
+
+    def _send_message(self, message: dict[str, Any]) -> None:
+        self._send_frame(self._frame(message))
+
+    def _frame(self, message: dict[str, Any]) -> bytes:
+        return encode_frame(self.structure.dumps(message))
+
+    def _send_frame(self, frame: bytes) -> None:
+        if self._outbox is not None:
+            self._outbox.send(frame)
+
+    # The life of a connection.
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> UserSteps:
+        """Settles encoding, folders and profile, asks the registered handler, and answers."""
+        self._owner.process_id = params.process_id
+        self.client_capabilities = params.capabilities
+        self.profile = ClientProfile.of(params)
+        chosen = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
+        encoding = str(getattr(chosen, "value", chosen))
+        self.documents.encoding = next(e for e in ENCODINGS if e == encoding)
+        self.documents.ends = self.profile.line_ends
+        self.folders = _folders(params)
+        if (handler := self._handlers.get(types.INITIALIZE)) is not None:
+            yield handler, (params,), None
+        self.server_capabilities = self._capabilities(chosen)
+        self._is_initialized = True
+        return types.InitializeResult(self.server_capabilities, self.server_info)
+
+    def _capabilities(self, encoding: types.PositionEncodingKind | str) -> types.ServerCapabilities:
+        server = self._owner
+        commands = sorted({*server.command_names, *self._commands})
+        built = ServerCapabilitiesBuilder(
+            self.client_capabilities,
+            {*self._handlers, *self._registered.builtin_features},
+            self._registered.feature_options,
+            commands,
+            types.TextDocumentSyncKind.Incremental,
+            None,
+            encoding,
+        ).build()
+        built.inline_completion_provider = None
+        if server.content_schemes and built.workspace is not None:
+            options = types.TextDocumentContentOptions(schemes=list(server.content_schemes))
+            built.workspace.text_document_content = options
+        built.experimental = server.experimental or None
+        return built
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> UserSteps:
+        """Asks the registered handler to finish, then gives up what still runs."""
+        if (handler := self._handlers.get(types.SHUTDOWN)) is not None:
+            yield handler, args, None
+        self._shutdown = True
+        current = self.msg_id
+        for message_id, future in list(self._request_futures.items()):
+            if message_id in self._running and message_id != current:
+                future.cancel()
+
+    @lsp_method(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def lsp_workspace__did_change_workspace_folders(
+        self, params: types.DidChangeWorkspaceFoldersParams
+    ) -> UserSteps:
+        """Keeps the folders, then tells the registered handler."""
+        for folder in params.event.removed:
+            self.folders.pop(folder.uri, None)
+        for folder in params.event.added:
+            self.folders[folder.uri] = folder.name
+        method = types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS
+        if (handler := self._handlers.get(method)) is not None:
+            yield handler, (params,), None
+
+    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def lsp_work_done_progress_cancel(
+        self, params: types.WorkDoneProgressCancelParams
+    ) -> UserSteps:
+        """Tells the registered handler; tokens are kept by whoever made them."""
+        handler = self._handlers.get(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+        if handler is not None:
+            yield handler, (params,), None
+
+    # The documents.
+
+    def _synchronise(self, method: str, raw: Any) -> None:
+        uri = ""
+        try:
+            document = raw["textDocument"]
+            uri = _text(document["uri"])
+            self._apply(method, uri, document, raw)
+        except Exception as error:
+            # The editor's text has moved on without us.
+            self.documents.lose_sync(uri)
+            logger.error("Could not follow %s of %r: %r", method, uri, error)
+        if method in self._handlers:
+            self._notified(method, raw, self._handlers[method])
+
+    def _apply(self, method: str, uri: str, document: dict[str, Any], raw: dict[str, Any]) -> None:
+        version = document.get("version")
+        version = version if type(version) is int else None
+        if method == types.TEXT_DOCUMENT_DID_OPEN:
+            text, language_id = document["text"], document.get("languageId")
+            self.documents.open(uri, str(language_id or ""), version, _text(text))
+        elif method == types.TEXT_DOCUMENT_DID_CHANGE:
+            changes = [Change.from_json(change) for change in raw["contentChanges"]]
+            self.documents.change(uri, version, changes)
+        elif method == types.TEXT_DOCUMENT_DID_SAVE:
+            text = raw.get("text")
+            self.documents.save(uri, None if text is None else _text(text))
+        else:
+            self.documents.close(uri)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_SAVE)
+    def lsp_text_document__did_save(self, params: Any) -> None:
+        """Announces the method, as pygls does for the other three; `_synchronise` reads it."""
+
+
+def _notification(method: str, params: Any) -> dict[str, Any]:
+    message = {"jsonrpc": "2.0", "method": method}
+    return message if params is None else {**message, "params": params}
+
+
+def _id_of(value: Any) -> MessageId | None:
+    if not isinstance(value, dict):
+        return None
+    message_id = cast(dict[str, Any], value).get("id")
+    return message_id if type(message_id) in (int, str) else None
+
+
+def _cancelled(message_id: MessageId) -> JsonRpcRequestCancelled:
+    return JsonRpcRequestCancelled(f"Request {message_id!r} was cancelled")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is not a string")
+    return value
+
+
+def _folders(params: types.InitializeParams) -> dict[str, str]:
+    if params.workspace_folders:
+        return {folder.uri: folder.name for folder in params.workspace_folders}
+    if params.root_uri:
+        return {params.root_uri: params.root_uri.rstrip("/").rpartition("/")[2]}
+    return {}

@@ -1,0 +1,330 @@
+"""The pipes to the client: taken away from everybody else, read and written on own threads.
+
+Owns file descriptors and their two threads; knows frames but no message.
+Imports nothing but the standard library, because `take_stdio` must run before any other import:
+whatever a library prints after it goes to stderr, and stdout carries LSP only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import logging
+import os
+import select
+import socket
+import stat
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from agent_ls.lsp.connection.frames import Fault, FrameDecoder, Message
+
+logger = logging.getLogger(__name__)
+
+_READ_BYTES: Final = 64 * 1024
+_WRITE_BYTES: Final = 256 * 1024
+_MESSAGES_PER_TURN: Final = 16
+"""So many messages run before the event loop gets to do other things."""
+_CHUNKS_AHEAD: Final = 256
+"""So much is read ahead of the event loop; then the client has to wait."""
+
+MAX_QUEUED_BYTES: Final = 64 * 1024 * 1024
+"""With more than this unsent the client counts as lost."""
+MAX_DROPPABLE: Final = 256 * 1024
+"""Characters of droppable payload that wait unsent; what comes on top is dropped."""
+
+
+@dataclass(frozen=True)
+class Pipes:
+    """The private descriptors that lead to the client."""
+
+    incoming: int
+    outgoing: int
+
+
+_taken: Pipes | None = None
+
+
+def leave(code: int) -> NoReturn:
+    """Ends the process with `code` at once, also when a thread of some library would not end.
+
+    The interpreter's own way out takes every loaded module apart, which an editor that is being
+    closed would wait for.
+    """
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] - what libraries asked for
+    logging.shutdown()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def take_stdio() -> Pipes:
+    """The real stdin and stdout, which nobody else can reach afterwards.
+
+    Descriptor 1 leads to stderr from then on, and 0 to nothing, for this process, for what
+    libraries print from C, and for every child that inherits them.
+    The second call gives the same answer.
+    """
+    global _taken
+    if _taken is None:
+        # Started without stderr, say: a gap would be filled by the private descriptors themselves.
+        while (nothing := os.open(os.devnull, os.O_RDWR)) <= 2:
+            os.set_inheritable(nothing, True)
+        pipes = Pipes(os.dup(0), os.dup(1))
+        if sys.platform == "win32":
+            import msvcrt
+
+            for descriptor in (pipes.incoming, pipes.outgoing):
+                msvcrt.setmode(descriptor, os.O_BINARY)
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)
+        os.close(nothing)
+        _taken = pipes
+    return _taken
+
+
+class FrameReader:
+    """Reads frames on its own thread and hands them to the event loop in order.
+
+    Reads only so far ahead; a client that floods is slowed down by its own pipe.
+    """
+
+    def __init__(
+        self,
+        descriptor: int,
+        deliver: Callable[[Message | Fault], None],
+        ended: Callable[[], None],
+    ) -> None:
+        self._descriptor = descriptor
+        self._deliver = deliver
+        self._ended = ended
+        self._loop = asyncio.get_running_loop()
+        self._ahead = threading.BoundedSemaphore(_CHUNKS_AHEAD)
+
+    def start(self) -> None:
+        """Begins to read; `deliver` and `ended` are called on the event loop."""
+        threading.Thread(target=self._run, name="lsp-reader", daemon=True).start()
+
+    def _run(self) -> None:
+        decoder = FrameDecoder()
+        # RuntimeError: the event loop has been closed meanwhile, and nobody listens any more.
+        with contextlib.suppress(RuntimeError):
+            while data := self._read():
+                found = decoder.feed(data)
+                for start in range(0, len(found), _MESSAGES_PER_TURN):
+                    self._ahead.acquire()
+                    turn = found[start : start + _MESSAGES_PER_TURN]
+                    self._loop.call_soon_threadsafe(self._hand_over, turn)
+            self._loop.call_soon_threadsafe(self._ended)
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._descriptor, _READ_BYTES)
+        except OSError:
+            return b""
+
+    def _hand_over(self, found: list[Message | Fault]) -> None:
+        self._ahead.release()
+        for item in found:
+            try:
+                self._deliver(item)
+            except Exception:
+                logger.exception("A message could not be handled")
+
+
+@dataclass(eq=False)
+class _Droppable:
+    key: Hashable
+    payload: Any
+    encode: Callable[[Any], bytes]
+
+
+class FrameWriter:
+    """Writes frames in order on its own thread; sending never blocks, whoever reads or does not.
+
+    Safe to call from any thread.
+    A frame is never dropped and never changed, except what `send_droppable` took: while the client
+    is slow, that is merged with its neighbour in the queue, and beyond a limit dropped.
+    """
+
+    def __init__(
+        self,
+        descriptor: int,
+        *,
+        lost: Callable[[str], None],
+        caught_up: Callable[[frozenset[Hashable]], None] | None = None,
+        max_queued_bytes: int = MAX_QUEUED_BYTES,
+        max_droppable: int = MAX_DROPPABLE,
+    ) -> None:
+        """`lost` is called once, with the reason, when the client can no longer be reached;
+        `caught_up` with the keys of what was dropped, as soon as the queue is empty again.
+        Both are called on any thread.
+        """
+        self._descriptor = descriptor
+        self._lost = lost
+        self._caught_up = caught_up
+        self._max_queued_bytes = max_queued_bytes
+        self._max_droppable = max_droppable
+        self._direct = _DirectWrite(descriptor)
+        self._changed = threading.Condition()
+        self._queue: deque[bytes | _Droppable] = deque()
+        self._queued_bytes = 0
+        self._queued_droppable = 0
+        self._dropped: set[Hashable] = set()
+        self._is_writing = False
+        self._is_closed = False
+        threading.Thread(target=self._run, name="lsp-writer", daemon=True).start()
+
+    def send(self, frame: bytes) -> None:
+        """Sends one frame, at once where the pipe takes it, else as soon as it does."""
+        with self._changed:
+            if self._is_closed:
+                return
+            if not self._queue and not self._is_writing:
+                frame = frame[self._direct.write(frame) :]
+            if not frame:
+                return
+            self._queue.append(frame)
+            self._queued_bytes += len(frame)
+            if self._queued_bytes > self._max_queued_bytes:
+                self._give_up("the client has stopped reading, and too much waits for it")
+            self._changed.notify_all()
+
+    def send_droppable(
+        self,
+        key: Hashable,
+        payload: Any,
+        *,
+        size: int,
+        encode: Callable[[Any], bytes],
+        merge: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        """Sends what the client can do without; `encode` runs on the writer's thread.
+
+        `merge(older, newer)` may join it with the entry just before it in the queue, if that has
+        the same key; so the order of messages never changes.
+        """
+        with self._changed:
+            if self._is_closed:
+                return
+            if self._queued_droppable and self._queued_droppable + size > self._max_droppable:
+                self._dropped.add(key)
+                return
+            self._queued_droppable += size
+            newest = self._queue[-1] if self._queue else None
+            if merge and isinstance(newest, _Droppable) and newest.key == key:
+                newest.payload = merge(newest.payload, payload)
+            else:
+                self._queue.append(_Droppable(key, payload, encode))
+            self._changed.notify_all()
+
+    def close(self, timeout_s: float) -> bool:
+        """Takes no more and waits until all is written; False when the client did not read it."""
+        with self._changed:
+            self._is_closed = True
+            self._direct.close()
+            self._changed.notify_all()
+            return self._changed.wait_for(
+                lambda: not self._queue and not self._is_writing, timeout_s
+            )
+
+    def _run(self) -> None:
+        while (data := self._take()) is not None:
+            try:
+                while data:
+                    data = data[os.write(self._descriptor, data) :]
+            except OSError as error:
+                with self._changed:
+                    self._give_up(f"the client has closed the pipe: {error.strerror}")
+            self._wrote()
+
+    def _take(self) -> bytes | None:
+        """What to write next, waiting for it; None when nothing will come any more."""
+        with self._changed:
+            while not self._queue:
+                if self._is_closed:
+                    return None
+                self._changed.wait()
+            self._is_writing = True
+            taken: list[bytes | _Droppable] = []
+            taken_bytes = 0
+            while self._queue and taken_bytes < _WRITE_BYTES:
+                entry = self._queue.popleft()
+                taken.append(entry)
+                taken_bytes += len(entry) if isinstance(entry, bytes) else _READ_BYTES
+            self._queued_bytes -= sum(len(entry) for entry in taken if isinstance(entry, bytes))
+            if not any(isinstance(entry, _Droppable) for entry in self._queue):
+                self._queued_droppable = 0
+        return b"".join(map(_encoded, taken))
+
+    def _wrote(self) -> None:
+        dropped: frozenset[Hashable] = frozenset()
+        with self._changed:
+            self._is_writing = False
+            if not self._queue:
+                dropped = frozenset(self._dropped)
+                self._dropped.clear()
+            self._changed.notify_all()
+        if dropped and self._caught_up:
+            self._caught_up(dropped)
+
+    def _give_up(self, reason: str) -> None:
+        """Called with the condition held."""
+        self._queue.clear()
+        self._direct.close()
+        self._queued_bytes = self._queued_droppable = 0
+        if not self._is_closed:
+            self._is_closed = True
+            self._lost(reason)
+
+
+def _encoded(entry: bytes | _Droppable) -> bytes:
+    if isinstance(entry, bytes):
+        return entry
+    try:
+        return entry.encode(entry.payload)
+    except Exception:
+        logger.exception("A droppable message could not be written")
+        return b""
+
+
+class _DirectWrite:
+    """Writes to a socket or pipe without ever waiting, where the system offers that.
+
+    With it an answer is on its way before the event loop goes on, instead of waiting until the
+    loop lets the writer's thread run.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._socket: socket.socket | None = None
+        self._poll: select.poll | None = None
+        try:
+            mode = os.fstat(descriptor).st_mode
+        except OSError:
+            return
+        if stat.S_ISSOCK(mode) and hasattr(socket, "MSG_DONTWAIT"):
+            self._socket = socket.socket(fileno=os.dup(descriptor))
+        elif stat.S_ISFIFO(mode) and hasattr(select, "poll"):
+            self._poll = select.poll()
+            self._poll.register(descriptor, select.POLLOUT)
+
+    def write(self, data: bytes) -> int:
+        """How many bytes were written; 0 leaves it to the writer's thread to find out why."""
+        # OSError: it is full, or the other side is gone.
+        with contextlib.suppress(OSError):
+            if self._socket:
+                return self._socket.send(data, socket.MSG_DONTWAIT)
+            # A pipe that is ready takes this many bytes without waiting, and takes them whole.
+            if self._poll and len(data) <= select.PIPE_BUF and self._poll.poll(0):
+                return os.write(self._descriptor, data)
+        return 0
+
+    def close(self) -> None:
+        if self._socket:
+            self._socket.close()
+        self._socket = self._poll = None

@@ -1,0 +1,1 @@
+"""A small LSP client, for ``agent-ls demo`` and the tests."""

@@ -1,0 +1,1 @@
+"""What the person sees of a session: progress, notices, answers, updates of the panel."""

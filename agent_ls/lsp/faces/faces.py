@@ -1,0 +1,254 @@
+"""What one editor sees of all sessions: marks, progress, notices and, if it opted in, updates.
+
+Owns which sessions are open here, and attaches the readers to each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from agent_ls import catalogue
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import ToolKind
+from agent_ls.loop.ports.reader import Reader
+from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp import wire
+from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.faces.answers import write_answer
+from agent_ls.lsp.faces.notices import Notices
+from agent_ls.lsp.faces.progress import Limits, TurnProgress
+from agent_ls.lsp.faces.publisher import Publisher, droppable_size, joined
+from agent_ls.lsp.marks.change_hints import ChangeHints
+from agent_ls.lsp.marks.closed_findings import ClosedFindings
+from agent_ls.lsp.marks.mark import Mark
+from agent_ls.lsp.marks.marks import Marks
+from agent_ls.lsp.marks.pending_edits import PendingEdits
+from agent_ls.lsp.marks.rechecks import Rechecks
+from agent_ls.lsp.marks.reviews import Reviews
+from agent_ls.lsp.marks.shapes import diagnostic_of
+from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.lsp.workspace.closed_files import ClosedFiles
+from agent_ls.lsp.workspace.editor import EditorClient
+from agent_ls.observers.unpriced import UnpricedBudget
+from agent_ls.session.session import Session
+from agent_ls.settings import Settings, chosen_budget_usd
+
+_COLLECT_AFTER_S = 1.0
+"""``server`` puts whole collections off, because somebody may wait; now nobody does."""
+
+
+class Faces:
+    """The readers of one editor's sessions."""
+
+    def __init__(
+        self,
+        server: AgentLanguageServer,
+        editor: EditorClient,
+        attention: Attention,
+        pending_edits: PendingEdits,
+        reviews: Reviews,
+        reloading: Reader,
+        outdated: Callable[[], None],
+    ) -> None:
+        """Build the faces that this client can show; the last is told when files changed that are
+        not open, and the marks are to be looked for again.
+        """
+        self._reloading = reloading
+        self._server = server
+        self._attention = attention
+        self.sessions: dict[str, Session] = {}
+        """The open sessions by id; the last is the current one."""
+        self._pending_edits = pending_edits
+        self._reviews = reviews
+        files = ClosedFiles(attention.closed_places)
+        self._hints = ChangeHints(
+            reviews,
+            server.documents,
+            attention,
+            files,
+            lambda: server.protocol.folders,
+            outdated,
+        )
+        self.marks = Marks(
+            attention, self.states, self._publish_marks, pending_edits.all, self._hints
+        )
+        self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
+        self.rechecks = Rechecks(self.states, attention.newest, self.marks.on_looked)
+        self._closed_findings = ClosedFindings(
+            self.states, attention, files, self.marks.on_closed, self.rechecks.look_soon
+        )
+        has_panel = server.profile.opted_in
+        self.notices = Notices(editor.say, self.marks.is_shown, None if has_panel else write_answer)
+        self._unpriced = UnpricedBudget(lambda words: editor.say("warning", words))
+        self.publisher: Publisher | None = None
+        if has_panel:
+            self.publisher = Publisher(self._send_updates, _tool_kinds(), attention.uri)
+        server.documents.listen(self._on_document)
+        self._idle: list[Callable[[], Awaitable[object]]] = []
+        self._tasks: set[asyncio.Future[object]] = set()
+
+    def states(self) -> Iterator[SessionState]:
+        """Yield the state of every session that is open here."""
+        for session in self.sessions.values():
+            yield session.state
+
+    def attach(
+        self, session: Session, *, is_current: bool = False, is_reviewed: bool = False
+    ) -> Session:
+        """Show a session from now on; harmless for one that is shown.
+
+        One that is only reviewed comes before those that were made later, and its turn, which was
+        cut off if there is one, is not shown as running.
+        """
+        for one in [one for one in self.sessions.values() if one.is_closed]:
+            del self.sessions[one.id]
+        is_known = session.id in self.sessions
+        if is_known and is_current:
+            del self.sessions[session.id]
+        if not is_known:
+            for reader in self._readers():
+                session.follow(reader)
+            session.follow(_IdleWatch(self))
+            self.notices.begin(session.state)
+            if not is_reviewed:
+                self.progress.begin(session.state)
+            if self.publisher is not None:
+                self.publisher.begin(session.state)
+        self.sessions[session.id] = session
+        if is_reviewed:
+            for later in [one for one in self.sessions if one > session.id]:
+                self.sessions[later] = self.sessions.pop(later)
+        self.marks.refresh()
+        if not is_known:
+            self.marks.look()
+            # What its turns found may be long ago.
+            self._closed_findings.look()
+            self.rechecks.look_soon()
+        return session
+
+    def forget(self, session_id: str) -> None:
+        """Show a session no more."""
+        if self.sessions.pop(session_id, None) is not None:
+            self.marks.refresh()
+
+    def detach(self) -> None:
+        """Forget the sessions; their marks go."""
+        self.rechecks.use(None)
+        self._closed_findings.close()
+        self._hints.close()
+        self.sessions.clear()
+        self.marks.refresh()
+
+    def use_settings(self, settings: Settings) -> None:
+        """Take over what the settings say of the faces."""
+        self._hints.is_on = settings.change_hints == "always" or (
+            settings.change_hints == "auto" and not self._server.profile.draws_lenses
+        )
+        self._unpriced.limit_usd = chosen_budget_usd(settings)
+        policies: dict[str, Any] = settings.model_dump()["policies"]
+        self.progress.use_limits(
+            Limits(
+                steps=policies["step_limit"]["max_steps"],
+                tokens=policies["budget"]["max_tokens"],
+                cost_usd=policies["budget"]["max_cost_usd"],
+            )
+        )
+
+    def when_idle(self, do: Callable[[], Awaitable[object]]) -> None:
+        """Do something once, after no turn runs any more."""
+        if do not in self._idle:
+            self._idle.append(do)
+
+    @property
+    def is_busy(self) -> bool:
+        """Say whether a turn runs, or one is about to begin with what was said for afterwards."""
+        return any(one.is_busy and not one.is_cut_off for one in self.sessions.values())
+
+    def on_turn_ended(self) -> None:
+        """Do what waited for the turns to end, if none runs."""
+        asyncio.get_running_loop().call_later(_COLLECT_AFTER_S, gc.collect)
+        if self.is_busy:
+            return
+        self._pending_edits.withdraw()
+        waiting, self._idle = self._idle, []
+        for do in waiting:
+            self._go_on(do())
+
+    def _go_on(self, work: Awaitable[object]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _readers(self) -> list[Reader]:
+        # Marks first: notices ask them where a question stands.
+        shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
+        found: tuple[Reader, ...] = (self._closed_findings, self.rechecks, self._unpriced)
+        others: tuple[Reader, ...] = (self._reviews, self._reloading, *found)
+        return [*shown, *others, *((self.publisher,) if self.publisher else ())]
+
+    def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
+        encoding = self._server.documents.encoding
+        found = [diagnostic_of(one, encoding) for one in marks]
+        self._notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": found})
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        if not self.sessions:
+            return
+        if event.kind is DocumentEventKind.CLOSED:
+            self._on_closed(event.uri)
+        self.marks.on_document()
+        self.rechecks.on_document(event)
+
+    def _on_closed(self, uri: str) -> None:
+        """Show no findings in what is not open any more until it is known what was saved of it."""
+        place = self._attention.anchor(uri, 0)
+        if place is not None and (spelled := self._attention.uri(place.path)) is not None:
+            self.marks.on_closed(spelled, [])
+            self._closed_findings.look()
+
+    def _send_updates(self, params: wire.UpdateParams) -> None:
+        size = droppable_size(params)
+        if size is None:
+            self._notify("agent/update", params)
+        else:
+            key = ("agent/update", params.session_id)
+            self._server.protocol.notify_droppable(
+                "agent/update", params, key=key, size=size, merge=joined
+            )
+
+    def _send_progress(self, method: str, params: dict[str, Any]) -> None:
+        """Send a beginning or an end for certain, a report only if the client keeps up."""
+        if params["value"]["kind"] != "report":
+            self._notify(method, params)
+            return
+        key = (method, params["token"])
+        size = len(params["value"]["message"])
+        self._server.protocol.notify_droppable(
+            method, params, key=key, size=size, merge=lambda _, newer: newer
+        )
+
+    def _notify(self, method: str, params: object) -> None:
+        self._server.protocol.notify(method, params)
+
+
+class _IdleWatch:
+    """A Reader that tells when a turn has ended."""
+
+    def __init__(self, faces: Faces) -> None:
+        self._faces = faces
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        if isinstance(stored.event, e.TurnEnded):
+            # After the other readers have seen the end.
+            asyncio.get_running_loop().call_soon(self._faces.on_turn_ended)
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+
+def _tool_kinds() -> dict[str, ToolKind]:
+    return {tool.name: tool.kind for tool in catalogue.TOOLS}

@@ -1,0 +1,133 @@
+"""The few things worth a message: how a turn ended, and that something waits for the person.
+
+A client with the panel shows these itself: there only a failure, and what stands in no document,
+is said. Everything else goes to the client's log or is a mark, progress or an update.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalChoice
+from agent_ls.domain.sentences import sentence
+from agent_ls.domain.stops import TurnStatus
+from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp.faces.undelivered import Undelivered
+from agent_ls.lsp.workspace.editor import Level
+from agent_ls.safety.text import label, visible_line
+
+Say = Callable[[Level, str], None]
+WriteAnswer = Callable[[str, str], Awaitable[Path | None]]
+"""Takes a turn's id and its answer."""
+
+_OUTPUT_CHARACTERS = 20_000
+_YES_OR_NO = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE)
+_LINE_CHARACTERS = 120
+"""Of an answer, or of what waits, in a message."""
+
+
+class Notices:
+    """A Reader of all sessions that speaks up."""
+
+    def __init__(
+        self,
+        say: Say,
+        is_shown: Callable[[str], bool],
+        write_answer: WriteAnswer | None = None,
+    ) -> None:
+        """Take the way out, whether an approval or question stands in a document, and how an
+        answer is written to a file; None: the client has the panel.
+        """
+        self._say = say
+        self._is_shown = is_shown
+        self._write_answer = write_answer
+        self._told: set[str] = set()
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._queues: dict[str, Undelivered] = {}
+        """What was said and has not reached the model, by session."""
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Say what an event gives reason to."""
+        returned = self._queue_of(stored.session_id).feed(stored.event)
+        match stored.event:
+            case e.CancelRequested() if returned:
+                self._say_returned(returned)
+            case e.TurnEnded():
+                self._on_end(stored.event)
+            case e.ApprovalRequested(request=request):
+                words = f"{sentence(request.preview.title)} {request.reason}"
+                choices = " or ".join(one for one in _YES_OR_NO if one in request.choices)
+                command = f"agent-ls.approval.resolve with {request.id} and {choices}"
+                self._ask(request.id, words, command)
+            case e.QuestionAsked(question=question):
+                command = f"agent-ls.question.resolve with {question.id} and your words"
+                self._ask(question.id, question.text, command)
+            case e.FindingsReported(problems=problems):
+                self._tell_once(problems)
+            case _:
+                pass
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+    def begin(self, state: SessionState) -> None:
+        """Go on from here with a session."""
+        self._queue_of(state.session_id).begin(state)
+
+    def _queue_of(self, session_id: str) -> Undelivered:
+        return self._queues.setdefault(session_id, Undelivered())
+
+    def _say_returned(self, words: list[str]) -> None:
+        """Give back what the model never got; the panel puts it into its own input."""
+        if self._write_answer is not None:
+            said = "; ".join(f"“{visible_line(one)}”" for one in words)
+            self._say("warning", f"Stopped before the agent got your words: {said}")
+
+    def _on_end(self, event: e.TurnEnded) -> None:
+        if event.output:
+            self._say("log", event.output[:_OUTPUT_CHARACTERS])
+        if event.status is TurnStatus.CANCELLED:
+            return
+        level: Level = "info"
+        first_line = event.output.strip().partition("\n")[0]
+        words = f"Done: {label(first_line, _LINE_CHARACTERS)}"
+        if event.failure_reason:
+            level = "error" if event.status is TurnStatus.FAILED else "warning"
+            words = f"The agent stopped: {event.failure_reason}"
+        if self._write_answer is not None and event.output.strip():
+            task = asyncio.ensure_future(self._say_where(level, words, event, self._write_answer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        elif event.failure_reason:
+            self._say(level, words)
+
+    async def _say_where(
+        self, level: Level, words: str, event: e.TurnEnded, write_answer: WriteAnswer
+    ) -> None:
+        place = await write_answer(event.turn_id, event.output)
+        self._say(level, words if place is None else f"{words} … read {place}")
+
+    def _tell_once(self, problems: tuple[str, ...]) -> None:
+        """Show why a checker could not run, each reason once; later ones go to the log."""
+        for problem in problems:
+            self._say("log" if problem in self._told else "warning", problem)
+            self._told.add(problem)
+
+    def _ask(self, subject_id: str, words: str, command: str) -> None:
+        """Say that something waits, and how it is answered."""
+        said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"
+
+        def unless_shown() -> None:
+            # A document may be open and not be seen; only the panel is sure to tell.
+            if self._write_answer is not None or not self._is_shown(subject_id):
+                self._say(
+                    "warning",
+                    f"{said} Answer by a code action in any open file, or by the command "
+                    f"{command}.",
+                )
+
+        # After the marks, which read the same event, have found their places.
+        asyncio.get_running_loop().call_soon(unless_shown)

@@ -1,0 +1,206 @@
+"""Shows a running turn as work-done progress: what it does now, and how much it has used.
+
+Owns one token per turn. A client that refuses tokens, or never answers, sees no progress and
+loses nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agent_ls.domain import events as e
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp.marks.titles import call_title
+from agent_ls.safety.text import label
+
+_REPORT_S = 0.25
+"""What streams is shown this often at most."""
+_MAX_TEXT_CHARACTERS = 80
+_MAX_TITLE_CHARACTERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a turn may use; 0 is no limit."""
+
+    steps: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+    def percentage(self, step: int, usage: Usage) -> int:
+        """Return how much of the limit that is nearest is used up, 0 to 99."""
+        shares = [
+            used / limit
+            for used, limit in (
+                (step, self.steps),
+                (usage.total_tokens, self.tokens),
+                (usage.cost_usd, self.cost_usd),
+            )
+            if limit
+        ]
+        return min(99, int(100 * max(shares, default=0)))
+
+
+@dataclass(slots=True)
+class _Shown:
+    """One turn's progress."""
+
+    token: str
+    session_id: str
+    title: str
+    message: str = "starting"
+    step: int = 0
+    usage: Usage = Usage()
+    percentage: int = 0
+    is_begun: bool = False
+    ended: str | None = None
+    line: str = ""
+    """The line of the answer that is being written."""
+    timer: asyncio.TimerHandle | None = None
+
+
+class TurnProgress:
+    """A Reader of all sessions that reports their turns; a turn's id is its token."""
+
+    def __init__(
+        self,
+        create: Callable[[str], Awaitable[bool]],
+        notify: Callable[[str, dict[str, Any]], None],
+        limits: Limits,
+    ) -> None:
+        """Take how to create a token (False: refused or unanswered), and the way out."""
+        self._create = create
+        self._notify = notify
+        self._limits = limits
+        self._shown: dict[str, _Shown] = {}
+        self._by_session: dict[str, _Shown] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def use_limits(self, limits: Limits) -> None:
+        """Count percentages of other limits from now on."""
+        self._limits = limits
+
+    def begin(self, state: SessionState) -> None:
+        """Show the turn that already runs when a session is opened."""
+        if state.is_running and state.turn is not None:
+            self._open(state.session_id, state.turn.turn_id, state.turn.prompt)
+
+    def session_of(self, token: str) -> str | None:
+        """Return whose turn a token stands for, as long as it runs."""
+        shown = self._shown.get(token)
+        return shown.session_id if shown else None
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Report what an event says of the turn."""
+        if isinstance(stored.event, e.TurnStarted):
+            self._open(stored.session_id, stored.event.turn_id, stored.event.prompt)
+            return
+        shown = self._by_session.get(stored.session_id)
+        if shown is None:
+            return
+        if isinstance(stored.event, e.TurnEnded):
+            self._end(shown, stored.event)
+            return
+        if isinstance(stored.event, e.AttemptFinished | e.AdviceGiven):
+            shown.usage += stored.event.usage
+        if isinstance(stored.event, e.RequestPrepared):
+            shown.step = stored.event.number
+        message = _message(stored.event, shown)
+        if message is not None:
+            self._report(shown, message)
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Show the line that the model is writing."""
+        shown = self._by_session.get(session_id)
+        if shown is None or not isinstance(piece, e.TextStreamed):
+            return
+        shown.line = (shown.line + piece.text).rpartition("\n")[2][-4 * _MAX_TEXT_CHARACTERS :]
+        if shown.timer is None and shown.line.strip():
+            loop = asyncio.get_running_loop()
+            shown.timer = loop.call_later(_REPORT_S, self._report_line, shown)
+
+    def _open(self, session_id: str, turn_id: str, prompt: str) -> None:
+        title = "Agent: " + label(prompt.strip().partition("\n")[0], _MAX_TITLE_CHARACTERS)
+        shown = _Shown(turn_id, session_id, title)
+        self._shown[turn_id] = self._by_session[session_id] = shown
+        task = asyncio.create_task(self._create_and_begin(shown))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _create_and_begin(self, shown: _Shown) -> None:
+        if not await self._create(shown.token):
+            self._forget(shown)
+            return
+        shown.is_begun = True
+        self._send(
+            shown,
+            kind="begin",
+            title=shown.title,
+            cancellable=True,
+            message=shown.message,
+            percentage=shown.percentage,
+        )
+        if shown.ended is not None:
+            self._send(shown, kind="end", message=shown.ended)
+
+    def _report_line(self, shown: _Shown) -> None:
+        shown.timer = None
+        self._report(shown, label(shown.line.strip(), _MAX_TEXT_CHARACTERS))
+
+    def _report(self, shown: _Shown, message: str) -> None:
+        now = self._limits.percentage(shown.step, shown.usage)
+        # Compaction makes the usage look smaller; progress never goes back.
+        percentage = max(shown.percentage, now)
+        if not message or (message, percentage) == (shown.message, shown.percentage):
+            return
+        shown.message, shown.percentage = message, percentage
+        if shown.is_begun and shown.ended is None:
+            self._send(shown, kind="report", message=message, percentage=percentage)
+
+    def _end(self, shown: _Shown, event: e.TurnEnded) -> None:
+        text = event.failure_reason or event.output.strip().partition("\n")[0]
+        shown.ended = f"{event.stop.value.replace('_', ' ')}: " + label(text, 200)
+        self._forget(shown)
+        if shown.is_begun:
+            self._send(shown, kind="end", message=shown.ended)
+
+    def _forget(self, shown: _Shown) -> None:
+        if shown.timer is not None:
+            shown.timer.cancel()
+        self._shown.pop(shown.token, None)
+        if self._by_session.get(shown.session_id) is shown:
+            del self._by_session[shown.session_id]
+
+    def _send(self, shown: _Shown, **value: object) -> None:
+        self._notify("$/progress", {"token": shown.token, "value": value})
+
+
+def _message(event: e.Event, shown: _Shown) -> str | None:
+    """Return what a person reads of an event; None when it says nothing new."""
+    match event:
+        case e.Moved(to=Phase.CALL):
+            shown.line = ""
+            return f"step {shown.step}: thinking"
+        case e.Moved(to=Phase.COMPACT):
+            return "shortening the conversation"
+        case e.Moved(to=Phase.JUDGE):
+            return "checking the result"
+        case e.Moved(to=Phase.CLOSE):
+            return "summing up"
+        case e.ToolCallStarted():
+            return call_title(event.tool, event.arguments_json)
+        case e.ApprovalRequested():
+            return f"waiting for you: {event.request.preview.title}"
+        case e.QuestionAsked():
+            return f"waiting for you: {label(event.question.text, _MAX_TEXT_CHARACTERS)}"
+        case e.RecoveryChosen(action="retry"):
+            return f"trying again in {event.wait_s:g} s: {label(event.text, _MAX_TEXT_CHARACTERS)}"
+        case e.CancelRequested():
+            return "stopping"
+        case _:
+            return None

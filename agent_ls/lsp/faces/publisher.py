@@ -1,0 +1,201 @@
+"""Sends ``agent/update`` to a client that opted in, merged so that it never floods it.
+
+Owns the buffer and the rhythm; ``updates.py`` says what an event looks like.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from agent_ls.domain import events as e
+from agent_ls.domain.calls import ToolKind
+from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp import wire
+from agent_ls.lsp.faces.updates import Translation, of_ephemeral
+
+MERGE_S = 0.05
+"""What happens within this time goes out as one notification."""
+
+_URGENT = (wire.PermissionRequested, wire.QuestionAsked, wire.TurnEndedUpdate)
+_CHUNKS = (wire.AgentMessageChunk, wire.AgentThoughtChunk, wire.ToolCallOutput)
+
+Send = Callable[[wire.UpdateParams], None]
+
+
+@dataclass(slots=True)
+class _Partial:
+    """An answer while it streams, in pieces: joining at every delta would cost its square."""
+
+    step_id: str
+    text: list[str] = field(default_factory=list[str])
+    thought: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class _Stream:
+    """What is not sent yet of one session, and what has streamed of its answer."""
+
+    translation: Translation
+    seq: int = 0
+    pending: list[wire.Update] = field(default_factory=list[wire.Update])
+    timer: asyncio.TimerHandle | None = None
+    partial: _Partial | None = None
+
+
+class Publisher:
+    """A Reader of all sessions that tells the client of them."""
+
+    def __init__(
+        self,
+        send: Send,
+        tool_kinds: Mapping[str, ToolKind],
+        uri_of: Callable[[str], str | None],
+    ) -> None:
+        """Take the way out, what the tools are to a person, and how paths become URIs."""
+        self._send = send
+        self._tool_kinds = tool_kinds
+        self._uri_of = uri_of
+        self._streams: dict[str, _Stream] = {}
+
+    def begin(self, state: SessionState) -> None:
+        """Follow a session from here on; what came before is in its snapshot."""
+        stream = self._stream(state.session_id)
+        stream.seq = state.seq
+        stream.translation.begin(state)
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Queue what clients see of an event."""
+        stream = self._stream(stored.session_id)
+        stream.seq = stored.seq
+        if isinstance(stored.event, e.RequestPrepared | e.Answered | e.TurnEnded):
+            stream.partial = None
+        self._queue(stored.session_id, stream, stream.translation.feed(stored.event))
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Queue what streams."""
+        stream = self._stream(session_id)
+        _add_piece(stream, piece)
+        self._queue(session_id, stream, [of_ephemeral(piece)])
+
+    def flush(self, session_id: str) -> None:
+        """Send what is queued now."""
+        stream = self._stream(session_id)
+        if stream.timer is not None:
+            stream.timer.cancel()
+            stream.timer = None
+        if stream.pending:
+            params = wire.UpdateParams(
+                session_id=session_id, seq=stream.seq, updates=stream.pending
+            )
+            stream.pending = []
+            self._send(params)
+
+    def snapshot(self, state: SessionState, journal: list[e.StoredEvent]) -> wire.SnapshotResult:
+        """Return a session as it is now, given its whole journal; flushes first."""
+        self.flush(state.session_id)
+        translation = self._translation()
+        updates = [one for stored in journal for one in translation.feed(stored.event)]
+        partial = self._stream(state.session_id).partial
+        return wire.SnapshotResult(
+            session=session_info(state),
+            seq=state.seq,
+            updates=updates,
+            partial=wire.PartialAnswer(
+                step_id=partial.step_id,
+                text="".join(partial.text),
+                thought="".join(partial.thought),
+            )
+            if partial
+            else None,
+        )
+
+    def _translation(self) -> Translation:
+        return Translation(self._tool_kinds, self._uri_of)
+
+    def _stream(self, session_id: str) -> _Stream:
+        return self._streams.setdefault(session_id, _Stream(self._translation()))
+
+    def _queue(self, session_id: str, stream: _Stream, updates: list[wire.Update]) -> None:
+        for update in updates:
+            _append(stream.pending, update)
+        if any(isinstance(one, _URGENT) for one in updates):
+            self.flush(session_id)
+        elif stream.pending and stream.timer is None:
+            loop = asyncio.get_running_loop()
+            stream.timer = loop.call_later(MERGE_S, self.flush, session_id)
+
+
+def droppable_size(params: wire.UpdateParams) -> int | None:
+    """Return the size of what a slow client can do without; None when it needs any of it.
+
+    Chunks it can: the whole answer, and a call's whole result, follow.
+    """
+    size = 0
+    for update in params.updates:
+        if not isinstance(update, _CHUNKS):
+            return None
+        size += len(update.content.text)
+    return size
+
+
+def joined(older: wire.UpdateParams, newer: wire.UpdateParams) -> wire.UpdateParams:
+    """Return what stands for both."""
+    updates = list(older.updates)
+    for update in newer.updates:
+        _append(updates, update)
+    return newer.model_copy(update={"updates": updates})
+
+
+def session_info(state: SessionState) -> wire.SessionInfo:
+    """Return what clients see of a session as a whole."""
+    return wire.SessionInfo(
+        session_id=state.session_id,
+        title=state.title,
+        mode=state.mode,
+        model=state.model,
+        status=state.status,
+        turns=state.turns,
+    )
+
+
+def _append(pending: list[wire.Update], update: wire.Update) -> None:
+    """Join a chunk with the one before it where they belong together."""
+    last = pending[-1] if pending else None
+    if (
+        isinstance(update, _CHUNKS)
+        and type(last) is type(update)
+        and _source(last) == _source(update)
+    ):
+        assert isinstance(last, _CHUNKS)
+        joined = wire.TextContent(text=last.content.text + update.content.text)
+        pending[-1] = last.model_copy(update={"content": joined})
+    else:
+        pending.append(update)
+
+
+def _source(update: wire.Update | None) -> str:
+    match update:
+        case wire.AgentMessageChunk() | wire.AgentThoughtChunk():
+            return update.step_id
+        case wire.ToolCallOutput():
+            return update.tool_call_id
+        case _:
+            return ""
+
+
+def _add_piece(stream: _Stream, piece: e.Ephemeral) -> None:
+    match piece:
+        case e.TextStreamed() | e.ReasoningStreamed():
+            if stream.partial is None or stream.partial.step_id != piece.step_id:
+                stream.partial = _Partial(piece.step_id)
+            is_text = isinstance(piece, e.TextStreamed)
+            (stream.partial.text if is_text else stream.partial.thought).append(piece.text)
+        case e.AttemptDiscarded():
+            stream.partial = None
+        case e.CallOutputStreamed():
+            pass
+        case _:
+            assert_never(piece)

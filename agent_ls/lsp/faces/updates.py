@@ -1,0 +1,507 @@
+"""From stored events to what opted-in clients see.
+
+Owns the mapping and nothing else: no sending, no time, no state of editors.
+A snapshot and the live stream are made by the same ``Translation``, so that they agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import assert_never
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalRequest
+from agent_ls.domain.calls import ToolCall, ToolKind
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.phases import Phase
+from agent_ls.domain.usage import Usage
+from agent_ls.loop.calls.plans import is_shown_wholly
+from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp import wire
+from agent_ls.lsp.faces.notice_updates import notice, of_acting, of_outside
+from agent_ls.lsp.faces.undelivered import Undelivered
+from agent_ls.lsp.marks.titles import call_title, choice_name, parsed
+
+_MAX_ADVICE_CHARS = 400
+"""What a side model says is shown up to this length."""
+
+
+class Translation:
+    """Turns one session's events, fed in order, into updates."""
+
+    def __init__(
+        self, tool_kinds: Mapping[str, ToolKind], uri_of: Callable[[str], str | None]
+    ) -> None:
+        """Take what each tool is to a person, and how a path of the agent becomes a URI."""
+        self._tool_kinds = tool_kinds
+        self._uri_of = uri_of
+        self._undelivered = Undelivered()
+        self._calls: dict[str, ToolCall] = {}
+        self._total = Usage()
+        self._last = Usage()
+        """Of the last attempt: it tells how large the conversation is."""
+        self._step = 0
+        self._trouble = ""
+        """Id of the turn's one notice about a model that does not answer."""
+        self._is_told = False
+        """That notice stands."""
+        self._window_tokens = 0
+
+    def begin(self, state: SessionState) -> None:
+        """Go on from here; clients have what came before from a snapshot."""
+        for stored in state.turn.events if state.turn else ():
+            self.feed(stored.event)
+        self._undelivered.begin(state)
+        self._total = state.usage
+
+    def feed(self, event: e.Event) -> list[wire.Update]:
+        """Return what clients see of the next event; empty when there is nothing to see."""
+        match event:
+            case (
+                e.SessionCreated()
+                | e.SessionResumed()
+                | e.ModeChanged()
+                | e.ModelChanged()
+                | e.PolicySilenced()
+                | e.PromptQueued()
+            ):
+                return [self._of_session(event)]
+            case e.TurnStarted() | e.CancelRequested() | e.TurnEnded():
+                return self._of_turn(event)
+            case (
+                e.PrefixSet()
+                | e.Moved()
+                | e.AdvisoryRaised()
+                | e.RequestPrepared()
+                | e.AttemptFinished()
+                | e.RecoveryChosen()
+                | e.Answered()
+                | e.Compacted()
+                | e.AdviceGiven()
+            ):
+                return self._of_step(event)
+            case (
+                e.ApprovalRequested()
+                | e.ApprovalResolved()
+                | e.QuestionAsked()
+                | e.QuestionResolved()
+            ):
+                return [self._of_person(event)]
+            case (
+                e.CallDecided()
+                | e.ToolCallStarted()
+                | e.EditIntended()
+                | e.EditApplied()
+                | e.ReviewDecided()
+                | e.ReviewApplied()
+                | e.FileRenamed()
+                | e.ToolCallFinished()
+            ):
+                return self._of_call(event)
+            case e.NudgeAdded() | e.GateFailed() | e.FindingsReported() | e.PlanUpdated():
+                return [self._of_judgement(event)]
+            case e.ChildStarted() | e.ChildEnded():
+                return self._of_child(event)
+            case (
+                e.HookRan()
+                | e.GoalCommandStarted()
+                | e.GoalChecked()
+                | e.WrapUpRequested()
+                | e.MonitorAlerted()
+            ):
+                return of_outside(event)
+            case (
+                e.OutputStored()
+                | e.PlanProposed()
+                | e.PlanResolved()
+                | e.FinalOutputGiven()
+                | e.GrantsRevoked()
+                | e.EffectSimulated()
+                | e.CommandChanged()
+                | e.CommandChangesLeftOut()
+            ):
+                return of_acting(event)
+            case _:
+                assert_never(event)
+
+    def _of_session(
+        self,
+        event: e.SessionCreated
+        | e.SessionResumed
+        | e.ModeChanged
+        | e.ModelChanged
+        | e.PolicySilenced
+        | e.PromptQueued,
+    ) -> wire.Update:
+        match event:
+            case e.SessionCreated():
+                return wire.SessionCreatedUpdate(mode=event.mode, model=event.model)
+            case e.SessionResumed():
+                return wire.SessionResumedUpdate(
+                    interrupted_tool_calls=list(event.interrupted_calls)
+                )
+            case e.ModeChanged():
+                return wire.ModeUpdate(current_mode_id=event.mode)
+            case e.ModelChanged():
+                return wire.ModelUpdate(model=event.model)
+            case e.PolicySilenced():
+                return wire.SilencedUpdate(origin=event.origin)
+            case e.PromptQueued():
+                self._undelivered.feed(event)
+                return wire.QueuedUpdate(content=_text(event.text), when_busy=event.kind)
+
+    def _of_turn(self, event: e.TurnStarted | e.CancelRequested | e.TurnEnded) -> list[wire.Update]:
+        match event:
+            case e.TurnStarted():
+                self._undelivered.feed(event)
+                self._step = 0
+                self._trouble, self._is_told = f"model:{event.turn_id}", False
+                anchor = event.anchor
+                place = self._place(anchor.path, anchor.line) if anchor else None
+                return [
+                    wire.TurnStartedUpdate(turn_id=event.turn_id, anchor=place),
+                    wire.UserMessageUpdate(content=_text(event.prompt), origin="user"),
+                ]
+            case e.CancelRequested():
+                returned = self._undelivered.feed(event)
+                return [wire.CancelUpdate(by=event.by, returned=returned)]
+            case e.TurnEnded():
+                return [
+                    wire.TurnEndedUpdate(
+                        turn_id=event.turn_id,
+                        stop_reason=event.stop,
+                        status=event.status,
+                        output=event.output,
+                        failure_reason=event.failure_reason,
+                        open_tasks=list(event.open_tasks),
+                    )
+                ]
+
+    def _of_step(
+        self,
+        event: e.PrefixSet
+        | e.Moved
+        | e.AdvisoryRaised
+        | e.RequestPrepared
+        | e.AttemptFinished
+        | e.RecoveryChosen
+        | e.Answered
+        | e.Compacted
+        | e.AdviceGiven,
+    ) -> list[wire.Update]:
+        match event:
+            case e.PrefixSet():
+                if event.reason == "first":
+                    return []
+                return [notice("info", "prefix", f"The prompt's prefix changed: {event.reason}")]
+            case e.Moved():
+                # Why a turn is done, its end tells.
+                detail = "" if event.to is Phase.DONE else event.why
+                return [wire.PhaseUpdate(phase=event.to, step=self._step, detail=detail)]
+            case e.AdvisoryRaised():
+                return [notice("info", event.origin, event.text)]
+            case e.RequestPrepared():
+                self._step = event.number
+                self._window_tokens = event.window_tokens
+                return [
+                    wire.UserMessageUpdate(content=_text(one), origin="steer")
+                    for one in self._undelivered.feed(event)
+                ]
+            case e.AttemptFinished() | e.AdviceGiven():
+                return self._of_attempt(event)
+            case e.RecoveryChosen():
+                return self._of_recovery(event)
+            case e.Answered():
+                return self._of_answer(event)
+            case e.Compacted():
+                return [
+                    wire.CompactedUpdate(
+                        origin=event.origin,
+                        why=event.why,
+                        before_tokens=event.before_tokens,
+                        after_tokens=event.after_tokens,
+                    )
+                ]
+
+    def _of_attempt(self, event: e.AttemptFinished | e.AdviceGiven) -> list[wire.Update]:
+        self._total += event.usage
+        updates: list[wire.Update] = []
+        if event.failure is not None:
+            is_attempt = isinstance(event, e.AttemptFinished)
+            self._is_told = self._is_told or is_attempt
+            words, place = event.message or event.failure, self._trouble if is_attempt else ""
+            updates.append(notice("warning", "model", words, place))
+        if isinstance(event, e.AdviceGiven) and 0 < len(event.text) <= _MAX_ADVICE_CHARS:
+            # A judgement is for the person too; a summary is not.
+            updates.append(notice("info", event.origin, event.text))
+        if event.usage != Usage():
+            is_step = isinstance(event, e.AttemptFinished)
+            updates.append(self._usage(event.usage if is_step else self._last))
+        return updates
+
+    def _of_recovery(self, event: e.RecoveryChosen) -> list[wire.Update]:
+        match event.action:
+            case "continue":
+                kept = wire.AgentMessage(
+                    step_id=event.step_id, content=_text(event.partial), thought="", is_partial=True
+                )
+                return [kept]
+            case "retry" | "switch_model":
+                self._is_told = True
+                return [notice("warning", "model", event.text, self._trouble)]
+            case "fail":
+                # The turn's end says why.
+                told, self._is_told = self._is_told, False
+                return [notice("error", "model", "", self._trouble)] if told else []
+            case _:
+                words = f"{event.action}: {event.text}" if event.text else event.action
+                return [notice("warning", event.origin, words)]
+
+    def _of_child(self, event: e.ChildStarted | e.ChildEnded) -> list[wire.Update]:
+        """Tell of a sub-agent; what it says while it works is the output of its call."""
+        origin = f"sub-agent {event.kind}"
+        if isinstance(event, e.ChildStarted):
+            return [notice("info", origin, f"started: {event.task}")]
+        self._total += event.usage
+        ended = notice("info", origin, f"ended: {event.stop}")
+        return [ended] if event.usage == Usage() else [ended, self._usage(self._last)]
+
+    def _usage(self, last: Usage) -> wire.UsageUpdate:
+        total = self._total
+        self._last = last
+        return wire.UsageUpdate(
+            used=last.total_tokens,
+            size=self._window_tokens or None,
+            cost=wire.Cost(amount=total.cost_usd),
+            total=wire.TokenUsage(
+                input_tokens=total.input_tokens,
+                output_tokens=total.output_tokens,
+                cache_read_tokens=total.cache_read_tokens,
+                cache_write_tokens=total.cache_write_tokens,
+                reasoning_tokens=total.reasoning_tokens,
+            ),
+        )
+
+    def _of_answer(self, event: e.Answered) -> list[wire.Update]:
+        message = event.message
+        self._calls.update((call.id, call) for call in message.calls)
+        answer = wire.AgentMessage(
+            step_id=event.step_id,
+            content=_text(message.text),
+            thought=message.reasoning,
+            is_partial=event.is_partial,
+        )
+        calls = [
+            wire.ToolCallUpdate(
+                tool_call_id=call.id,
+                step_id=event.step_id,
+                tool=call.tool,
+                title=call_title(call.tool, call.arguments_json),
+                kind=self._tool_kinds.get(call.tool, ToolKind.OTHER),
+                raw_input=parsed(call.arguments_json),
+            )
+            for call in message.calls
+        ]
+        return [answer, *calls]
+
+    def _of_person(
+        self,
+        event: e.ApprovalRequested | e.ApprovalResolved | e.QuestionAsked | e.QuestionResolved,
+    ) -> wire.Update:
+        match event:
+            case e.ApprovalRequested():
+                return self._permission(event.request)
+            case e.ApprovalResolved():
+                return wire.PermissionResolved(
+                    approval_id=event.approval_id,
+                    outcome=event.answer.choice,
+                    by=event.answer.by,
+                    note=event.answer.note,
+                )
+            case e.QuestionAsked():
+                asked = event.question
+                return wire.QuestionAsked(
+                    question_id=asked.id,
+                    origin=asked.origin,
+                    text=asked.text,
+                    options=list(asked.options),
+                    steps=[
+                        wire.PlanStep(
+                            title=one.title,
+                            kind=self._tool_kinds.get(one.call.tool, ToolKind.OTHER),
+                            payload=one.payload,
+                            is_asked_again=not is_shown_wholly(one),
+                        )
+                        for one in asked.steps
+                    ],
+                )
+            case e.QuestionResolved():
+                return wire.QuestionResolved(
+                    question_id=event.question_id, text=event.answer.text, by=event.answer.by
+                )
+
+    def _permission(self, request: ApprovalRequest) -> wire.PermissionRequested:
+        preview = request.preview
+        call = self._calls.get(request.call_id)
+        return wire.PermissionRequested(
+            approval_id=request.id,
+            tool_call_id=request.call_id,
+            tool=request.tool,
+            title=preview.title,
+            kind=preview.kind,
+            reason=request.reason,
+            payload=preview.payload,
+            location=self._place(preview.path, preview.line) if preview.path else None,
+            grant=preview.grant,
+            options=[
+                wire.PermissionOption(option_id=one, name=choice_name(one, preview.grant))
+                for one in request.choices
+            ],
+            raw_input=parsed(call.arguments_json) if call else None,
+        )
+
+    def _of_call(
+        self,
+        event: e.CallDecided
+        | e.ToolCallStarted
+        | e.EditIntended
+        | e.EditApplied
+        | e.ReviewDecided
+        | e.ReviewApplied
+        | e.FileRenamed
+        | e.ToolCallFinished,
+    ) -> list[wire.Update]:
+        match event:
+            case e.ReviewDecided() | e.ReviewApplied() | e.FileRenamed():
+                return [self._of_review(event)]
+            case e.CallDecided():
+                return [
+                    wire.ToolCallDecision(
+                        tool_call_id=event.call_id,
+                        decision=event.decision,
+                        origin=event.origin,
+                        reason=event.reason,
+                    )
+                ]
+            case e.ToolCallStarted():
+                return [
+                    wire.ToolCallProgress(
+                        tool_call_id=event.call_id,
+                        status="in_progress",
+                        locations=[self._place(path, None) for path in event.paths],
+                    )
+                ]
+            case e.EditIntended():
+                return []
+            case e.EditApplied():
+                return [
+                    wire.FileEdited(
+                        tool_call_id=event.call_id,
+                        location=self._place(event.path, None),
+                        status=event.status,
+                        reason=event.reason,
+                        added_lines=event.added_lines,
+                        removed_lines=event.removed_lines,
+                    )
+                ]
+            case e.ToolCallFinished():
+                result = event.result
+                return [
+                    wire.ToolCallProgress(
+                        tool_call_id=result.call_id,
+                        status="failed" if result.error else "completed",
+                        content=_text(result.text),
+                        raw_output=result.data,
+                        error=result.error,
+                        duration_ms=result.duration_ms,
+                    )
+                ]
+
+    def _of_review(self, event: e.ReviewDecided | e.ReviewApplied | e.FileRenamed) -> wire.Update:
+        match event:
+            case e.ReviewDecided():
+                return wire.ReviewUpdate(
+                    review_id=event.review_id,
+                    decision=event.decision,
+                    location=self._place(event.path, None),
+                    hunks=list(event.hunks),
+                    turn_id=event.turn_id,
+                    tool_call_id=event.call_id or None,
+                    status="in_progress" if event.edit else "applied",
+                    reason="",
+                )
+            case e.ReviewApplied():
+                return wire.ReviewUpdate(
+                    review_id=event.review_id,
+                    decision=None,
+                    location=self._place(event.path, None),
+                    hunks=[],
+                    status=event.status,
+                    reason=event.reason,
+                )
+            case e.FileRenamed():
+                # Nothing was decided, but the changes stand under another name.
+                return wire.ReviewUpdate(
+                    review_id="",
+                    decision=None,
+                    location=self._place(event.new_path, None),
+                    hunks=[],
+                    status="applied",
+                    reason="",
+                )
+
+    def _of_judgement(
+        self, event: e.NudgeAdded | e.GateFailed | e.FindingsReported | e.PlanUpdated
+    ) -> wire.Update:
+        match event:
+            case e.NudgeAdded():
+                return wire.UserMessageUpdate(content=_text(event.text), origin=event.origin)
+            case e.GateFailed():
+                return wire.GateFailedUpdate(origin=event.origin, text=event.text)
+            case e.FindingsReported():
+                return wire.FindingsUpdate(
+                    paths=list(event.paths),
+                    findings=[self._finding(one) for one in event.findings],
+                    problems=list(event.problems),
+                    unanswered=list(event.unanswered),
+                )
+            case e.PlanUpdated():
+                return wire.PlanUpdate(
+                    entries=[
+                        wire.PlanEntry(content=one.text, status=one.status) for one in event.items
+                    ]
+                )
+
+    def _finding(self, finding: Finding) -> wire.FoundProblem:
+        return wire.FoundProblem(
+            path=finding.path,
+            uri=self._uri_of(finding.path),
+            checker=finding.checker,
+            code=finding.code,
+            message=finding.message,
+            severity=finding.severity,
+            line=finding.start_line,
+            column=finding.start_column,
+        )
+
+    def _place(self, path: str, line: int | None) -> wire.Location:
+        return wire.Location(path=path, uri=self._uri_of(path), line=line)
+
+
+def of_ephemeral(piece: e.Ephemeral) -> wire.Update:
+    """Return what clients see of something that is not stored."""
+    match piece:
+        case e.TextStreamed():
+            return wire.AgentMessageChunk(step_id=piece.step_id, content=_text(piece.text))
+        case e.ReasoningStreamed():
+            return wire.AgentThoughtChunk(step_id=piece.step_id, content=_text(piece.text))
+        case e.AttemptDiscarded():
+            return wire.ChunksDiscarded(step_id=piece.step_id)
+        case e.CallOutputStreamed():
+            return wire.ToolCallOutput(tool_call_id=piece.call_id, content=_text(piece.text))
+        case _:
+            assert_never(piece)
+
+
+def _text(text: str) -> wire.TextContent:
+    return wire.TextContent(text=text)

@@ -1,0 +1,82 @@
+"""In which session a permission or a question waits that a person answers."""
+
+from __future__ import annotations
+
+from agent_ls.domain import events as e
+from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.lsp.faces.faces import Faces
+from agent_ls.safety.text import visible_line
+from agent_ls.session.session import Session
+
+_NAMES = {ApprovalRequest: "permission request", Question: "question"}
+
+
+async def session_asking(
+    faces: Faces,
+    kind: type[ApprovalRequest] | type[Question],
+    subject_id: str | None,
+    session_id: str | None = None,
+    *,
+    takes_oldest: bool = False,
+) -> Session | None:
+    """Return the session in which this waits.
+
+    With no id that is the only question that waits, or what has waited longest (``takes_oldest``).
+    None: it is settled already, or with no id nothing waits.
+    Errors: ``AgentLsError`` for a session that is not open, an id under which nobody asked, and no
+    id for a permission request or for one of several questions: what waits is named.
+    """
+    if session_id is not None and session_id not in faces.sessions:
+        raise AgentLsError(
+            f"Session {session_id} is not open here; "
+            "resume it with the command agent-ls.session.resume."
+        )
+    found = [
+        found_id
+        for found_id, subject in faces.marks.waiting()
+        if isinstance(subject, kind)
+        and session_id in (None, found_id)
+        and subject_id in (None, subject.id)
+    ]
+    if subject_id is None and not takes_oldest and (kind is ApprovalRequest or len(found) > 1):
+        raise needs_id(faces, kind)
+    if found:
+        return faces.sessions.get(found[0])
+    if subject_id is not None and not await _was_asked(faces, kind, subject_id, session_id):
+        where = "the open sessions" if session_id is None else f"session {session_id}"
+        raise AgentLsError(f"There is no {_NAMES[kind]} {subject_id} in {where}.")
+    return None
+
+
+def needs_id(faces: Faces, kind: type[ApprovalRequest] | type[Question]) -> AgentLsError:
+    """Return the refusal of an answer that does not say what it answers; it names what waits."""
+    said = [_words(one) for _, one in faces.marks.waiting() if isinstance(one, kind)]
+    answer = "a choice" if kind is ApprovalRequest else "an answer"
+    waiting = f"Waiting: {'; '.join(said)}." if said else f"No {_NAMES[kind]} waits."
+    return AgentLsError(f"An answer needs an id and {answer}. {waiting}")
+
+
+def _words(asked: ApprovalRequest | Question) -> str:
+    if isinstance(asked, ApprovalRequest):
+        choices = ", ".join(asked.choices)
+        return f"{asked.id} ({visible_line(asked.preview.title)}), choices {choices}"
+    return f"{asked.id} ({visible_line(asked.text)})"
+
+
+async def _was_asked(
+    faces: Faces,
+    kind: type[ApprovalRequest] | type[Question],
+    subject_id: str,
+    session_id: str | None,
+) -> bool:
+    for session in list(faces.sessions.values()):
+        if session_id in (None, session.id):
+            for stored in await session.journal():
+                match stored.event:
+                    case e.ApprovalRequested(request=asked) | e.QuestionAsked(question=asked):
+                        if isinstance(asked, kind) and asked.id == subject_id:
+                            return True
+                    case _:
+                        pass
+    return False

@@ -1,0 +1,211 @@
+"""The code actions for what stands in a document or waits anywhere: titles, kinds, commands.
+
+Pure: what is offered where is decided by ``handlers/code_action.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from lsprotocol import types
+
+from agent_ls.domain.approvals import ApprovalChoice, ApprovalRequest, Question
+from agent_ls.domain.findings import Finding
+from agent_ls.domain.focus import MAX_PROBLEMS
+from agent_ls.lsp.marks.mark import ChangeHint, Mark, Nudge, PendingEdit
+from agent_ls.lsp.marks.prompts import PromptArgument, finding_prompt, problem_prompt
+from agent_ls.lsp.marks.titles import choice_name
+from agent_ls.lsp.wire import EditorDiagnostic
+from agent_ls.safety.text import label
+from agent_ls.syntax.comments import InstructionComment
+
+_TITLE_CHARACTERS = 80
+_BY_HAND = (
+    ApprovalChoice.ALLOW_ONCE,
+    ApprovalChoice.ALLOW_SESSION,
+    ApprovalChoice.ALLOW_ALWAYS,
+    ApprovalChoice.REJECT_ONCE,
+    ApprovalChoice.REJECT_ALWAYS,
+)
+"""Choices that need no further words, so that a code action can be the answer."""
+
+
+def action(
+    title: str,
+    command: str,
+    *arguments: Any,
+    kind: types.CodeActionKind = types.CodeActionKind.QuickFix,
+    diagnostic: types.Diagnostic | None = None,
+) -> types.CodeAction:
+    """Return one action that runs a command of ours; never preferred, so nothing runs unasked."""
+    return types.CodeAction(
+        title=title,
+        kind=kind,
+        diagnostics=[diagnostic] if diagnostic else None,
+        command=types.Command(title=title, command=command, arguments=list(arguments) or None),
+    )
+
+
+def waiting_offers(
+    session_id: str,
+    asked: ApprovalRequest | Question,
+    diagnostic: types.Diagnostic | None = None,
+) -> Iterator[types.CodeAction]:
+    """Yield the answers to an approval or a question."""
+    if isinstance(asked, Question):
+        for option in asked.options:
+            yield action(
+                f"Agent: answer “{_short(option)}” — {_short(asked.text)}",
+                "agent-ls.question.resolve",
+                {"questionId": asked.id, "sessionId": session_id, "text": option},
+                diagnostic=diagnostic,
+            )
+        return
+    what = _short(asked.preview.title)
+    for choice in asked.choices:
+        if choice not in _BY_HAND:
+            continue
+        yield action(
+            f"Agent: {choice_name(choice, asked.preview.grant)} — {what}",
+            "agent-ls.approval.resolve",
+            {"approvalId": asked.id, "sessionId": session_id, "choice": choice.value},
+            diagnostic=diagnostic,
+        )
+    yield action(f"Agent: Show — {what}", "agent-ls.approval.show", asked.id, diagnostic=diagnostic)
+
+
+def mark_offers(mark: Mark, diagnostic: types.Diagnostic) -> Iterator[types.CodeAction]:
+    """Yield what can be done about a mark."""
+    match mark.subject:
+        case ApprovalRequest() | Question():
+            yield from waiting_offers(mark.session_id, mark.subject, diagnostic)
+        case Nudge():
+            yield from _nudge_offers(mark, mark.subject, diagnostic)
+        case PendingEdit():
+            yield from _pending_offers(mark.subject, diagnostic)
+        case Finding():
+            wish = finding_prompt(mark.subject, mark.span.line)
+            title = f"Ask the agent to fix: {_short(mark.subject.message)}"
+            asked = PromptArgument(uri=mark.uri, line=mark.span.line, text=wish)
+            yield _asking(title, asked, diagnostic=diagnostic)
+        case ChangeHint():
+            # Offered by ``review_offers``, for all changes of the lines at once.
+            return
+
+
+def comment_offer(
+    uri: str, comment: InstructionComment, problems: Sequence[types.Diagnostic] = ()
+) -> types.CodeAction:
+    """Return the action that carries an instruction comment out."""
+    told = _told(problems)
+    asked = PromptArgument(uri=uri, line=comment.line, about="comment", problems=told)
+    return _asking(f"Run agent: {_short(comment.prompt)}", asked)
+
+
+def problem_offers(
+    uri: str, path: str | None, problems: Sequence[types.Diagnostic]
+) -> Iterator[types.CodeAction]:
+    """Yield the actions that have the agent mend what other servers found."""
+    for one in problems if path is not None else ():
+        line = one.range.start.line
+        wish = problem_prompt(path or uri, line, one.message, one.source or "")
+        title = f"Ask the agent to fix: {_short(one.message)}"
+        yield _asking(title, PromptArgument(uri=uri, line=line, text=wish), diagnostic=one)
+
+
+def selection_offers(
+    uri: str, where: types.Range, problems: Sequence[types.Diagnostic] = ()
+) -> Iterator[types.CodeAction]:
+    """Yield what can be asked about a selection without typing; nothing for a mere cursor."""
+    first, last = where.start.line, where.end.line
+    if where.start == where.end:
+        return
+    if where.end.character == 0 and last > first:
+        last -= 1
+    for title, wish in (
+        ("Ask the agent to explain this", "Explain this code. Change nothing."),
+        ("Ask the agent to write tests for this", "Write tests for this code, and run them."),
+        ("Ask the agent to improve this", "Improve this code without changing what it does."),
+    ):
+        asked = PromptArgument(
+            uri=uri,
+            line=first,
+            last_line=last,
+            about="selection",
+            text=wish,
+            problems=_told(problems),
+        )
+        yield _asking(title, asked, kind=types.CodeActionKind.RefactorRewrite)
+
+
+def turn_offers(session_id: str, prompt: str, *, is_cut_off: bool) -> Iterator[types.CodeAction]:
+    """Yield the actions that end a turn, or go on with one that was cut off."""
+    title = _short(prompt.strip().partition("\n")[0])
+    if is_cut_off:
+        yield action(f"Resume the agent: {title}", "agent-ls.session.resume", session_id)
+    else:
+        # In good order, and at once.
+        yield action(f"Let the agent finish up: {title}", "agent-ls.finish", session_id)
+        yield action(f"Stop the agent: {title}", "agent-ls.stop", session_id)
+
+
+def is_wanted(action: types.CodeAction, only: Sequence[types.CodeActionKind | str]) -> bool:
+    """Say whether an action is of one of these kinds, or of a kind below."""
+    kind = str(getattr(action.kind, "value", action.kind))
+    wanted = (str(getattr(one, "value", one)) for one in only)
+    return any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
+
+
+def _told(problems: Sequence[types.Diagnostic]) -> tuple[EditorDiagnostic, ...]:
+    """Return what an action takes along of what the editor reports."""
+    return tuple(
+        EditorDiagnostic(
+            line=one.range.start.line,
+            end_line=one.range.end.line,
+            message=one.message,
+            source=one.source or "",
+        )
+        for one in problems[:MAX_PROBLEMS]
+    )
+
+
+def _asking(
+    title: str,
+    asked: PromptArgument,
+    *,
+    kind: types.CodeActionKind = types.CodeActionKind.QuickFix,
+    diagnostic: types.Diagnostic | None = None,
+) -> types.CodeAction:
+    argument = asked.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return action(title, "agent-ls.prompt", argument, kind=kind, diagnostic=diagnostic)
+
+
+def _nudge_offers(
+    mark: Mark, nudge: Nudge, diagnostic: types.Diagnostic
+) -> Iterator[types.CodeAction]:
+    names = [
+        ("Agent: Leave it", "agent-ls.nudge.leave"),
+        ("Agent: Never for this session", "agent-ls.nudge.silence"),
+    ]
+    if not nudge.is_running:
+        names.insert(0, ("Agent: Continue", "agent-ls.nudge.continue"))
+    for title, command in names:
+        yield action(title, command, mark.session_id, diagnostic=diagnostic)
+
+
+def _pending_offers(
+    pending: PendingEdit, diagnostic: types.Diagnostic
+) -> Iterator[types.CodeAction]:
+    yield types.CodeAction(
+        title=f"Apply — {pending.label}",
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[diagnostic],
+        edit=cast("types.WorkspaceEdit", pending.edit),
+    )
+    title = f"Discard — {pending.label}"
+    yield action(title, "agent-ls.edit.discard", pending.id, diagnostic=diagnostic)
+
+
+def _short(text: str) -> str:
+    return label(text, _TITLE_CHARACTERS)

@@ -1,0 +1,142 @@
+"""Looks again at what checkers found when a text has changed since, or a change was undone.
+
+It takes away what was mended and moves what stands elsewhere now, and finds nothing new: what is
+wrong with a text of the person's own is not the agent's business. While a turn runs, its own
+checks do this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from agent_ls.domain import events as e
+from agent_ls.domain.findings import Finding
+from agent_ls.loop.ports.checks import CompileChecks
+from agent_ls.loop.state.state import SessionState
+from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
+
+_log = logging.getLogger(__name__)
+
+Findings = Mapping[str, tuple[Finding, ...]]
+"""By path."""
+
+_PAUSE_S = 1.0
+"""How long typing must pause before checkers are run."""
+
+
+class Rechecks:
+    """One editor's looks, no two at once; a Reader of all sessions."""
+
+    def __init__(
+        self,
+        states: Callable[[], Iterable[SessionState]],
+        text_of: Callable[[str], Awaitable[str | None]],
+        looked: Callable[[str, Findings], None],
+        *,
+        pause_s: float = _PAUSE_S,
+    ) -> None:
+        """Take the open sessions' states, how a file reads now, and whom to tell what of a
+        session's findings is still there, by path.
+        """
+        self._pause_s = pause_s
+        self._states, self._text_of, self._looked = states, text_of, looked
+        self._checks: CompileChecks | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._known: dict[str, tuple[Findings, Findings]] = {}
+        """What a session's turns found, and what of it was there at the last look, by session; of
+        those that are gone nothing is kept.
+        """
+
+    def use(self, checks: CompileChecks | None) -> None:
+        """Ask these checkers from now on; None: nobody."""
+        self.close()
+        self._checks = checks
+        self._known.clear()
+
+    def close(self) -> None:
+        """Stop looking."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+        self._timer = self._task = None
+
+    def on_document(self, event: DocumentEvent) -> None:
+        """Look again when the person pauses, if there is anything to look for."""
+        if event.kind is not DocumentEventKind.OPENED:
+            self.look_soon()
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Look again when changes of the agent's were undone, which no document may show, or a file
+        was renamed, and after a turn, during which nobody looked at what earlier ones had left.
+        """
+        if isinstance(stored.event, e.ReviewApplied | e.FileRenamed | e.TurnEnded):
+            self.look_soon()
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+    def look_soon(self) -> None:
+        """Look again after a pause, if there is anything to look for."""
+        if not self._concerned():
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._pause_s, self._begin)
+
+    def _concerned(self) -> list[SessionState]:
+        return [one for one in self._states() if one.findings and not one.is_running]
+
+    def _begin(self) -> None:
+        self._timer = None
+        if self._task is not None and not self._task.done():
+            # What it looks at is older than the last change.
+            self._task.cancel()
+        self._task = asyncio.get_running_loop().create_task(self._look())
+
+    async def _look(self) -> None:
+        if self._checks is None:
+            return
+        there = {one.session_id for one in self._states()}
+        self._known = {name: self._known[name] for name in self._known.keys() & there}
+        for state in self._concerned():
+            try:
+                found = await self._still_there(state, self._checks)
+            except Exception:
+                _log.exception("could not look again for what checkers had found")
+                continue
+            # A turn may have begun, and know better.
+            if any(one.findings is state.findings for one in self._concerned()):
+                self._known[state.session_id] = state.findings, found
+                self._looked(state.session_id, found)
+
+    async def _still_there(self, state: SessionState, checks: CompileChecks) -> Findings:
+        """Return a session's findings as they are now; as they were last where nobody knows."""
+        begun, last = self._known.get(state.session_id, (None, state.findings))
+        if begun is not state.findings:
+            last = state.findings
+        report = await checks.found({path: await self._text_of(path) for path in state.findings})
+        now: defaultdict[object, list[Finding]] = defaultdict(list)
+        for one in report.findings:
+            now[one.fingerprint].append(one)
+        found: dict[str, tuple[Finding, ...]] = {}
+        for path, all_found in state.findings.items():
+            # What was mended once may be there again.
+            asked = [one for one in all_found if one.checker in report.checkers]
+            silent = [one for one in last[path] if one.checker not in report.checkers]
+            there = [one for each in asked for one in _nearest(each, now[each.fingerprint])]
+            found[path] = (*there, *silent)
+        return found
+
+
+def _nearest(finding: Finding, alike: list[Finding]) -> list[Finding]:
+    """Take the nearest of those that are like it now; nothing where none is left."""
+    if not alike:
+        return []
+    nearest = min(alike, key=lambda one: abs(one.start_line - finding.start_line))
+    alike.remove(nearest)
+    return [nearest]

@@ -1,0 +1,117 @@
+"""A decision carried out for the person: done by the sessions, and told where it did not work."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Sequence
+
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.review import ReviewDecision
+from agent_ls.domain.sentences import sentence
+from agent_ls.lsp.marks.review_documents import ReviewDocuments, clash_text
+from agent_ls.lsp.workspace.editor import EditorClient
+from agent_ls.review.ledger import RestorePoint, Selection
+from agent_ls.review.steps import FileResult
+from agent_ls.session.session import Session
+
+_log = logging.getLogger(__name__)
+
+_MOST_NAMES = 4
+
+
+async def carry_out(
+    decision: ReviewDecision,
+    chosen: Sequence[tuple[Session, Selection]],
+    editor: EditorClient,
+    documents: ReviewDocuments,
+) -> None:
+    """Decide about the changes and tell what could not be done."""
+    found = [
+        await _unless_broken(decision, session.review.decide(decision, selection), editor)
+        for session, selection in chosen
+    ]
+    await _tell_those(decision, found, editor, documents)
+    if decision == "undo":
+        whole = [one for one, results in zip(chosen, found, strict=True) if results is not None]
+        await tell_left(whole, editor)
+
+
+async def carry_out_restore(
+    session: Session, point: RestorePoint, editor: EditorClient, documents: ReviewDocuments
+) -> None:
+    """Bring files back to a moment and tell which were, and what could not be done."""
+    work = session.review.restore(point.turn_id, point.call_id)
+    await _tell_those("restore", [await _unless_broken("restore", work, editor)], editor, documents)
+
+
+async def _unless_broken(
+    decision: ReviewDecision, work: Awaitable[list[FileResult]], editor: EditorClient
+) -> list[FileResult] | None:
+    """Return what became of the files; None after telling why it was not even begun.
+
+    Nobody waits for the work: an error that is not told here would be seen in the log alone.
+    """
+    try:
+        return await work
+    except (AgentLsError, OSError) as error:
+        _log.warning("a decision could not be carried out", exc_info=error)
+        editor.say("error", sentence(f"{decision} was not possible: {error}"))
+        return None
+
+
+async def _tell_those(
+    decision: ReviewDecision,
+    found: Sequence[list[FileResult] | None],
+    editor: EditorClient,
+    documents: ReviewDocuments,
+) -> None:
+    results = [one for each in found if each is not None for one in each]
+    if results or None not in found:
+        await tell(decision, results, editor, documents)
+
+
+async def tell_left(chosen: Sequence[tuple[Session, Selection]], editor: EditorClient) -> None:
+    """Say how many files an undo of whole turns leaves alone, as nobody knows what they held."""
+    left = 0
+    for session, selection in chosen:
+        if selection.path is None and selection.hunks is None:
+            turns = (await session.review.ledger()).turns.values()
+            left += sum(one.left_files for one in turns if selection.turn_id in (None, one.turn_id))
+    if left:
+        editor.say(
+            "warning",
+            f"{left} more files that commands changed were not under review: undo left them as "
+            "they are.",
+        )
+
+
+async def tell(
+    decision: ReviewDecision,
+    results: Sequence[FileResult],
+    editor: EditorClient,
+    documents: ReviewDocuments,
+) -> None:
+    """Say which files were restored, seen or not, and which were left as they are and why, with
+    both versions of a conflict.
+    """
+    # One name can be that of a file that went and of another one that came.
+    done = sorted({one.path for one in results if one.status == "done"})
+    if not results:
+        editor.say("info", f"There is nothing to {decision} there.")
+    elif decision == "restore" and done:
+        editor.say("info", f"Restored: {_names(done)}.")
+    left: dict[tuple[str, str], list[str]] = {}
+    for one in results:
+        if one.status in ("conflict", "refused"):
+            # Each conflict is looked at by itself; what stopped many files alike is told once.
+            left.setdefault((one.reason, one.path if one.clash else ""), []).append(one.path)
+    for (reason, _), paths in left.items():
+        editor.say("warning", sentence(f"{_names(paths)}: {decision} was not possible, {reason}"))
+    for one in results:
+        if one.clash is not None and one.clash.has_texts:
+            await documents.show(f"{one.path}.conflict.diff", clash_text(one.clash, decision))
+
+
+def _names(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMES} more" if len(paths) > _MOST_NAMES else ""
+    return f"{', '.join(paths[:_MOST_NAMES])}{more}"

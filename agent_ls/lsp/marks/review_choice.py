@@ -1,0 +1,230 @@
+"""What the review is asked about: which of the agent's changes an argument means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from agent_ls.domain.errors import AgentLsError
+from agent_ls.domain.review import HunkState
+from agent_ls.lsp.connection.arguments import read
+from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.marks.reviews import Change, Reviews
+from agent_ls.lsp.wire import Deciding, Line, Name
+from agent_ls.review.file_changes import FileLedger
+from agent_ls.review.ledger import Selection, TurnLedger
+from agent_ls.session.session import Session
+
+
+class ReviewArgument(Deciding):
+    """The argument of ``agent-ls.review.*`` when it is an object; the more is said, the fewer."""
+
+    uri: Name | None = None
+    """A file; with ``line`` only the changes on that line."""
+    line: Line | None = None
+    """0-based."""
+    last_line: Line | None = None
+    turn_id: Name | None = None
+    call_id: Name | None = None
+    """A call of the turn, for ``agent-ls.restore``."""
+    hunk_ids: Annotated[list[Name], Field(min_length=1)] | None = None
+    session_id: Name | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, given: object) -> object:
+        if isinstance(given, str):
+            return {"turnId" if given.startswith("trn_") else "uri": given}
+        return given
+
+    @model_validator(mode="after")
+    def _has_its_lines_in_order(self) -> Self:
+        if self.last_line is not None and self.line is not None and self.last_line < self.line:
+            raise ValueError("lastLine is before line")
+        return self
+
+    def refuse(self, *names: str, because: str) -> None:
+        """Refuse what would be left unheard. Errors: ``AgentLsError`` when one of these is said."""
+        said = [name for name in names if getattr(self, name) is not None]
+        if said:
+            keys = ", ".join(to_camel(name) for name in said)
+            raise AgentLsError(f"agent-ls: {keys} is not understood here: {because}.")
+
+
+class Chooser:
+    """Finds the changes that an argument means."""
+
+    def __init__(self, reviews: Reviews, shown: Any) -> None:
+        """Take the changes, and how a path outside becomes one of the agent's."""
+        self._reviews = reviews
+        self._shown = shown
+
+    async def chosen(self, argument: Any, state: HunkState) -> list[tuple[Session, Selection]]:
+        """Return the changes by session.
+
+        Nothing means the newest turn that has some; words are ``all``, a turn's id, or a file.
+        Errors: ``AgentLsError`` for an argument that is not understood, or a part of one.
+        """
+        if argument == "all":
+            return [(one, Selection()) for one in await self._sessions()]
+        asked = read_argument(argument)
+        if asked == ReviewArgument():
+            return await self._newest(state)
+        asked.refuse("call_id", because="only agent-ls.restore goes back to a call")
+        if asked.line is None:
+            asked.refuse("last_line", because="without line it means nothing")
+        elif asked.uri is None:
+            asked.refuse("line", because="without uri it means nothing")
+        path = None if asked.uri is None else await self.path(asked.uri)
+        ids = asked.session_id, asked.turn_id
+        if asked.uri is not None and (asked.line is not None or not await self._knows(path)):
+            await self.named(*ids, None, asked.hunk_ids)
+            # Where the agent changed nothing there is nothing to decide, and no mistake.
+            return await self._on_lines(asked, asked.uri, asked.line or 0, state)
+        return await self.named(*ids, path, asked.hunk_ids)
+
+    async def named(
+        self,
+        session_id: str | None,
+        turn_id: str | None,
+        path: str | None,
+        hunk_ids: Sequence[str] | None,
+    ) -> list[tuple[Session, Selection]]:
+        """Return what ids and a path mean, by session.
+
+        Errors: ``AgentLsError`` for an id or a path that is not known there, and for the id of a
+        change that more than one session has.
+        """
+        turns = await self.turns(session_id, turn_id)
+        files = [
+            (session, one)
+            for session, turn in turns
+            for one in turn.files.values()
+            if path in (None, one.path)
+        ]
+        if path is not None and not files:
+            raise AgentLsError(f"The agent changed no {path} there.")
+        if hunk_ids is None:
+            meant = {session.id: session for session, _ in (turns if path is None else files)}
+            return [(one, Selection(turn_id, path)) for one in meant.values()]
+        chosen: dict[str, tuple[Session, set[str]]] = {}
+        for hunk_id in hunk_ids:
+            session = _only(hunk_id, files)
+            chosen.setdefault(session.id, (session, set()))[1].add(hunk_id)
+        return [
+            (session, Selection(turn_id, path, frozenset(ids))) for session, ids in chosen.values()
+        ]
+
+    async def turns(
+        self, session_id: str | None, turn_id: str | None
+    ) -> list[tuple[Session, TurnLedger]]:
+        """Return the turns that ids mean, newest first, from every session that has them.
+
+        Errors: ``AgentLsError`` for an id that is not known there.
+        """
+        if session_id is not None and session_id not in [
+            one.id for one in self._reviews.sessions()
+        ]:
+            raise AgentLsError(f"No changes are known of a session {session_id}.")
+        found = [
+            (session, turn)
+            async for session, turn in self._reviews.turns()
+            if session_id in (None, session.id) and turn_id in (None, turn.turn_id)
+        ]
+        if turn_id is not None and not found:
+            raise AgentLsError(f"No changes are known of a turn {turn_id}.")
+        return found
+
+    async def turn(self, session_id: str | None, turn_id: str) -> tuple[Session, TurnLedger]:
+        """Return the one turn that ids mean.
+
+        Errors: ``AgentLsError`` for an id that is not known there, and for the id of a turn that
+        more than one session has, as a branch has those of its source.
+        """
+        found = await self.turns(session_id, turn_id)
+        if len(found) > 1:
+            raise _ambiguous(f"a turn {turn_id}", [session.id for session, _ in found])
+        return found[0]
+
+    async def path(self, uri: str) -> str:
+        """Return a file as the agent names it.
+
+        Errors: ``AgentLsError`` for one outside the open folders that no turn changed.
+        """
+        found = uri_to_path(uri)
+        shown = self._shown(found.resolve()) if found else None
+        if shown is None and not await self._knows(uri):
+            raise AgentLsError(f"{uri} is no file of the open folders.")
+        return shown or uri
+
+    async def _knows(self, path: str | None) -> bool:
+        return any([path in turn.files async for _, turn in self._reviews.turns()])
+
+    async def _on_lines(
+        self, asked: ReviewArgument, uri: str, line: int, state: HunkState
+    ) -> list[tuple[Session, Selection]]:
+        last = line if asked.last_line is None else asked.last_line
+        changes = [
+            one
+            for one in await self._reviews.of(uri, state)
+            if one.touches(line, last)
+            and asked.turn_id in (None, one.turn.turn_id)
+            and asked.session_id in (None, one.session.id)
+            and (asked.hunk_ids is None or one.placed.hunk.id in asked.hunk_ids)
+        ]
+        return by_session(changes)
+
+    async def _sessions(self) -> list[Session]:
+        found: dict[str, Session] = {}
+        async for session, _ in self._reviews.turns():
+            found[session.id] = session
+        return list(found.values())
+
+    async def _newest(self, state: HunkState) -> list[tuple[Session, Selection]]:
+        async for session, turn in self._reviews.turns():
+            if any(file.those(state) for file in turn.files.values()):
+                return [(session, Selection(turn_id=turn.turn_id))]
+        return []
+
+
+def read_argument(argument: Any) -> ReviewArgument:
+    """Return what a command was given. Errors: ``AgentLsError`` when it is not understood."""
+    if argument is None:
+        return ReviewArgument()
+    asked: ReviewArgument = read(ReviewArgument, argument, name="agent-ls.review")
+    return asked
+
+
+def by_session(changes: Iterable[Change]) -> list[tuple[Session, Selection]]:
+    """Return the selections that mean exactly these changes."""
+    found: dict[str, tuple[Session, set[str]]] = {}
+    for one in changes:
+        found.setdefault(one.session.id, (one.session, set()))[1].add(one.placed.hunk.id)
+    return [(session, Selection(hunks=frozenset(ids))) for session, ids in found.values()]
+
+
+def _only(hunk_id: str, files: Iterable[tuple[Session, FileLedger]]) -> Session:
+    """Return the session that has a change: its id is a number that others count as well."""
+    found = {
+        session.id: session
+        for session, file in files
+        if any(one.id == hunk_id for one in file.hunks)
+    }
+    if not found:
+        raise AgentLsError(
+            f"There is no such change any more: {hunk_id}; agent-ls.review.list names those there "
+            "are."
+        )
+    if len(found) > 1:
+        raise _ambiguous(f"a change {hunk_id}", found)
+    return next(iter(found.values()))
+
+
+def _ambiguous(what: str, session_ids: Iterable[str]) -> AgentLsError:
+    return AgentLsError(
+        f"More than one session has {what}: say with sessionId which is meant, of "
+        f"{', '.join(session_ids)}."
+    )

@@ -1,0 +1,133 @@
+"""Documents that show changes: a turn's diff, and both versions of a conflict.
+
+Owns how a text gets before the person: as an ``agent-ls:`` document where the client asks the
+server for such, else as a file in the person's state folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections import OrderedDict
+from pathlib import Path
+from urllib.parse import quote
+
+import platformdirs
+from lsprotocol import types
+
+from agent_ls.edits.diff import unified
+from agent_ls.lsp.connection.asking import ClientError
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.uris import path_to_uri
+from agent_ls.lsp.workspace.editor import EditorClient
+from agent_ls.review.file_changes import FileLedger
+from agent_ls.review.steps import Clash
+from agent_ls.safety.text import visible_line
+
+_MOST = 50
+"""Older documents are forgotten."""
+_SHOW_S = 10.0
+_MOST_NAME_BYTES = 100
+"""Of longer names the end is left, behind what tells them apart."""
+_UNSAFE = re.compile(r"[^\w.+-]+")
+
+
+class ReviewDocuments:
+    """The documents of one editor."""
+
+    def __init__(self, server: AgentLanguageServer, editor: EditorClient) -> None:
+        """Take the way to the client."""
+        self._server, self._editor = server, editor
+        self._texts: OrderedDict[str, str] = OrderedDict()
+
+    def text(self, uri: str) -> str | None:
+        """Return what an ``agent-ls:`` document holds."""
+        return self._texts.get(uri)
+
+    async def show(self, name: str, text: str) -> None:
+        """Show a text, or say where it is, or why it is nowhere."""
+        name = _file_name(name)
+        profile = self._server.profile
+        if profile.text_document_content and profile.show_document:
+            uri = f"agent-ls:/review/{quote(name)}"
+            is_known = self._texts.pop(uri, None) is not None
+            self._texts[uri] = text
+            while len(self._texts) > _MOST:
+                self._texts.popitem(last=False)
+            if is_known:
+                await self._ask(
+                    types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH,
+                    types.TextDocumentContentRefreshParams(uri=uri),
+                )
+        else:
+            place = platformdirs.user_state_path("agent-ls") / "review" / name
+            try:
+                await asyncio.to_thread(write_private, place, text)
+            except OSError as error:
+                self._editor.say(
+                    "warning", f"The changes cannot be shown: {place}: {error.strerror}"
+                )
+                return
+            uri = path_to_uri(place)
+        # Some that are said to show documents do not in every version.
+        if not await self.go_to(uri, None):
+            self._editor.say("info", f"The changes are shown in {place_of(uri)}")
+
+    async def go_to(self, uri: str, where: types.Range | None) -> bool:
+        """Bring a document before the person; False where the client cannot."""
+        if not self._server.profile.show_document:
+            return False
+        params = types.ShowDocumentParams(uri=uri, take_focus=True, selection=where)
+        return await self._ask(types.WINDOW_SHOW_DOCUMENT, params)
+
+    async def _ask(self, method: str, params: object) -> bool:
+        try:
+            await self._server.ask_client(method, params, timeout_s=_SHOW_S)
+        except ClientError:
+            return False
+        return True
+
+
+def place_of(uri: str) -> str:
+    """Return a URI as a person reads it."""
+    return uri.removeprefix("file://")
+
+
+def file_diff(file: FileLedger, now: str | None) -> str:
+    """Return a file's change during a turn, and what was typed since, as a unified diff.
+
+    Shape: of a file that is no text, its kind and size before and after.
+    """
+    if file.images is not None:
+        name = visible_line(file.path)
+        return f"--- a/{name}\n+++ b/{name}\n({file.hunks[0].title})\n"
+    return unified(file.base, now, file.moved_from or file.path, file.path)
+
+
+def clash_text(clash: Clash, verb: str) -> str:
+    """Return both versions of a conflict as a document: what is there, and what was wanted."""
+    where = f"line {clash.line}" if clash.line else "the whole file"
+    return (
+        f"{clash.path}: {verb} was not possible, {clash.reason} ({where}).\n"
+        "Nothing of the file was changed. Below, - is the file as it is and + is the file as the "
+        f"{verb} alone would have it.\n\n{unified(clash.now, clash.wanted, clash.path)}"
+    )
+
+
+def _file_name(name: str) -> str:
+    """Return a name that every file system takes, and no other document has."""
+    safe = _UNSAFE.sub("-", name)
+    if safe == name and len(os.fsencode(safe)) <= _MOST_NAME_BYTES:
+        return safe
+    end = os.fsencode(safe)[-_MOST_NAME_BYTES:].decode(errors="ignore")
+    return f"{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}-{end}"
+
+
+def write_private(place: Path, text: str) -> None:
+    """Write a file that only this person can read. Errors: ``OSError``."""
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with os.fdopen(os.open(place, flags, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)

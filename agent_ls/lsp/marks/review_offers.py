@@ -1,0 +1,99 @@
+"""The code actions and lenses with which the agent's changes are kept and undone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lsprotocol import types
+
+from agent_ls.lsp.marks.offers import action
+from agent_ls.lsp.marks.reviews import Change
+
+_MOST_LENSES = 60
+"""With more changes in a document only the document as a whole gets lenses."""
+
+
+def review_offers(
+    uri: str, changes: Sequence[Change], hints: Sequence[types.Diagnostic]
+) -> Iterator[types.CodeAction]:
+    """Yield what can be done about the changes on these lines: they, their file, their turn.
+
+    Keeping and undoing settles the hints that stand there.
+    """
+    if not changes:
+        return
+    for offer in _decisions(uri, changes):
+        offer.diagnostics = list(hints) or None
+        yield offer
+    # A branch has the same turns.
+    turn = {"sessionId": changes[-1].session.id, "turnId": changes[-1].turn.turn_id}
+    yield action("Agent: show the changes of the turn", "agent-ls.review.diff", turn)
+    if len(changes) == 1:
+        asked = _meaning(changes)
+        yield action("Agent: restore files to before this change", "agent-ls.restore", asked)
+    yield from _deleted_offers(changes[-1])
+
+
+def _decisions(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeAction]:
+    these = "this change" if len(changes) == 1 else f"these {len(changes)} changes"
+    asked = _meaning(changes)
+    name = uri.rpartition("/")[2]
+    turn = {"turnId": changes[-1].turn.turn_id}
+    yield action(f"Agent: keep {these}", "agent-ls.review.keep", asked)
+    yield action(f"Agent: undo {these}", "agent-ls.review.undo", asked)
+    yield action(f"Agent: keep all changes in {name}", "agent-ls.review.keep", {"uri": uri})
+    yield action(f"Agent: undo all changes in {name}", "agent-ls.review.undo", {"uri": uri})
+    yield action("Agent: keep all changes of the turn", "agent-ls.review.keep", turn)
+    yield action("Agent: undo all changes of the turn", "agent-ls.review.undo", turn)
+
+
+def redo_offers(changes: Sequence[Change]) -> Iterator[types.CodeAction]:
+    """Yield what can be done about undone changes on these lines: those of the last turn again."""
+    last = [one for one in changes if one.is_of_last_turn]
+    if last:
+        these = "this change" if len(last) == 1 else f"these {len(last)} changes"
+        yield action(f"Agent: redo {these}", "agent-ls.review.redo", _meaning(last))
+
+
+def _deleted_offers(change: Change) -> Iterator[types.CodeAction]:
+    """Yield the way back for what the turn deleted or is no text, and has no lines to stand at."""
+    for file in change.turn.files.values():
+        for one in file.open():
+            if one.kind == "opaque" and file is not change.file:
+                asked = {"sessionId": change.session.id, "hunkIds": [one.id]}
+                title = f"Agent: undo the change of {file.path} ({one.title})"
+                yield action(title, "agent-ls.review.undo", asked)
+        ids = [one.id for one in file.open() if one.kind == "deleted"]
+        if ids:
+            asked = {"sessionId": change.session.id, "hunkIds": ids}
+            yield action(f"Agent: bring {file.path} back", "agent-ls.review.undo", asked)
+
+
+def review_lenses(uri: str, changes: Sequence[Change]) -> Iterator[types.CodeLens]:
+    """Yield a pair of lenses for each change, or for all of them when they are many."""
+    if len(changes) > _MOST_LENSES:
+        many = f"{len(changes)} changes of the agent's"
+        yield _lens(0, f"Keep {many}", "agent-ls.review.keep", {"uri": uri})
+        yield _lens(0, f"Undo {many}", "agent-ls.review.undo", {"uri": uri})
+        return
+    for one in changes:
+        hunk = one.placed.hunk
+        size = "+{} -{}".format(*hunk.size) if hunk.kind == "text" else hunk.kind
+        size = hunk.title if hunk.kind == "opaque" else size
+        asked = _meaning([one])
+        yield _lens(one.first_line, f"Keep {size}", "agent-ls.review.keep", asked)
+        yield _lens(one.first_line, "Undo", "agent-ls.review.undo", asked)
+
+
+def _meaning(changes: Sequence[Change]) -> dict[str, Any]:
+    """Return the argument that means exactly these changes; of one session, the newest."""
+    session = changes[-1].session
+    ids = [one.placed.hunk.id for one in changes if one.session is session]
+    return {"sessionId": session.id, "hunkIds": ids}
+
+
+def _lens(line: int, title: str, command: str, argument: dict[str, Any]) -> types.CodeLens:
+    place = types.Position(line, 0)
+    shown = types.Command(title, command, arguments=[argument])
+    return types.CodeLens(types.Range(place, place), shown)

@@ -1,0 +1,276 @@
+"""Where the agent's open changes stand in documents, of all sessions of one editor.
+
+Owns placing them in today's text and telling when it has to be asked anew; deciding about them is
+the session's (``review/review.py``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from agent_ls.domain import events as e
+from agent_ls.domain.errors import AgentLsError, WorkspaceError
+from agent_ls.domain.review import HunkState
+from agent_ls.domain.sentences import counted
+from agent_ls.lsp.connection.documents import DocumentStore
+from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.review.file_changes import FileLedger
+from agent_ls.review.hunks import lines_of
+from agent_ls.review.ledger import Ledger
+from agent_ls.review.places import HunkPlace, placed
+from agent_ls.review.turns import TurnLedger
+from agent_ls.session.session import Session
+
+_log = logging.getLogger(__name__)
+
+_INLINE_CHARACTERS = 200_000
+"""In larger documents changes are placed by a thread."""
+_SETTLE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of the agent's, and where it is now."""
+
+    session: Session
+    turn: TurnLedger
+    file: FileLedger
+    placed: HunkPlace
+    bottom: int
+    """The last line of the document that an editor shows."""
+
+    @property
+    def first_line(self) -> int:
+        """Return the 0-based line it is shown at; where lines are gone, the one behind them."""
+        return min(self.placed.first, self.bottom)
+
+    @property
+    def last_line(self) -> int:
+        """Return its last line."""
+        return max(self.first_line, min(self.placed.past - 1, self.bottom))
+
+    @property
+    def is_of_last_turn(self) -> bool:
+        """Say whether no other turn of the session has begun since."""
+        last = self.session.state.turn
+        return last is not None and last.turn_id == self.turn.turn_id
+
+    def touches(self, first_line: int, last_line: int) -> bool:
+        """Say whether it has a line in common with these."""
+        return self.first_line <= last_line and first_line <= self.last_line
+
+
+class Reviews:
+    """The open changes of one editor's sessions; a Reader of each."""
+
+    def __init__(
+        self,
+        documents: DocumentStore,
+        workspace: EditorWorkspace,
+        sessions: Callable[[], Iterable[Session]],
+        changed: Callable[[], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        """Take the documents, the open sessions, whom to tell that changes came or went, and how
+        the person is warned.
+        """
+        self._documents, self._workspace = documents, workspace
+        self.sessions, self._changed, self._warn = sessions, changed, warn
+        self._warned_of = set[str]()
+        self._kept: dict[tuple[str, HunkState], tuple[object, list[Change]]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def on_event(self, stored: e.StoredEvent) -> None:
+        """Tell soon that the changes are others."""
+        if self._timer is None and isinstance(
+            stored.event,
+            e.EditApplied
+            | e.CommandChanged
+            | e.ChildEnded
+            | e.ReviewDecided
+            | e.ReviewApplied
+            | e.FileRenamed,
+        ):
+            self._timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._tell)
+
+    def on_ephemeral(self, session_id: str, piece: e.Ephemeral) -> None:
+        """Ignore what streams."""
+
+    def _tell(self) -> None:
+        self._timer = None
+        self._changed()
+
+    async def of(self, uri: str, state: HunkState = "open") -> list[Change]:
+        """Return the changes in a file that stand so, in the order of their lines.
+
+        Shape: of an older turn's, those that a newer one changed again are left out.
+        """
+        document = self._documents.get(uri)
+        path = uri_to_path(uri if document is None else document.uri)
+        # What is no URI may be a path as the agent spells it.
+        shown = uri if path is None else self._workspace.shown(path.resolve())
+        if shown is None:
+            return []
+        if document is None:
+            there = await self.in_closed(shown, state)
+            return [] if there is None else there[1]
+        sessions = list(self.sessions())
+        # A session that was closed and opened again has the same id, and a review of its own.
+        now = (document.revision, [(one.review, one.review.version) for one in sessions])
+        kept = self._kept.get((document.uri, state))
+        if kept is not None and kept[0] == now:
+            return kept[1]
+        found = await self._in_text(sessions, shown, document.text, state)
+        self._kept = {
+            key: value for key, value in self._kept.items() if self._documents.get(key[0])
+        }
+        self._kept[document.uri, state] = now, found
+        return found
+
+    async def closed(self, most_files: int) -> dict[str, list[tuple[str, str, FileLedger]]]:
+        """Return what is open in files that are not open in the editor: session, turn and ledger.
+
+        Shape: by path, at most so many files, those of newer turns first; those that other programs
+        took away are among them.
+        """
+        found: dict[str, list[tuple[str, str, FileLedger]]] = {}
+        async for session, turn in self.turns():
+            for file in turn.files.values():
+                if file.open():
+                    found.setdefault(file.path, []).append((session.id, turn.turn_id, file))
+        closed = self._workspace.closed_places(
+            path for path, files in found.items() if any(file.has_place for _, _, file in files)
+        )
+        return {path: found[path] for path, _ in islice(closed, most_files)}
+
+    async def in_closed(
+        self, path: str, state: HunkState = "open"
+    ) -> tuple[str, list[Change]] | None:
+        """Return what a file says that is not open, and its changes that stand so; None: it is
+        gone. One that is no text says nothing, and has only what is about all of it.
+        """
+        sessions, text = list(self.sessions()), await self.text(path)
+        if text is not None:
+            return text, await self._in_text(sessions, path, text, state)
+        try:
+            is_there = await self._workspace.exists(path)
+        except WorkspaceError:
+            is_there = False
+        if not is_there:
+            return None
+        changes = await self._in_text(sessions, path, "", state)
+        return "", [one for one in changes if one.placed.hunk.kind == "opaque"]
+
+    async def _in_text(
+        self, sessions: Iterable[Session], path: str, text: str, state: HunkState
+    ) -> list[Change]:
+        """Return a file's changes that stand so, in the order of the lines of this text."""
+        found: list[Change] = []
+        # Editors show no line behind the last line end.
+        bottom = max(0, len(lines_of(text.removesuffix("\n"))) - 1)
+        async for session, turn in self.turns(sessions):
+            file = turn.files.get(path)
+            if file is not None and file.those(state):
+                places = await self._placed(file, text)
+                changes = [
+                    Change(session, turn, file, one, bottom)
+                    for one in places
+                    if one.hunk.state == state
+                ]
+                found += [one for one in changes if not _is_covered(one, found)]
+        return sorted(found, key=lambda one: (one.first_line, one.last_line))
+
+    async def at(
+        self, uri: str, first_line: int, last_line: int, state: HunkState = "open"
+    ) -> list[Change]:
+        """Return the changes on these lines that stand so."""
+        return [one for one in await self.of(uri, state) if one.touches(first_line, last_line)]
+
+    async def turns(
+        self, sessions: Iterable[Session] | None = None
+    ) -> AsyncIterator[tuple[Session, TurnLedger]]:
+        """Yield the turns, newest first; a session that cannot be read is logged."""
+        for session in reversed(list(self.sessions() if sessions is None else sessions)):
+            try:
+                ledger = await session.review.ledger()
+            except AgentLsError as error:
+                _log.warning("no review of %s: %s", session.id, error)
+                continue
+            self._tell_lost(session, ledger)
+            for turn in reversed(list(ledger.turns.values())):
+                yield session, turn
+
+    def _tell_lost(self, session: Session, ledger: Ledger) -> None:
+        """Warn once where changes may be missing from a review, as their events are."""
+        if ledger.lost_events and session.id not in self._warned_of:
+            self._warned_of.add(session.id)
+            self._warn(
+                f"The store lacks {counted(ledger.lost_events, 'event')} of {session.id}. Changes "
+                "of the agent's may be missing from its review, which can neither show nor undo "
+                "those; compare your files with a commit or another copy."
+            )
+
+    async def text(self, path: str) -> str | None:
+        """Return a file's text as the person sees it; None when there is none."""
+        try:
+            return (await self._workspace.read(path)).text
+        except WorkspaceError:
+            return None
+
+    async def text_with(self, file: FileLedger) -> str | None:
+        """Return the text that a file's changes stand in: as the person sees it, but the disk's
+        where that has more of them as the agent left them, and unsaved text went apart from it.
+        """
+        try:
+            seen = await self._workspace.read(file.path)
+        except WorkspaceError:
+            return None
+        if not seen.is_apart:
+            return seen.text
+        unsaved = await self._left_in(file, seen.text)
+        return seen.on_disk if await self._left_in(file, seen.on_disk) > unsaved else seen.text
+
+    async def _left_in(self, file: FileLedger, text: str | None) -> int:
+        """Return how many open changes a text has as the agent left them."""
+        if text is None or not file.has_place:
+            return int(text is None and not file.has_place)
+        places = await self._placed(file, text)
+        return sum(one.hunk.state == "open" and not one.is_changed for one in places)
+
+    async def places(self, file: FileLedger) -> list[HunkPlace]:
+        """Return where a file's changes stand now; those of a deleted file at its beginning."""
+        text = await self.text_with(file)
+        found = await self._placed(file, text or "")
+        there = {one.hunk.id for one in found}
+        whole = (one for one in file.hunks if one.kind != "text" and one.id not in there)
+        return [*(HunkPlace(one, 0, 0, False) for one in whole), *found]
+
+    async def _placed(self, file: FileLedger, text: str) -> list[HunkPlace]:
+        if len(text) <= _INLINE_CHARACTERS:
+            return placed(file, text)
+        return await asyncio.to_thread(placed, file, text)
+
+
+def place_beside(
+    places: Sequence[tuple[str, int]], here: tuple[str, int], step: int
+) -> tuple[str, int]:
+    """Return the first of the sorted places behind this one, or with -1 the last one before it.
+
+    Shape: they are a ring, so that going on comes by every one.
+    """
+    if step > 0:
+        return next((one for one in places if one > here), places[0])
+    return next((one for one in reversed(places) if one < here), places[-1])
+
+
+def _is_covered(change: Change, newer: Iterable[Change]) -> bool:
+    """Say whether a newer turn's change is at the same place, which has to be decided first."""
+    return change.placed.is_changed and any(
+        one.turn is not change.turn and one.touches(change.first_line, change.last_line)
+        for one in newer
+    )

@@ -1,0 +1,45 @@
+"""Marks as LSP shows them: ranges in the client's columns, diagnostics, severities."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from agent_ls.domain.findings import Severity
+from agent_ls.lsp.connection.positions import Encoding, index_to_column
+from agent_ls.lsp.marks.mark import Mark
+
+_SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFORMATION: types.DiagnosticSeverity.Information,
+    Severity.HINT: types.DiagnosticSeverity.Hint,
+}
+
+
+def diagnostic_of(mark: Mark, encoding: Encoding) -> types.Diagnostic:
+    """Return a mark as a diagnostic; where its lines are not known, code points have to do."""
+    span, (first, last) = mark.span, mark.ends or (None, None)
+    return types.Diagnostic(
+        range=types.Range(
+            _position(span.line, span.column, first, encoding),
+            _position(max(span.line, span.end_line), span.end_column, last, encoding),
+        ),
+        message=mark.message,
+        severity=_SEVERITIES[mark.severity],
+        source=mark.source,
+        code=mark.code or None,
+    )
+
+
+def _position(
+    line: int, column: int | None, text: str | None, encoding: Encoding
+) -> types.Position:
+    if text is None:
+        return types.Position(line, column or 0)
+    index = len(text) if column is None else min(column, len(text))
+    return types.Position(line, index_to_column(text, index, encoding))
+
+
+def in_order(where: types.Range) -> types.Range:
+    """Return a range whose start is not behind its end: some clients send where a drag began."""
+    return types.Range(*sorted((where.start, where.end), key=lambda at: (at.line, at.character)))

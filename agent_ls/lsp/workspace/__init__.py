@@ -1,0 +1,1 @@
+"""The files as the editor has them, and how they are changed through it."""

@@ -1,0 +1,110 @@
+"""What the faces ask of the open documents: which one the person is at, and where paths lead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.events import Anchor
+from agent_ls.domain.verdicts import Allow
+from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind, DocumentStore
+from agent_ls.lsp.connection.positions import content_length, split_lines
+from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
+from agent_ls.safety.control_files import judge_read
+
+
+class Attention:
+    """Follows the person through the documents."""
+
+    def __init__(self, documents: DocumentStore, workspace: EditorWorkspace) -> None:
+        """Take the open documents and the workspace that knows the agent's paths."""
+        self._documents = documents
+        self._workspace = workspace
+        self._order: list[str] = list(documents.uris())
+        """The open documents, the one used last at the end."""
+        documents.listen(self._on_document)
+
+    def touch(self, uri: str) -> None:
+        """Note that the person did something in a document."""
+        found = self._documents.spelled(uri)
+        if found is not None and self._order[-1:] != [found]:
+            self._order = [one for one in self._order if one != found] + [found]
+
+    def active(self) -> str | None:
+        """Return the open document the person used last."""
+        return self._order[-1] if self._order else None
+
+    def recent(self) -> list[str]:
+        """Return the open documents, the one used last first."""
+        return self._order[::-1]
+
+    def path(self, uri: str) -> str | None:
+        """Return a document as the agent names it; None outside the folders."""
+        found = self.anchor(uri, 0)
+        return None if found is None else found.path
+
+    def is_secret(self, path: str) -> bool:
+        """Say whether a file may hold secrets, so that reading it asks, or leads nowhere."""
+        return not isinstance(judge_read(path, self._workspace.roots), Allow)
+
+    def open_uri(self, path: str) -> str | None:
+        """Return the open document of a path as the agent names it."""
+        try:
+            document = self._workspace.open_document(path)
+        except WorkspaceError:
+            return None
+        return document.uri if document else None
+
+    def uri(self, path: str) -> str | None:
+        """Return the URI of a path, open or not; None outside the roots."""
+        try:
+            return self._workspace.uri(path)
+        except WorkspaceError:
+            return None
+
+    def closed_places(self, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
+        """Yield those of these paths that are not open, with where they lead."""
+        return self._workspace.closed_places(paths)
+
+    def anchor(self, uri: str, line: int) -> Anchor | None:
+        """Return a place as sessions keep it; None outside the folders."""
+        path = uri_to_path(uri)
+        shown = None if path is None else self._workspace.shown(path.resolve())
+        return None if shown is None else Anchor(path=shown, line=line)
+
+    def text(self, uri: str) -> str | None:
+        """Return an open document's text."""
+        found = self._documents.get(uri)
+        return found.text if found else None
+
+    def lines(self, uri: str) -> list[str] | None:
+        """Return an open document's lines, without their ends."""
+        document = self._documents.get(uri)
+        if document is None:
+            return None
+        return lines_of_document(document.text)
+
+    async def newest(self, path: str) -> str | None:
+        """Return a file's text, saved or not; None where there is none."""
+        try:
+            return (await self._workspace.read(path)).text
+        except WorkspaceError:
+            return None
+
+    async def saved_lines(self, path: str) -> list[str]:
+        """Return the lines of a file that is not open; none where there is no file."""
+        text = await self.newest(path)
+        return [] if text is None else lines_of_document(text)
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        if event.kind is DocumentEventKind.CLOSED:
+            self._order = [one for one in self._order if one != event.uri]
+        else:
+            self.touch(event.uri)
+
+
+def lines_of_document(text: str) -> list[str]:
+    """Return a text's lines as an editor counts them, without their ends."""
+    return [line[: content_length(line)] for line in split_lines(text)]

@@ -1,0 +1,272 @@
+"""Asks the editor to do things: edit, save, delete, move, show words.
+
+Owns the time limits, and what each kind of editor needs to be asked differently; what an answer
+proves is judged elsewhere. Every question ends, whatever the editor does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from lsprotocol import types
+
+from agent_ls.lsp.connection.asking import ClientError, ClientRefused
+from agent_ls.lsp.connection.clients import StaleEdit
+from agent_ls.lsp.connection.documents import Snapshot
+from agent_ls.lsp.connection.language_server import AgentLanguageServer
+from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.wire import SaveParams
+from agent_ls.lsp.workspace.buffer_edits import Reply
+from agent_ls.safety.text import visible, visible_line
+
+_log = logging.getLogger(__name__)
+
+_EDIT_S = 10.0
+_ASKING_EDIT_S = 300.0
+"""Where the editor asks its person before it edits."""
+_PENDING_EDIT_S = 3600.0
+"""An edit that waits as a code action."""
+_SAVE_S = 15.0
+_PROGRESS_S = 30.0
+"""Long, because nothing waits for it: a busy editor shows the turn late rather than not at all."""
+_AFTER_COMMAND_S = 1.5
+"""Some editors take edits only for 2 s after a command; the way there takes time too."""
+
+Level = Literal["error", "warning", "info", "log"]
+"""``log`` goes to the client's log, the others are shown."""
+
+_LEVELS = {
+    "error": types.MessageType.Error,
+    "warning": types.MessageType.Warning,
+    "info": types.MessageType.Info,
+    "log": types.MessageType.Log,
+}
+
+OfferEdit = Callable[[Snapshot, types.WorkspaceEdit, str], "asyncio.Future[Reply]"]
+
+
+class EditorClient:
+    """The editor, as far as the workspace and the faces ask it for things."""
+
+    def __init__(self, server: AgentLanguageServer, offer_edit: OfferEdit) -> None:
+        """Take the server, and how an edit is offered to the person as a code action."""
+        self._server = server
+        self._offer_edit = offer_edit
+        self._last_command_s = -_AFTER_COMMAND_S
+
+    def command_came(self) -> None:
+        """Note that the person ran a command: from now on for a moment every editor takes edits."""
+        self._last_command_s = time.monotonic()
+
+    async def apply_text(
+        self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
+    ) -> Reply:
+        """Have one document edited; offer the edit where the editor takes none by itself."""
+        profile = self._server.profile
+        edit = _workspace_edit(snapshot, edits, is_versioned=profile.document_changes)
+        is_late = time.monotonic() - self._last_command_s > _AFTER_COMMAND_S
+        if profile.edits == "after_command" and is_late:
+            return await self._offered(snapshot, edit, label)
+        limit_s = _ASKING_EDIT_S if profile.edits == "asks_user" else _EDIT_S
+        reply = await self._apply(edit, label, limit_s)
+        if profile.edits == "after_command" and reply.said == "no":
+            return await self._offered(snapshot, edit, label)
+        return reply
+
+    @property
+    def stale_edit(self) -> StaleEdit:
+        """What the editor does with an edit when the text has changed since it was made."""
+        return self._server.profile.stale_edit
+
+    @property
+    def edits_unasked(self) -> bool:
+        """Whether an edit is carried out at once, and no person is asked first."""
+        return self._server.profile.edits == "anytime"
+
+    def close(self) -> None:
+        """End every question that waits for the editor, so that nothing waits for it any more."""
+        self._server.protocol.questions.close()
+
+    async def take_away(self, uri: str, new_uri: str | None) -> Reply:
+        """Have a file deleted, or moved; ``nothing`` where the editor cannot or does not say."""
+        operation = "delete" if new_uri is None else "rename"
+        if operation not in self._server.profile.file_operations:
+            return Reply("nothing")
+        change = types.DeleteFile(uri=uri) if new_uri is None else types.RenameFile(uri, new_uri)
+        edit = types.WorkspaceEdit(document_changes=[change])
+        return await self._apply(edit, f"Agent: {operation}", _EDIT_S)
+
+    @property
+    def saves(self) -> bool:
+        """Whether the editor can be asked to save."""
+        return self._server.profile.opted_in
+
+    async def save(self, uris: list[str]) -> bool:
+        """Have documents saved; False where the editor cannot be asked."""
+        if not self.saves:
+            return False
+        try:
+            await self._server.ask_client("agent/save", SaveParams(uris=uris), timeout_s=_SAVE_S)
+        except ClientError as error:
+            _log.warning("saving failed: %s", error)
+            return False
+        return True
+
+    def advise_saving(self, paths: list[str]) -> None:
+        """Tell the person which files to save."""
+        self.say(
+            "warning",
+            f"A command reads the files on disk, where these are older: {', '.join(paths)}. "
+            "Save them, or set save_fallback to write.",
+        )
+
+    def advise_saving_refused(self, paths: list[str]) -> None:
+        """Tell the person which files could not be written for them."""
+        self.say(
+            "warning",
+            f"A command reads the files on disk, where these are older and could not be written: "
+            f"{', '.join(paths)}. Save them in the editor.",
+        )
+
+    def advise_settling(self, paths: list[str]) -> None:
+        """Tell the person in which files the unsaved text and the disk's went apart."""
+        self.say(
+            "warning",
+            f"Not saved, as the file on disk may have changed as well: {', '.join(paths)}. "
+            "Save or reload in the editor what is to hold.",
+        )
+
+    def advise_reloading(self, paths: list[str]) -> None:
+        """Tell the person which files are shown in an older text than the agent's."""
+        is_one = len(paths) == 1
+        are, them, changes = ("is", "it", "change") if is_one else ("are", "them", "changes")
+        self.say(
+            "warning",
+            f"{', '.join(paths)} {are} shown in an older text; "
+            f"reload {them} to see the agent's {changes}.",
+        )
+
+    def advise_closing(self, gone: list[str]) -> None:
+        """Tell the person which files went that the editor still has open, and how they went."""
+        if self._server.profile.shows_gone:
+            return
+        them = "it" if len(gone) == 1 else "them"
+        self.say(
+            "warning",
+            f"{'. '.join(gone)}, but the editor still has {them} open. Close {them}: saving would "
+            f"write {them} again.",
+        )
+
+    def advise_repairing(self, uri: str, lines: str) -> None:
+        """Tell the person which lines of a document an edit has damaged."""
+        self._say_of(
+            uri,
+            "as you typed, the editor carried an edit of the agent's out in the wrong lines, at "
+            f"{lines}. Undo it there.",
+        )
+
+    def advise_looking(self, uri: str, lines: str) -> None:
+        """Tell the person which lines of a document an edit may have damaged."""
+        self._say_of(
+            uri,
+            "you typed while the editor carried an edit of the agent's out, which may have gone "
+            f"to wrong lines. Look at {lines}.",
+        )
+
+    async def refresh_lenses(self) -> None:
+        """Have the editor ask for its code lenses anew."""
+        with contextlib.suppress(ClientError):
+            await self._server.ask_client(types.WORKSPACE_CODE_LENS_REFRESH, timeout_s=_PROGRESS_S)
+
+    async def create_progress(self, token: str) -> bool:
+        """Create a progress token; False where the editor shows none or does not answer."""
+        if not self._server.profile.progress:
+            return False
+        params = types.WorkDoneProgressCreateParams(token=token)
+        try:
+            await self._server.ask_client(
+                types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, timeout_s=_PROGRESS_S
+            )
+        except ClientError as error:
+            _log.info("no progress: %s", error)
+            return False
+        return True
+
+    async def choose(self, text: str, choices: list[str], timeout_s: float) -> str | None:
+        """Return the choice of a message box; None when it was dismissed or cannot be shown."""
+        if not self._server.profile.message_requests:
+            return None
+        params = types.ShowMessageRequestParams(
+            type=types.MessageType.Info,
+            message=text,
+            actions=[types.MessageActionItem(title=one) for one in choices],
+        )
+        try:
+            chosen = await self._server.ask_client(
+                types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout_s=timeout_s
+            )
+        except ClientError as error:
+            _log.info("no choice: %s", error)
+            return None
+        title = getattr(chosen, "title", None)
+        return title if title in choices else None
+
+    def say_failed(self, command: str, why: str) -> None:
+        """Say in one line why a command failed: some editors show no error of a command.
+
+        A client with the panel does.
+        """
+        if not self._server.profile.opted_in:
+            self.say("error", visible_line(f"{command}: {why.removeprefix(f'{command} ')}"))
+
+    def say(self, level: Level, text: str) -> None:
+        """Show words, or write them to the client's log."""
+        # The model's words and file names are in them. Some editors make links of Markdown, even
+        # ones that run commands.
+        plain = visible(text).replace("](", "] (")
+        params = {"type": _LEVELS[level].value, "message": plain}
+        shown = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
+        self._server.protocol.notify(shown, params)
+
+    def _say_of(self, uri: str, warning: str) -> None:
+        path = uri_to_path(uri)
+        self.say("warning", f"{path.name if path else uri}: {warning}")
+
+    async def _offered(self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str) -> Reply:
+        offered = self._offer_edit(snapshot, edit, label)
+        self._say_of(snapshot.uri, f"an edit waits for the code action “Apply — {label}”.")
+        try:
+            async with asyncio.timeout(_PENDING_EDIT_S):
+                return await offered
+        except TimeoutError:
+            return Reply("no", "nobody applied it")
+        finally:
+            offered.cancel()
+
+    async def _apply(self, edit: types.WorkspaceEdit, label: str, limit_s: float) -> Reply:
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=label)
+        try:
+            result = await self._server.ask_client(
+                types.WORKSPACE_APPLY_EDIT, params, timeout_s=limit_s
+            )
+        except ClientRefused as error:
+            return Reply("no", str(error))
+        except ClientError as error:
+            _log.info("no answer to an edit: %s", error)
+            return Reply("nothing")
+        return Reply("yes") if result.applied else Reply("no", result.failure_reason or "")
+
+
+def _workspace_edit(
+    snapshot: Snapshot, edits: list[types.TextEdit], *, is_versioned: bool
+) -> types.WorkspaceEdit:
+    if not is_versioned:
+        return types.WorkspaceEdit(changes={snapshot.uri: edits})
+    document = types.OptionalVersionedTextDocumentIdentifier(snapshot.uri, snapshot.version)
+    change = types.TextDocumentEdit(text_document=document, edits=[*edits])
+    return types.WorkspaceEdit(document_changes=[change])

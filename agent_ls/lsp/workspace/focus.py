@@ -1,0 +1,102 @@
+"""Where the person is, gathered from the open documents and from what the editor reports.
+
+Owns what of it may go to the model: it is cleaned and capped, and of a file whose name says that it
+holds secrets neither text nor problems are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agent_ls.domain.findings import Severity
+from agent_ls.domain.focus import MAX_OPEN_FILES, MAX_PROBLEMS, Focus, Problem
+from agent_ls.lsp.wire import EditorDiagnostic
+from agent_ls.lsp.workspace.attention import Attention
+from agent_ls.safety.secrets import mask
+from agent_ls.safety.text import cleaned, visible_line
+
+_MAX_LINES = 60
+_MAX_LINE_CHARACTERS = 200
+_MOST_LINES_READ = 2_000
+_MOST_CHARACTERS_READ = 1_000
+"""Of a line; what is longer is not even looked through."""
+_WITHHELD = "(not shown: it holds secrets or is a hard link, so reading it asks)"
+_TOLD = (Severity.ERROR, Severity.WARNING)
+
+Reported = Mapping[str, Sequence[EditorDiagnostic]]
+"""What other servers found, by URI."""
+
+
+def focus_of(
+    attention: Attention,
+    reported: Reported,
+    uri: str | None = None,
+    lines: tuple[int, int | None] | None = None,
+    *,
+    around: int = 0,
+) -> Focus:
+    """Return where the person is: at ``uri``, or in the document that they used last.
+
+    ``lines`` are the cursor's line alone, or the first and last that are selected; so many lines
+    ``around`` them are shown too.
+    """
+    here = uri or attention.active()
+    path = "" if here is None else attention.path(here) or ""
+    others = [found for one in attention.recent() if (found := attention.path(one))]
+    first, last = lines if lines and path else (None, None)
+    span = None if first is None or last is None else (max(0, first - around), last + around)
+    excerpt = ""
+    if here is not None and span is not None:
+        text = attention.lines(here) or ()
+        excerpt = _WITHHELD if attention.is_secret(path) else _excerpt(text, *span)
+    return Focus(
+        path=visible_line(path),
+        first_line=first,
+        last_line=last,
+        excerpt=excerpt,
+        open_files=tuple(visible_line(one) for one in others if one != path)[:MAX_OPEN_FILES],
+        problems=_problems(attention, reported, path, span),
+    )
+
+
+def _problems(
+    attention: Attention, reported: Reported, here: str, span: tuple[int, int] | None
+) -> tuple[Problem, ...]:
+    """Return what is reported on these lines, or without any everywhere, the active file first."""
+    found: list[Problem] = []
+    paths = {uri: attention.path(uri) for uri in reported}
+    for uri, path in sorted(paths.items(), key=lambda one: one[1] != here):
+        if path is None or (span is not None and path != here) or attention.is_secret(path):
+            continue
+        for one in reported[uri]:
+            if one.severity in _TOLD if span is None else span[0] <= one.line <= span[1]:
+                named, message = visible_line(path), _line(one.message)
+                found.append(
+                    Problem(path=named, line=one.line, message=message, source=_line(one.source))
+                )
+            if len(found) == MAX_PROBLEMS:
+                return tuple(found)
+    return tuple(found)
+
+
+def _excerpt(lines: Sequence[str], first: int, last: int) -> str:
+    """Return lines with their numbers, the middle left out when there are very many."""
+    first, last = max(0, first), min(last, len(lines) - 1, first + _MOST_LINES_READ)
+    # A private key is told by its first and last line, so the text is masked as one.
+    text = "\n".join(line[:_MOST_CHARACTERS_READ] for line in lines[first : last + 1])
+    masked = mask(cleaned(text)).split("\n")
+    shown = [f"{first + at + 1:>5}  {_cut(line)}" for at, line in enumerate(masked)]
+    if len(shown) > _MAX_LINES:
+        half = _MAX_LINES // 2
+        shown = [*shown[:half], f"       … {len(shown) - 2 * half} lines …", *shown[-half:]]
+    return "\n".join(shown)
+
+
+def _line(text: str) -> str:
+    return _cut(mask(cleaned(" ".join(text[:_MOST_CHARACTERS_READ].split()))))
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MAX_LINE_CHARACTERS:
+        return text
+    return f"{text[:_MAX_LINE_CHARACTERS]} … {len(text) - _MAX_LINE_CHARACTERS:,} more characters"

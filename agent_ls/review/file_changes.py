@@ -1,0 +1,353 @@
+"""What an agent changed in one file during one turn, as hunks that can be kept and undone.
+
+Pure. A file's ledger is a fold: the agent's edits make hunks, what others typed between them moves
+hunks (``edit_steps``), and a decision changes how a hunk stands (``hunks``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from agent_ls.domain.edits import apply_replacements
+from agent_ls.domain.images import FileImage, Images, change_words
+from agent_ls.domain.permissions import ModeChange, Modes
+from agent_ls.domain.review import HunkState
+from agent_ls.edits.line_ends import with_ends_of
+from agent_ls.edits.lines import BOM
+from agent_ls.edits.minimal import replacements_between
+from agent_ls.edits.modes import FileModes
+from agent_ls.review.edit_steps import stepped
+from agent_ls.review.hunks import Hunk, flat, lines_of
+
+
+@dataclass(frozen=True, slots=True)
+class FileLedger:
+    """One file in one turn."""
+
+    path: str
+    """Where the agent left it."""
+    base: str | None
+    """The text before the turn's first touch; None: there was no file."""
+    text: str | None
+    """As the agent left it, undone hunks undone; None: it is gone."""
+    hunks: tuple[Hunk, ...] = ()
+    """In the order of the text; what happened to the whole file comes first."""
+    moved_from: str | None = None
+    """Where it was before the turn; None: at ``path``."""
+    modes: FileModes = FileModes()
+    """What is known of its permissions."""
+    lost: str | None = None
+    """The exact text that undoing a deletion, or redoing a creation, brings back; also after the
+    file was made anew.
+    """
+    images: Images | None = None
+    """Of the first hunk, when that is ``opaque``."""
+    under: FileLedger | None = None
+    """With ``images``: what the turn had changed before, whose hunks follow; it is the file again
+    when the first hunk is undone.
+    """
+
+    @property
+    def live(self) -> FileLedger:
+        """Return what the hunks that are some lines of a text stand in."""
+        return self.under.live if self.under is not None and self._is_opaque_undone else self
+
+    @property
+    def has_place(self) -> bool:
+        """Say whether there is a file that its changes can be shown in."""
+        return self.text is not None or (self.images is not None and self.images[1] is not None)
+
+    @property
+    def exact(self) -> str:
+        """Return the text that was there before what the agent did; lines come back as in it."""
+        return (self.base if self.lost is None else self.lost) or ""
+
+    @property
+    def parts(self) -> tuple[Hunk, ...]:
+        """Return the hunks that are some lines of the text."""
+        return tuple(one for one in self.hunks if one.kind == "text")
+
+    def open(self, ids: Iterable[str] | None = None) -> tuple[Hunk, ...]:
+        """Return the hunks nobody has decided about, those of these ids when given."""
+        return self.those("open", ids)
+
+    def those(self, state: HunkState, ids: Iterable[str] | None = None) -> tuple[Hunk, ...]:
+        """Return the hunks that stand so, those of these ids when given."""
+        wanted = None if ids is None else set(ids)
+        return tuple(
+            one for one in self.hunks if one.state == state and (wanted is None or one.id in wanted)
+        )
+
+    def edited(self, before: str | None, after: str | None, at: str) -> FileLedger:
+        """Return the ledger after an edit of the agent's; ``at`` names the edit."""
+        known = (self._settled or FileLedger(self.path, before, before)).drifted(before, at)
+        if after is None:
+            return known.removed(at)
+        if known.text is None:
+            if known.base is None:
+                lines = lines_of(after)
+                return replace(known, text=after, hunks=(Hunk(at, "created", 0, (), lines),))
+            # Taken away and made anew: all in all it was changed, from what would have come back.
+            known = replace(known, text=known.exact, hunks=_moves(known.hunks))
+        if any(one.kind == "created" and one.state == "kept" for one in known.hunks):
+            return known._accepted.edited(known.text, after, at)
+        if any(one.kind == "created" for one in known.hunks):
+            hunks = tuple(
+                replace(one, id=at, new=lines_of(after), state="open")
+                if one.kind == "created"
+                else one
+                for one in known.hunks
+            )
+            return replace(known, text=after, hunks=hunks)
+        return known.stepped(after, at, is_agent=True)
+
+    def replaced(self, before: FileImage | None, after: FileImage | None, at: str) -> FileLedger:
+        """Return the ledger after the agent made one whole file of another; a side is no text.
+
+        Shape: without hunks when the turn has left everything as it was.
+        """
+        under = self if self.is_opaque else self._settled or FileLedger(self.path, None, None)
+        if under.images is not None and holds_same(under.images[1], before):
+            # It is one change with the one before.
+            before, after = joined(under.images, (before, after))
+            under = under.under or FileLedger(self.path, None, None)
+        if holds_same(before, after):
+            return under
+        rest = under.hunks
+        hunk = Hunk(at, "opaque", 0, (), (change_words((before, after)),))
+        return FileLedger(
+            self.path,
+            None,
+            None,
+            (hunk, *rest),
+            self.moved_from,
+            images=(before, after),
+            under=under if rest else None,
+        )
+
+    @property
+    def is_opaque(self) -> bool:
+        """Say whether it is changed as a whole now, and every other edit belongs to that."""
+        return self.images is not None and self.hunks[0].state == "open"
+
+    @property
+    def _is_opaque_undone(self) -> bool:
+        return self.images is not None and self.hunks[0].state == "undone"
+
+    @property
+    def _settled(self) -> FileLedger | None:
+        """Return what a decision about the whole file has left of it to be edited."""
+        if self.images is None:
+            return self
+        return self.live if self._is_opaque_undone and self.under is not None else None
+
+    @property
+    def _is_the_agents(self) -> bool:
+        """Say whether a file of this turn is as the agent made it, and nobody kept it."""
+        made = (one for one in self.hunks if one.kind == "created")
+        return self.text is None or any(one.state == "open" and not one.is_mixed for one in made)
+
+    @property
+    def _accepted(self) -> FileLedger:
+        """Return the ledger of a file that was made in this turn as if it had been there before."""
+        return replace(self, base=self.text, hunks=(), modes=FileModes(), lost=None)
+
+    def permitted(self, modes: Modes) -> FileLedger:
+        """Return the ledger, edited, with the permissions before and after that edit."""
+        return replace(self, modes=self.modes.touched(modes, is_gone=self.text is None))
+
+    def mode_change(self, after: FileLedger) -> ModeChange | None:
+        """Return what becomes of the permissions with a decision that leaves that ledger.
+
+        They go back with the last of the lines, and are there again with the first.
+        """
+        was, will_be = (
+            all(one.state == "undone" for one in ledger.parts) for ledger in (self, after)
+        )
+        if was == will_be:
+            return None
+        return self.modes.back() if will_be else self.modes.again()
+
+    def marked(self, ids: Collection[str], state: HunkState) -> FileLedger:
+        """Return the ledger with these hunks in another state that leaves its text as it is."""
+        hunks = (replace(one, state=state) if one.id in ids else one for one in self.hunks)
+        return replace(self, hunks=tuple(hunks))
+
+    def drifted(self, now: str | None, at: str) -> FileLedger:
+        """Return the ledger after somebody else changed the file to ``now``."""
+        if now is None or self.text is None:
+            if now == self.text:
+                return self
+            lost = self._without_open if now is None else self.lost
+            return replace(self, text=now, hunks=_moves(self.hunks), lost=lost)
+        if flat(now) == flat(self.text):
+            return replace(self, text=now)
+        if any(one.kind == "created" for one in self.hunks):
+            hunks = tuple(
+                replace(one, new=lines_of(now), is_mixed=True) if one.kind == "created" else one
+                for one in self.hunks
+            )
+            return replace(self, text=now, hunks=hunks)
+        return self.stepped(now, at, is_agent=False)
+
+    def stepped(self, after: str, at: str, *, is_agent: bool) -> FileLedger:
+        """Return the ledger with the text ``after``, its hunks moved, joined and made."""
+        assert self.text is not None
+        whole = (one for one in self.hunks if one.kind != "text")
+        parts = stepped(self.parts, self.text, after, at, is_agent=is_agent)
+        return replace(self, text=after, hunks=(*whole, *parts))
+
+    def removed(self, at: str) -> FileLedger:
+        """Return the ledger after the agent deleted the file."""
+        if self.base is None and not self._is_the_agents:
+            return self._accepted.removed(at)
+        if self.base is None:
+            return replace(self, text=None, hunks=())
+        lost = self._without_open
+        hunk = Hunk(at, "deleted", 0, lines_of(lost), ())
+        return replace(self, text=None, hunks=(*_moves(self.hunks), hunk), lost=lost)
+
+    @property
+    def _without_open(self) -> str:
+        """Return the exact text that comes back when the file is taken away as it is.
+
+        What others typed, and what of the agent's was kept, is in it.
+        """
+        clean = [one.id for one in self.parts if one.state == "open" and not one.is_mixed]
+        text = _with_lines(self.text or "", self.decided(clean, "undone").text or "", self.exact)
+        if self.base is None or flat(text) != flat(self.base):
+            return text
+        # With other line ends an editor had shown none of the file's own.
+        return self.base if "\r" in self.base or "\r" not in text else text
+
+    def moved(self, path: str, at: str) -> FileLedger:
+        """Return the ledger after the agent moved the file."""
+        origin = self.moved_from or self.path
+        others = tuple(one for one in self.hunks if one.kind != "moved")
+        if self.base is None or origin == path:
+            return replace(self, path=path, moved_from=None, hunks=others)
+        move = Hunk(at, "moved", 0, (origin,), (path,))
+        return replace(self, path=path, moved_from=origin, hunks=(move, *others))
+
+    def renamed(self, path: str) -> FileLedger:
+        """Return the ledger after the person renamed the file, which is no change of the agent's.
+
+        Shape: a move of the agent's leads there, or from there while it is undone.
+        """
+        under = self.under and self.under.renamed(path)
+        origin, goal = self.moved_from, path
+        if origin is not None and origin == self.path:
+            origin, goal = path, next(one.new[0] for one in self.hunks if one.kind == "moved")
+        if origin is None or origin == goal:
+            # It is back where it was.
+            hunks = tuple(one for one in self.hunks if one.kind != "moved")
+            return replace(self, path=path, moved_from=None, hunks=hunks, under=under)
+        hunks = tuple(
+            replace(one, old=(origin,), new=(goal,)) if one.kind == "moved" else one
+            for one in self.hunks
+        )
+        return replace(self, path=path, moved_from=origin, hunks=hunks, under=under)
+
+    def decided(self, ids: Iterable[str], state: HunkState, mode: int | None = None) -> FileLedger:
+        """Return the ledger with these hunks in this state, and the text that follows from it.
+
+        A file that goes with that had these permissions; None: not known.
+        """
+        wanted = set(ids)
+        ledger = self
+        if self.images is not None:
+            return self._image_decided(wanted, state, mode)
+        for one in self.hunks:
+            if one.id in wanted and one.kind != "text":
+                ledger = ledger.whole_decided(one, state, mode)
+        if ledger.text is None or not any(one.id in wanted for one in ledger.parts):
+            return ledger
+        lines = list(lines_of(ledger.text))
+        shift, hunks = 0, list[Hunk]()
+        for one in ledger.hunks:
+            if one.kind != "text":
+                hunks.append(one)
+                continue
+            after = replace(one, state=state) if one.id in wanted else one
+            after = replace(after, first=one.first + shift)
+            lines[after.first : after.first + len(one.held)] = after.held
+            shift += len(after.held) - len(one.held)
+            hunks.append(after)
+        return replace(ledger, text="\n".join(lines), hunks=tuple(hunks))
+
+    def _image_decided(self, ids: set[str], state: HunkState, mode: int | None) -> FileLedger:
+        first, *_ = self.hunks
+        if first.id in ids:
+            first = replace(first, state=state)
+        under = self.under and self.under.decided(ids, state, mode)
+        hunks = (first, *(under.hunks if under else ()))
+        after = replace(self, hunks=hunks, under=under)
+        return replace(after, path=after.live.path, moved_from=after.live.moved_from)
+
+    def whole_decided(self, hunk: Hunk, state: HunkState, mode: int | None) -> FileLedger:
+        """Return the ledger with a change of the whole file in this state."""
+        hunks = tuple(replace(one, state=state) if one is hunk else one for one in self.hunks)
+        modes = self.modes if mode is None else replace(self.modes, lost=mode)
+        after = replace(self, hunks=hunks, modes=modes)
+        is_undone = state == "undone"
+        match hunk.kind:
+            case "created":
+                if is_undone:
+                    # One that is gone already keeps what a redo brings back.
+                    return replace(
+                        after, text=None, lost=self.lost if self.text is None else self.text
+                    )
+                return replace(after, text=self.lost if self.text is None else self.text)
+            case "deleted":
+                return replace(after, text=self.lost if is_undone else None)
+            case "moved":
+                if is_undone == (hunk.state == "undone"):
+                    return after
+                return replace(after, path=hunk.old[0] if is_undone else hunk.new[0])
+            case "text" | "opaque":
+                return after
+            case _:
+                assert_never(hunk.kind)
+
+
+def holds_same(one: FileImage | None, other: FileImage | None) -> bool:
+    """Say whether two images are known to be of the same content, or both of no file."""
+    if one is None or other is None:
+        return one is other
+    return one.digest is not None and one.digest == other.digest
+
+
+def joined(older: Images, newer: Images) -> Images:
+    """Return a change of a whole file, and the one that followed, as one.
+
+    Permissions that are not known of the last side are those of before; what somebody set in
+    between stays.
+    """
+    (base, left), (found, after) = older, newer
+    modes = FileModes().touched((_mode_of(base), _mode_of(left)), is_gone=left is None)
+    modes = modes.touched((_mode_of(found), _mode_of(after)), is_gone=after is None)
+    return _of_mode(base, modes.base), _of_mode(after, modes.left)
+
+
+def _mode_of(image: FileImage | None) -> int | None:
+    return None if image is None else image.mode
+
+
+def _of_mode(image: FileImage | None, mode: int | None) -> FileImage | None:
+    return None if image is None else image.model_copy(update={"mode": mode})
+
+
+def _with_lines(text: str, goal: str, exact: str) -> str:
+    """Return a text with the lines of another one; what is equal keeps its bytes, and what comes
+    back ends as in the ``exact`` text.
+    """
+    bare = text.removeprefix(BOM)
+    replacements = replacements_between(bare, goal.removeprefix(BOM))
+    mark = text[: len(text) - len(bare)]
+    return mark + apply_replacements(bare, with_ends_of(exact, bare, replacements))
+
+
+def _moves(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
+    return tuple(one for one in hunks if one.kind == "moved")

@@ -1,0 +1,60 @@
+"""Where the agent's changes stand in a newer text of their file. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_ls.edits.merge import changes_between, shift_before
+from agent_ls.review.file_changes import FileLedger
+from agent_ls.review.hunks import Hunk, lines_of
+
+
+@dataclass(frozen=True, slots=True)
+class HunkPlace:
+    """Where a hunk stands in a newer text."""
+
+    hunk: Hunk
+    first: int
+    """0-based, its first line there."""
+    past: int
+    """The line behind it; equal to ``first`` where it has none."""
+    is_changed: bool
+    """Somebody changed its lines since: an undo would find a conflict."""
+
+
+def placed(ledger: FileLedger, now: str) -> list[HunkPlace]:
+    """Return where the ledger's hunks stand in ``now``.
+
+    Shape: those left out whose lines are as they were before the agent: somebody undid them by
+    other means, and they come back when that is taken back.
+    """
+    if ledger.images is not None:
+        rest = placed(ledger.live, now) if ledger.live is not ledger else []
+        return [HunkPlace(ledger.hunks[0], 0, 0, False), *rest]
+    if ledger.text is None:
+        return []
+    goal = lines_of(now)
+    changes = changes_between(list(lines_of(ledger.text)), list(goal))
+    lines = lines_of(ledger.text)
+    found: list[HunkPlace] = []
+    for one in ledger.hunks:
+        if one.kind != "text":
+            if one.kind == "created":
+                is_changed = bool(changes) or one.is_mixed
+                found.append(HunkPlace(one, 0, len(goal), is_changed))
+            elif one.kind == "moved":
+                found.append(HunkPlace(one, 0, 0, False))
+            continue
+        touched = one.met(changes, goal)
+        if not touched:
+            shift = shift_before(changes, one.first, one.past)
+            found.append(HunkPlace(one, one.first + shift, one.past + shift, one.is_mixed))
+            continue
+        low = min(one.first, touched[0].low)
+        high = max(one.past, touched[-1].high)
+        first = touched[0].first - (touched[0].low - low)
+        past = touched[-1].past + (high - touched[-1].high)
+        whole = (*lines[low : one.first], *one.old, *lines[one.past : high])
+        if goal[first:past] != whole or one.state == "undone":
+            found.append(HunkPlace(one, first, past, True))
+    return found

@@ -1,0 +1,1 @@
+"""What the agent changed, and how it is kept, undone, redone and restored."""

@@ -1,0 +1,348 @@
+"""Files brought back more than once, to several moments, and after other decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from agent_ls.review.ledger import Selection
+from tests.review.reviewing import Reviewed
+from tests.review.test_review import check, statuses
+from tests.review.test_review_side_by_side import answered, by_two
+
+_MARKED = "\ufeffone\r\ntwo\r\n"
+
+
+@pytest.mark.parametrize("edit", ["", "one", "two"])
+@pytest.mark.parametrize(
+    ("first", "is_typed"),
+    [("restore", False), ("restore", True), ("undo", False), ("undo", True)],
+)
+async def test_a_byte_order_mark_comes_back_once(
+    tmp_path: Path, first: str, edit: str, *, is_typed: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        if edit:
+            await session.agent("a.py", edit, "1")
+        if is_typed:
+            session.user("a.py", "three", "mine")
+        await session.agent_writes("a.py", None)
+        await session.end()
+        if first == "restore":
+            told = await session.review.restore("trn_1")
+            assert [(one.status, one.edit) for one in told] == [("done", "create")]
+        else:
+            assert statuses(await session.undo()) == [("a.py", "done")]
+        assert await session.review.restore("trn_1", dry_run=True) == []
+        assert await session.review.restore("trn_1") == []
+        assert await session.review.restore("trn_1") == []
+
+    text = f"{_MARKED}\r\nthree\r\n"
+    after = text.replace("three", "mine") if is_typed else text
+    await check(tmp_path, story, {"a.py": text}, after={"a.py": after})
+
+
+async def test_a_byte_order_mark_that_the_agent_took_away_comes_back(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_writes("a.py", None)
+        await session.agent_writes("a.py", "new\n")
+        await session.end()
+        for told in ([("a.py", "done")], []):
+            assert statuses(await session.review.restore("trn_1")) == told
+
+    await check(tmp_path, story, {"a.py": "\ufeffone\n"}, after={"a.py": "\ufeffone\n"})
+
+
+async def test_nothing_is_said_of_a_file_that_the_person_had_brought_back(tmp_path: Path) -> None:
+    text = "one\ntwo\nthree\n"
+    files = {"a.py": text, "b.py": text}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "two", "2")
+        call_id = session.call_id
+        await session.agent("b.py", "two", "2")
+        await session.turn()
+        await session.agent("a.py", "2", "II")
+        await session.agent("b.py", "2", "II")
+        await session.end()
+        session.user("a.py", "II", "two")
+        foretold = await session.review.restore("trn_1", call_id, dry_run=True)
+        assert statuses(foretold) == [("b.py", "done")]
+        told = await session.review.restore("trn_1", call_id)
+        assert sorted({*statuses(told)}) == [("b.py", "done")]
+
+    # What the person typed over stays to be decided about.
+    await check(tmp_path, story, files, after=files, still_open=[("a.py", "two"), ("a.py", "2")])
+
+
+async def test_a_file_is_told_of_whose_later_part_alone_had_to_come_back(tmp_path: Path) -> None:
+    files = {"a.py": "one\ntwo\nthree\n"}
+
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "one", "ONE")
+        call_id = session.call_id
+        await session.turn()
+        await session.agent("a.py", "three", "THREE")
+        await session.end()
+        session.user("a.py", "ONE", "one")
+        assert statuses(await session.review.restore("trn_1", call_id)) == [("a.py", "done")]
+
+    await check(tmp_path, story, files, after=files, still_open=[("a.py", "one")])
+
+
+async def _swap(session: Reviewed) -> None:
+    await session.agent_moves("a.py", "t.py")
+    await session.agent_moves("d.py", "a.py")
+    await session.agent_moves("t.py", "d.py")
+
+
+@pytest.mark.parametrize("where", ["before", "after", "both", "nowhere", "over a deleted one"])
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_files_that_changed_places_are_done_again_after_a_restore(
+    tmp_path: Path, where: str, *, is_restarted: bool
+) -> None:
+    files = {"a.py": "A\n", "d.py": "D\n", "t.py": "T\n"}
+
+    async def story(session: Reviewed) -> None:
+        if where in ("before", "both"):
+            await session.agent("a.py", "A", "A1")
+            await session.agent("d.py", "D", "D1")
+            await session.turn()
+        await session.agent_writes("t.py", None)
+        if where == "over a deleted one":
+            await session.agent_moves("d.py", "t.py")
+            await session.agent_moves("a.py", "d.py")
+            await session.agent_moves("t.py", "a.py")
+        else:
+            await _swap(session)
+        if where in ("after", "both"):
+            await session.turn()
+            await session.agent("a.py", "D", "DD")
+            await session.agent("d.py", "A", "AA")
+        await session.end()
+        left = session.texts()
+        for _ in range(2):
+            assert {one.status for one in await session.review.restore("trn_1")} == {"done"}
+            assert session.texts() == files
+            if is_restarted:
+                await session.restart()
+            redone = await session.review.decide("redo", Selection())
+            assert {one.status for one in redone} == {"done"}
+            assert session.texts() == left
+        assert {one.status for one in await session.undo()} == {"done"}
+
+    await check(tmp_path, story, files, after=files)
+
+
+_Story = Callable[[Reviewed], Awaitable[object]]
+
+
+async def _moved_then_edited(session: Reviewed) -> None:
+    await session.agent_moves("a.py", "e.py")
+    await session.turn()
+    await session.agent("e.py", "two", "2")
+
+
+async def _moved_twice(session: Reviewed) -> None:
+    await session.agent_moves("a.py", "e.py")
+    await session.turn()
+    await session.agent_moves("e.py", "f.py")
+
+
+async def _edited_then_moved(session: Reviewed) -> None:
+    await session.agent("a.py", "one", "1")
+    await session.turn()
+    await session.agent_moves("a.py", "e.py")
+    await session.agent("e.py", "two", "2")
+
+
+async def _made_then_edited(session: Reviewed) -> None:
+    await session.agent_writes("b.py", "q\n")
+    await session.turn()
+    await session.agent("b.py", "q", "r")
+
+
+async def _made_then_deleted(session: Reviewed) -> None:
+    await session.agent_writes("b.py", "q\n")
+    await session.turn()
+    await session.agent_writes("b.py", None)
+
+
+async def _deleted_then_made(session: Reviewed) -> None:
+    await session.agent_writes("a.py", None)
+    await session.turn()
+    await session.agent_writes("a.py", "new\n")
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        _moved_then_edited,
+        _moved_twice,
+        _edited_then_moved,
+        _made_then_edited,
+        _deleted_then_made,
+    ],
+)
+@pytest.mark.parametrize("by", ["undo", "restore", "restore a call"])
+async def test_what_was_undone_or_restored_before_stays(
+    tmp_path: Path, does: _Story, by: str
+) -> None:
+    text = "one\ntwo\nthree\nfour\n"
+
+    async def story(session: Reviewed) -> None:
+        await does(session)
+        await session.end()
+        if by == "undo":
+            await session.undo()
+        else:
+            await session.review.restore("trn_1", "cal_1" if by == "restore a call" else "")
+        assert session.texts() == {"a.py": text}
+        if by == "restore a call":
+            assert await session.review.restore("trn_1", "cal_1") == []
+        for dry_run in (True, False):
+            assert await session.review.restore("trn_2", dry_run=dry_run) == []
+        # What the agent does since then is taken back alone.
+        await session.turn()
+        await session.agent("a.py", "four", "4")
+        await session.end()
+        assert statuses(await session.review.restore("trn_2")) == [("a.py", "done")]
+
+    await check(tmp_path, story, {"a.py": text}, after={"a.py": text})
+
+
+async def test_a_file_is_restored_where_an_undone_older_move_left_it(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await _moved_then_edited(session)
+        await session.review.decide("keep", Selection(turn_id="trn_2"))
+        assert statuses(await session.undo(turn_id="trn_1")) == [("a.py", "done")]
+        await session.end()
+        assert statuses(await session.review.restore("trn_2")) == [("a.py", "done")]
+        assert session.texts() == {"a.py": "one\ntwo\n"}
+        redone = await session.review.decide("redo", Selection(turn_id="trn_1"))
+        assert [one.status for one in redone] == ["done"]
+        assert statuses(await session.review.restore("trn_2")) == []
+
+    after = {"e.py": "one\ntwo\n"}
+    await check(
+        tmp_path, story, {"a.py": "one\ntwo\n"}, after=after, still_open=[("e.py", "moved")]
+    )
+
+
+async def test_a_file_whose_making_was_undone_is_not_brought_back(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await _made_then_deleted(session)
+        await session.undo()
+        await session.end()
+        assert await session.review.restore("trn_2") == []
+
+    await check(tmp_path, story, {}, after={})
+
+
+async def test_a_place_in_a_ring_is_foreseen_to_be_free_for_nobody_else(tmp_path: Path) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent_moves("a.py", "e.py")
+        (session.folder / "a.py").write_text("mine\n")
+        await _swap(session)
+        await session.end()
+        told = await session.review.restore("trn_1", dry_run=True)
+        done = [("a.py", "done"), ("d.py", "done"), ("e.py", "conflict")]
+        assert sorted(statuses(told)) == done
+        assert sorted(statuses(await session.review.restore("trn_1"))) == done
+
+    after = {"a.py": "mine\n", "d.py": "D\n", "e.py": "A\n"}
+    still_open = [("e.py", "moved")]
+    await check(tmp_path, story, {"a.py": "A\n", "d.py": "D\n"}, after=after, still_open=still_open)
+
+
+@pytest.mark.parametrize("is_moved_there", [False, True])
+async def test_a_file_of_the_turn_that_changed_places_is_taken_away_as_it_was_foreseen(
+    tmp_path: Path, *, is_moved_there: bool
+) -> None:
+    async def story(session: Reviewed) -> None:
+        if is_moved_there:
+            await session.agent_moves("d.py", "e.py")
+            await session.turn()
+        await session.agent_writes("d.py", "made\n")
+        for old, new in (("d.py", "t.py"), ("a.py", "d.py"), ("t.py", "a.py")):
+            await session.agent_moves(old, new)
+        await session.end()
+        told = await session.review.restore("trn_1", dry_run=True)
+        assert {one.status for one in told} == {"done"}
+        real = await session.review.restore("trn_1")
+        assert sorted(one.edit or "" for one in real) == sorted(one.edit or "" for one in told)
+        # Nobody ever saw the name under which it made room.
+        assert ("a.py", "delete") in {(one.path, one.edit) for one in real}
+
+    files = {"a.py": "A\n", **({"d.py": "D\n"} if is_moved_there else {})}
+    await check(tmp_path, story, files, after=files)
+
+
+@pytest.mark.parametrize("way", ["undo", "restore"])
+@pytest.mark.parametrize("who", ["call", "sub-agent"])
+async def test_what_was_taken_back_of_an_older_but_slower_call_stays_so(
+    tmp_path: Path, who: str, way: str
+) -> None:
+    files = {"a.py": "one\n", "b.py": "two\n"}
+
+    async def story(session: Reviewed) -> None:
+        async def do(number: int) -> None:
+            await session.agent(*(("b.py", "two", "2"), ("a.py", "one", "1"))[number])
+
+        if who == "call":
+            calls = "cal_2", "cal_1"
+            await session.recorder.emit(answered(*calls))
+            await do(0)
+            await do(1)
+        else:
+            # The one that is called first ends last.
+            calls = "cal_child2", "cal_child1"
+            await session.recorder.emit(answered(*calls))
+            await by_two(session, "AB", do)
+        await session.end()
+        if way == "undo":
+            await session.undo(path="a.py")
+        else:
+            await session.review.restore("trn_1", calls[0])
+        assert session.texts()["a.py"] == "one\n"
+        told = [("b.py", "done")] if way == "undo" else []
+        assert statuses(await session.review.restore("trn_1", calls[1])) == told
+
+    await check(tmp_path, story, files, after=files)
+
+
+async def test_what_was_undone_after_a_restore_to_a_call_is_not_done_again_by_the_next(
+    tmp_path: Path,
+) -> None:
+    async def story(session: Reviewed) -> None:
+        await session.agent("a.py", "one", "1")
+        await session.agent("a.py", "1", "2")
+        await session.end()
+        assert statuses(await session.review.restore("trn_1", session.call_id)) == [
+            ("a.py", "done")
+        ]
+        assert session.texts()["a.py"] == "1\n"
+        await session.undo()
+        assert await session.review.restore("trn_1", session.call_id) == []
+
+    await check(tmp_path, story, {"a.py": "one\n"}, after={"a.py": "one\n"})
+
+
+async def test_a_kept_change_that_a_restore_to_a_call_took_back_is_no_change_any_more(
+    tmp_path: Path,
+) -> None:
+    files = {"a.py": "one\ntwo\nthree\nfour\nfive\n"}
+
+    async def story(session: Reviewed) -> None:
+        for word in ("one", "three", "five"):
+            await session.agent("a.py", f"{word}\n", f"{word.upper()}\n")
+        kept = await session.ids_of("ONE") | await session.ids_of("FIVE")
+        await session.review.decide("keep", Selection(hunks=kept))
+        await session.end()
+        await session.review.restore("trn_1", session.call_id)
+        assert await session.open_hunks() == [("a.py", "three")]
+        await session.undo()
+
+    await check(tmp_path, story, files, after={"a.py": "ONE\ntwo\nthree\nfour\nfive\n"})
