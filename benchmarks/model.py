@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Self
 
 from agent_ls.providers.scenario import Answer, ScriptedCall, ScriptedUsage
-from agent_ls.providers.scripted_dialects import ChatCompletions, Reply
+from agent_ls.providers.scripted_chat import Reply
 from benchmarks.places import REPOSITORY
 from benchmarks.session import FINAL, Call
 
@@ -31,7 +31,6 @@ _CHARACTERS_PER_TOKEN = 4
 # As providers cache: whole blocks, from a minimum on.
 _CACHE_BLOCK_TOKENS = 128
 _CACHE_MIN_TOKENS = 1_024
-_DIALECT = ChatCompletions()
 
 
 @dataclass(frozen=True)
@@ -146,12 +145,12 @@ class TimingModel:
                 b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
                 b"transfer-encoding: chunked\r\n\r\n"
             )
-            for event in _DIALECT.stream(reply):
+            for event in reply.stream():
                 data = event.encode()
                 writer.write(b"%x\r\n%s\r\n" % (len(data), data))
             writer.write(b"0\r\n\r\n")
         else:
-            body = json.dumps(_DIALECT.whole(reply)).encode()
+            body = json.dumps(reply.whole()).encode()
             head = (
                 b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
             )

@@ -68,7 +68,6 @@ class ScriptedUsage(Record):
     input: NonNegative = 0
     output: NonNegative = 0
     cached: NonNegative = 0
-    cache_write: NonNegative = 0
     reasoning: NonNegative = 0
 
 

@@ -1,8 +1,8 @@
 """The scripted model: a server on loopback that plays a scenario over real HTTP.
 
-No AI is involved. It speaks OpenAI chat completions and Anthropic messages, streamed and not, so
-that everything between the loop and the wire is exercised. The format of a scenario and how
-answers are chosen are described in docs/scripted-model.md.
+No AI is involved. It speaks OpenAI chat completions, streamed and not, so that everything between
+the loop and the wire is exercised. The format of a scenario and how answers are chosen are
+described in docs/scripted-model.md.
 
     python -P -m agent_ls.providers.scripted SCENARIO.toml [--port N] [--record FILE]
 
@@ -20,8 +20,8 @@ from typing import Self
 
 from agent_ls.domain.errors import SettingsError
 from agent_ls.providers.scenario import Answer, Scenario, load_scenario, parse_scenario
+from agent_ls.providers.scripted_chat import dumps
 from agent_ls.providers.scripted_connection import Conversation, WatchedConnection
-from agent_ls.providers.scripted_dialects import dumps
 from agent_ls.providers.scripted_requests import RecordedRequest
 
 _LOOPBACK = "127.0.0.1"

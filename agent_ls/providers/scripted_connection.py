@@ -11,21 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from agent_ls.providers.scenario import Answer, RawBody, ScriptedError, ScriptedUsage
-from agent_ls.providers.scripted_dialects import (
-    AnthropicMessages,
-    ChatCompletions,
-    Dialect,
-    Reply,
-    StreamEvent,
-    dumps,
-)
+from agent_ls.providers.scripted_chat import Reply, StreamEvent, dumps, error_body
 from agent_ls.providers.scripted_requests import RecordedRequest
 from agent_ls.providers.shapes import as_object
 
-_DIALECTS: dict[str, Dialect] = {
-    "/chat/completions": ChatCompletions(),
-    "/messages": AnthropicMessages(),
-}
 _MAX_BODY_BYTES = 256 * 2**20
 
 
@@ -105,43 +94,39 @@ class Conversation:
             return await self._send(413, {"error": {"message": "the request is too large"}})
         raw = await self._reader.readexactly(length)
         route = path.split("?")[0].rstrip("/")
-        dialect = next((d for end, d in _DIALECTS.items() if route.endswith(end)), None)
         if method == "GET" and route.endswith("/models"):
             return await self._send(200, self._models())
-        if method != "POST" or dialect is None:
+        if method != "POST" or not route.endswith("/chat/completions"):
             return await self._send(404, {"error": {"message": f"no such path: {path}"}})
         try:
             body = json.loads(raw)
         except ValueError as error:
             return await self._send(400, {"error": {"message": f"not JSON: {error}"}})
-        request = RecordedRequest(path, headers, raw, as_object(body))
-        return await self._answer(request, dialect)
+        return await self._answer(RecordedRequest(path, headers, raw, as_object(body)))
 
     def _models(self) -> Mapping[str, object]:
         entry = {"id": self._stage.model_name, "object": "model", "owned_by": "agent-ls"}
         return {"object": "list", "data": [entry]}
 
-    async def _answer(self, request: RecordedRequest, dialect: Dialect) -> bool:
+    async def _answer(self, request: RecordedRequest) -> bool:
         answer = await self._stage.take(request)
         try:
             if answer is None:
                 problem = ScriptedError(status=400, message=f"scripted model: {request.problem}")
-                return await self._send(400, dialect.error(problem))
+                return await self._send(400, error_body(problem))
             await self._pause(answer.delay_ms or 0)
             if answer.hang == "before":
                 await self._silence()
             if answer.raw:
                 return await self._send_raw(answer.raw)
             if answer.error and (answer.error.status != 200 or not request.body.get("stream")):
-                return await self._send_error(answer.error, dialect)
-            return await self._send_answer(answer, request, dialect)
+                return await self._send_error(answer.error)
+            return await self._send_answer(answer, request)
         except (_ClientLeft, ConnectionError):
             request.left.set()
             raise
 
-    async def _send_answer(
-        self, answer: Answer, request: RecordedRequest, dialect: Dialect
-    ) -> bool:
+    async def _send_answer(self, answer: Answer, request: RecordedRequest) -> bool:
         serial = request.serial
         ids = [call.id or f"call_{serial}_{n}" for n, call in enumerate(answer.call)]
         options = as_object(request.body.get("stream_options"))
@@ -154,8 +139,8 @@ class Conversation:
             wants_usage=bool(options.get("include_usage")),
         )
         if answer.is_unstreamed or not request.body.get("stream"):
-            return await self._send(200, dialect.whole(reply))
-        return await self._stream(list(dialect.stream(reply)), answer)
+            return await self._send(200, reply.whole())
+        return await self._stream(list(reply.stream()), answer)
 
     async def _stream(self, events: list[StreamEvent], answer: Answer) -> bool:
         self._writer.write(
@@ -170,7 +155,7 @@ class Conversation:
             data = event.encode()
             self._writer.write(b"%x\r\n%s\r\n" % (len(data), data))
             await self._pause(answer.between_ms or 0)
-            if answer.cut and answer.cut.after_events == event.mark == "finish":
+            if answer.cut and answer.cut.after_events == "finish" and event.has_finish:
                 return await self._break(answer.cut.how)
         self._writer.write(b"0\r\n\r\n")
         await self._writer.drain()
@@ -192,7 +177,7 @@ class Conversation:
             case _:
                 return False
 
-    async def _send_error(self, error: ScriptedError, dialect: Dialect) -> bool:
+    async def _send_error(self, error: ScriptedError) -> bool:
         headers: dict[str, str] = {}
         if error.retry_after_s is not None:
             headers["retry-after"] = f"{error.retry_after_s:g}"
@@ -201,7 +186,7 @@ class Conversation:
         if error.is_html:
             page = f"<!DOCTYPE html><html><title>{error.message}</title><body>Sorry.</body></html>"
             return await self._write(error.status, "text/html", page.encode(), headers)
-        body = dumps(dialect.error(error)).encode()
+        body = dumps(error_body(error)).encode()
         return await self._write(error.status, "application/json", body, headers)
 
     async def _send(self, status: int, body: Mapping[str, object]) -> bool:

@@ -30,16 +30,14 @@ class RecordedRequest:
 
     @property
     def messages(self) -> list[Object]:
-        """Return the messages, the system prompt as the first where it is apart."""
-        messages = [as_object(message) for message in as_list(self.body.get("messages"))]
-        system = self.body.get("system")
-        return [{"role": "system", "content": system}, *messages] if system else messages
+        """Return the messages, the system prompt as the first."""
+        return [as_object(message) for message in as_list(self.body.get("messages"))]
 
     @property
     def tools(self) -> list[str]:
         """Return the names of the tools offered, in order."""
         tools = [as_object(tool) for tool in as_list(self.body.get("tools"))]
-        return [as_text(as_object(tool.get("function", tool)).get("name")) for tool in tools]
+        return [as_text(as_object(tool.get("function")).get("name")) for tool in tools]
 
     @property
     def last_text(self) -> str:
@@ -85,30 +83,17 @@ class RecordedRequest:
         for tool in expect.tools:
             if tool not in self.tools:
                 yield f"the tool {tool!r} is not offered, only {self.tools}"
-        choice = self.body.get("tool_choice", "auto")
-        name = as_text(choice) or as_text(as_object(choice).get("type"))
+        name = self.body.get("tool_choice", "auto")
         if expect.tool_choice and name != expect.tool_choice:
             yield f"tool_choice is {name!r}, not {expect.tool_choice!r}"
 
 
 def message_text(message: Object) -> str:
-    """Return everything a message says: its text, its calls, its results."""
-    found = [_content_text(message.get("content"))]
+    """Return everything a message says: its text and its calls."""
+    content = message.get("content")
+    parts = [as_text(as_object(part).get("text")) for part in as_list(content)]
+    found = [as_text(content) or "\n".join(parts)]
     for call in as_list(message.get("tool_calls")):
         function = as_object(as_object(call).get("function"))
         found.append(f"{function.get('name')}({function.get('arguments')})")
     return "\n".join(part for part in found if part)
-
-
-def _content_text(content: object) -> str:
-    parts = as_list(content)
-    if parts:
-        return "\n".join(_content_text(part) for part in parts)
-    part = as_object(content)
-    if "input" in part:
-        return f"{part.get('name')}({part['input']})"
-    return as_text(content) or as_text(part.get("text")) or _inner_text(part)
-
-
-def _inner_text(part: Object) -> str:
-    return _content_text(part["content"]) if "content" in part else ""

@@ -376,6 +376,45 @@ async def test_an_error_in_claudes_stream_is_told(patient: Asking) -> None:
     assert "verloaded" in caught.value.message
 
 
+async def test_thinking_that_was_lost_is_not_asked_for_again(patient: Asking) -> None:
+    """Claude refuses to think when the calls before come without what led to them."""
+    talk = answered([CallClosed("id_9", "read_file", "{}")])
+    asked = request(*talk, model=ANTHROPIC.model, reasoning_effort="low")
+    _, endpoint = await check(patient, dialects.anthropic(Said(text="Done.")), asked=asked)
+    assert "thinking" not in endpoint.requests[0]
+
+
+async def test_claude_gets_four_markers_and_others_none(patient: Asking) -> None:
+    called = answered([CallClosed("id_1", "read_file", "{}")])
+    talk = (*called, AssistantMessage(text="four"), UserMessage(text="five"))
+    _, endpoint = await check(
+        patient, dialects.anthropic(Said(text="Done.")), asked=request(*talk, model=ANTHROPIC.model)
+    )
+    body = endpoint.requests[0]
+    marks = [
+        (index, block["type"])
+        for index, message in enumerate(body["messages"])
+        for block in message["content"]
+        if "cache_control" in block
+    ]
+    assert marks == [(2, "tool_result"), (3, "text"), (4, "text")]
+    assert json.dumps(body).count("cache_control") == 4
+    _, endpoint = await check(
+        patient, dialects.responses(Said(text="Done.")), asked=request(*talk, model=RESPONSES.model)
+    )
+    assert "cache_control" not in json.dumps(endpoint.requests)
+
+
+async def test_claudes_tokens_have_their_prices(patient: Asking) -> None:
+    said = Said(text="Done.", counts=Counts(input=1_000, output=50, cached=800, written=100))
+    events, _ = await check(patient, dialects.anthropic(said), asked=request(model=ANTHROPIC.model))
+    usage = end_of(events).usage
+    assert (usage.cache_read_tokens, usage.cache_write_tokens) == (800, 100)
+    # 3 USD a million fresh, 0.30 read from the cache, 3.75 written to it, 15 out.
+    expected = (100 * 3 + 800 * 0.3 + 100 * 3.75 + 50 * 15) / 1e6
+    assert usage.cost_usd == pytest.approx(expected)
+
+
 # Gemini.
 
 

@@ -246,22 +246,6 @@ async def test_raw_bytes_are_sent_as_they_stand() -> None:
     assert (response.status_code, response.text) == (203, "data: {oops")
 
 
-async def test_anthropic_messages_are_spoken_too() -> None:
-    usage = "usage = { input = 50, cached = 30, cache_write = 15 }"
-    async with scripted(CALLS.replace("[[answer]]", f"[[answer]]\n{usage}")) as model:
-        response = await check(model, path="/messages", stream=True)
-    found = events(response)
-    assert found[0]["message"]["usage"]["input_tokens"] == 5
-    assert found[0]["message"]["usage"]["cache_read_input_tokens"] == 30
-    texts = [
-        event["delta"].get("partial_json", "")
-        for event in found
-        if event["type"] == "content_block_delta" and event["index"] == 1
-    ]
-    assert "".join(texts) == '{"path": "a.py"}'
-    assert found[-2]["delta"]["stop_reason"] == "tool_use"
-
-
 async def test_the_model_is_listed() -> None:
     async with (
         scripted('model = "parrot"') as model,
