@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from agent_ls.edits.characters import unclear_in
 from agent_ls.edits.keys import MAX_CARRIED, carried, conversions, plain, units
-from agent_ls.edits.locate import MAX_PLACES, Ground
+from agent_ls.edits.locate import MAX_ALL_DRIFTED, Ground
 from agent_ls.edits.texts import Texts
 
 
@@ -25,7 +25,7 @@ def fragments(ground: Ground, wish: Texts) -> list[tuple[int, Texts]]:
     key = plain(wish.old)
     is_ascii = wish.old.isascii()
     for number, line in enumerate(ground.file.lines):
-        if len(found) >= MAX_PLACES:
+        if len(found) > MAX_ALL_DRIFTED:
             break
         if (is_ascii and line.isascii()) or key not in plain(line):
             continue

@@ -99,6 +99,9 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
             narrowed = _anchored(ground, one, found)
             if isinstance(narrowed, Refused):
                 return narrowed
+            if len(narrowed) >= most_places(one.old):
+                # To look for the places of the other hunks takes long, and none can be told.
+                return ambiguous(ground, [place.first for place in narrowed], None)
             return _Search(one, number, narrowed)
     return _Search(hunk, number, [])
 
@@ -221,8 +224,6 @@ def _chosen(ground: Ground, search: _Search, searches: Sequence[_Search]) -> Pla
             # The order of the hunks and the line number contradict each other.
             firsts = [one.first for one in search.places]
             return ambiguous(ground, firsts, search.hunk.line)
-    if len(search.places) >= most_places(search.hunk.old):
-        return ambiguous(ground, [one.first for one in known], None)
     if len(known) < 2 or search.hunk.at_end:
         return find(ground, search.hunk, known or search.places)
     lines = [one.first + 1 for one in known]

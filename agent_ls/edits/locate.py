@@ -14,6 +14,11 @@ from agent_ls.edits.keys import Key, folded, stripped, trimmed
 from agent_ls.edits.lines import FileLines
 
 MAX_PLACES = 1_000
+MAX_ALL = 10_000
+"""So many places one edit may change: placing runs between the messages of the editor, and may not
+hold these up."""
+MAX_ALL_DRIFTED = 100
+"""So many where each place is written otherwise than the old text, and has to be read by itself."""
 _MAX_ALIGNED = 20_000
 _LEVELS: tuple[Key, ...] = (trimmed, stripped, folded)
 
@@ -106,9 +111,9 @@ def most_places(old: list[str]) -> int:
 def places(ground: Ground, old: list[str], *, are_apart: bool = False) -> list[Place]:
     """Return the places of the strictest reading that finds any; none for blank lines.
 
-    Shape: at most ``most_places``; or all that do not overlap, from the first line on.
+    At most ``most_places``, or those that do not overlap, at most one more than may be changed.
     """
-    most = len(ground.file.lines) + 1 if are_apart else most_places(old)
+    most = MAX_ALL_DRIFTED + 1 if are_apart else most_places(old)
     solid = [number for number, line in enumerate(old) if stripped(line)]
     if not solid:
         return []

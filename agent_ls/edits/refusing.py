@@ -31,6 +31,15 @@ def ambiguous(ground: Ground, firsts: Sequence[int], hint: int | None) -> Refuse
     )
 
 
+def too_many(most: int) -> Refused:
+    """Return the refusal of an edit of more places than one call may change."""
+    return Refused(
+        f"The old text stands in more than {most} places, which is more than one edit may change "
+        "here. Give the text exactly as it is in the file, or change the file with a command.",
+        "too-many",
+    )
+
+
 def applied(first: int) -> Refused:
     """Return the refusal of an edit that is there already, at a line from 0."""
     return Refused(

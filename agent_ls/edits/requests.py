@@ -14,6 +14,7 @@ from agent_ls.domain.edits import Replacement
 Why = Literal[
     "not-found",
     "ambiguous",
+    "too-many",
     "conflict",
     "applied",
     "equal",

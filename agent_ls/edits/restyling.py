@@ -1,7 +1,7 @@
-"""Whether new lines without evidence take the indentation that the file has, and how.
+"""New lines whose quoted lines say nothing of their indentation, in the file's own.
 
-Owns that choice: blanks change only in lines that are code for sure, in a file whose code shows
-how it is indented. No text over several lines changes, which may be another language.
+Lines indented with the other character than all of the file, or by other steps, are mapped by the
+unit; where that is not certain, the other character is refused, as it breaks Python, YAML and make.
 """
 
 from __future__ import annotations
@@ -11,118 +11,99 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_ls.edits.indents import Indent, Style, indent_of, width
+from agent_ls.edits.indents import Indent, indent_of, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground
+from agent_ls.edits.requests import Refused
 
 _BLOCKS = (":", "{", "(", "[", "=>", "->", "then", "do", "else")
-_WORDS = re.compile(
-    r"(?:(?:local )?function|def|class|module|begin|if|unless|while|until|for|case|sub|proc)\b"
-)
 _RULE = re.compile(r"[^\s:=#][^:=#]*::?(?: [^=]*)?")
 """A target with what it is made of: what is made is below, behind a tab."""
-_DIRECTIVE = re.compile(r"[ \t]*(?:ifn?def|ifn?eq|endif)\b")
+_DIRECTIVE = re.compile(r"[ \t]*(?:ifn?def|ifn?eq|endif|else)\b")
 _QUOTES = ("`", "~~~", '"""', "'''")
 _HERE = re.compile(r"<<[-~]?([\"']?)([A-Z_][A-Z0-9_]*)\1(?![\w(])")
 _SAMPLE = 2_000
+_OTHER = Refused(
+    "The new text is indented with tabs where the file has blanks, or the other way round, and it "
+    "is not certain how deep its lines are. Indent it as the file is.",
+    "indentation",
+)
 
 
-def restyled(ground: Ground, new: Sequence[str], at: int) -> Indent | None:
-    """Return the map into the file's indentation for lines at an offset; None: as they are."""
-    style = ground.style
-    if not style.unit or style.is_mixed:
-        return None
-    into = _into(new, style)
-    if into is None or not (
-        _is_tab_wide(new, style) or _has_blocks(ground.file.lines[:_SAMPLE], style.unit)
-    ):
-        return None
-    if _are_directives([*ground.file.lines, *new]) and any(map(_is_else, new)):
-        # In a makefile, what is behind a tab is a command.
-        return None
-    return None if _is_in_text(ground.file.flat, at) else into
+def styled(
+    ground: Ground, old: Sequence[str], new: Sequence[str], at: int
+) -> Indent | Refused | None:
+    """Return the map into the file's indentation for lines at an offset; None: as they are.
 
-
-def untabbed(ground: Ground, new: Sequence[str], at: int) -> Indent | None:
-    """Return the map of tabs into the blanks of a file that has no tab before its code; else None.
-
-    Other lines of the new text are indented as the file is. Where its levels are not as wide as a
-    tab, nobody knows how many of them one is.
+    ``old`` are the lines that the new ones replace, which are indented as in the file.
     """
     style, flat = ground.style, ground.file.flat
-    leads = [lead for line in new if "\t" in (lead := indent_of(line))]
-    if not leads or not _are_tabs(leads) or len(style.unit) != width("\t") or style.is_mixed:
+    added = [line for line in new if stripped(line) and line not in old]
+    leads = [lead for line in added if len(lead := indent_of(line)) > 1 or lead == "\t"]
+    if not leads or not style.unit or style.is_mixed or _is_text(flat, new, at):
         return None
-    if any(line.count(mark) % 2 for line in new for mark in (*_QUOTES, "<<-")):
+    is_open = not any(indent_of(line) for line in old)
+    is_tabs = style.unit == "\t"
+    if not any(("\t" in lead) != is_tabs for lead in leads):
+        return _in_steps(ground, new) if is_open and not is_tabs else None
+    quoted = {"\t" in lead for line in old if (lead := indent_of(line))}
+    is_wide = len(style.unit) == width("\t") or _has_blocks(ground.file.lines, style.unit)
+    if (not is_tabs) in quoted or not is_wide:
         return None
-    if flat.startswith("\t") or "\n\t" in flat or _is_in_text(flat, at):
-        return None
-    if not _has_blocks(ground.file.lines[:_SAMPLE], style.unit):
-        return None
-    return lambda indent: style.unit * len(indent) if set(indent) == {"\t"} else indent
+    if is_tabs:
+        step = _step(new) or min(map(width, leads))
+        if any(map(_DIRECTIVE.match, new)) or any(
+            " " in lead and width(lead) % step for lead in leads
+        ):
+            return _OTHER
+        return lambda indent: "\t" * (width(indent) // step) if len(indent) > 1 else indent
+    if any(set(lead) != {"\t"} for lead in leads if "\t" in lead):
+        return _OTHER
+    return lambda indent: indent.replace("\t", style.unit)
 
 
-def _into(new: Sequence[str], style: Style) -> Indent | None:
-    solid = ["", *(line for line in new if line.strip())]
-    leads = [lead for line in solid if (lead := indent_of(line))]
-    if not leads or any(line.count(mark) % 2 for line in solid for mark in (*_QUOTES, "<<-")):
+def _in_steps(ground: Ground, new: Sequence[str]) -> Indent | None:
+    """Return the map of blanks into the file's steps, where all of the lines show their own."""
+    unit, steps, step = ground.style.unit, ground.style.steps, _step(new)
+    if not step or step == 1 or not steps or step in steps:
+        # One blank is no level: it sets a label off, such as `public:`.
         return None
-    if any(stripped(line).endswith("::") for line in solid):
-        # What is below is text, indented as its author likes.
+    if not _has_blocks(ground.file.lines, unit):
         return None
-    wants_tabs = style.unit == "\t"
-    if not wants_tabs and _are_tabs(leads):
-        return lambda indent: style.unit * len(indent)
+    return lambda indent: unit * (len(indent) // step) + " " * (len(indent) % step)
+
+
+def _step(new: Sequence[str]) -> int:
+    """Return how deep blocks are in the new lines; 0 where a line is deeper for another reason."""
+    solid = ["", *(line for line in new if stripped(line))]
     deeper = [
-        (one, len(indent_of(other)) - len(indent_of(one)))
+        (one, width(indent_of(other)) - width(indent_of(one)))
         for one, other in pairwise(solid)
         if width(indent_of(other)) > width(indent_of(one))
     ]
-    if any("\t" in lead for lead in leads) or not all(
-        stripped(one).endswith(_BLOCKS) or (wants_tabs and _RULE.fullmatch(one))
-        for one, _ in deeper
-    ):
-        return None
-    step = min(size for _, size in deeper)
-    if not wants_tabs and (step == 1 or not style.steps or step in style.steps):
-        # One blank is no level: it sets a label off, such as `public:`.
-        return None
-    return lambda indent: style.unit * (len(indent) // step) + " " * (len(indent) % step)
-
-
-def _are_tabs(leads: Sequence[str]) -> bool:
-    return all(set(lead) == {"\t"} for lead in leads)
-
-
-def _is_tab_wide(new: Sequence[str], style: Style) -> bool:
-    """Tell whether the blanks that come for tabs reach as far, in whatever text."""
-    leads = [lead for line in new if (lead := indent_of(line))]
-    return len(style.unit) == width("\t") and _are_tabs(leads)
+    opens = all(stripped(one).endswith(_BLOCKS) or _RULE.fullmatch(one) for one, _ in deeper)
+    return min((size for _, size in deeper), default=0) if opens else 0
 
 
 def _has_blocks(lines: Sequence[str], unit: str) -> bool:
-    """Tell whether code of the file is one level deeper below what opens a block."""
-    solid = (line for line in lines if line and not line.isspace())
+    """Tell whether lines of the file are one level deeper below what opens a block."""
+    solid = [line for line in lines[:_SAMPLE] if line and not line.isspace()]
     return any(
-        indent_of(other) == indent_of(one) + unit and _opens(one) for one, other in pairwise(solid)
+        indent_of(other) == indent_of(one) + unit
+        and (stripped(one).endswith(_BLOCKS) or _RULE.fullmatch(one))
+        for one, other in pairwise(solid)
     )
 
 
-def _opens(line: str) -> bool:
-    body = stripped(line)
-    return bool(body.endswith(_BLOCKS) or _WORDS.match(body) or _RULE.fullmatch(line))
+def _is_text(flat: str, new: Sequence[str], at: int) -> bool:
+    """Tell whether the lines may be text over several lines, which may be another language.
 
-
-def _are_directives(lines: Sequence[str]) -> bool:
-    return any(map(_DIRECTIVE.match, lines))
-
-
-def _is_else(line: str) -> bool:
-    return line.split(maxsplit=1)[:1] == ["else"]
-
-
-def _is_in_text(flat: str, at: int) -> bool:
-    """Tell whether a place may be in a string, a comment or a fence that began lines above."""
+    They are in a string, a comment or a fence that began lines above, or one begins in them.
+    """
+    if any(line.count(mark) % 2 for line in new for mark in (*_QUOTES, "<<-")):
+        return True
+    if any(stripped(line).endswith("::") for line in new):
+        return True
     if any(flat.count(mark, 0, at) % 2 for mark in _QUOTES):
         return True
     opened = max(flat.rfind(f"{before}/*", 0, at) for before in ("\n", " ", "\t"))

@@ -10,19 +10,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from unicodedata import combining
 
-from agent_ls.domain.edits import Replacement
 from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.carried_out import is_added_around
 from agent_ls.edits.elisions import restored, unclear_marker
 from agent_ls.edits.fragments import fragments
 from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.lines import BOM, FlatText, flattened
-from agent_ls.edits.locate import MAX_PLACES, Ground, Place, places
+from agent_ls.edits.locate import MAX_ALL, MAX_ALL_DRIFTED, MAX_PLACES, Ground, Place, places
 from agent_ls.edits.marks import added_markers, is_stub, stands_for_others
 from agent_ls.edits.placing import find, missing, nearest_to, nowhere, put
 from agent_ls.edits.readings import plainly_indented, readings
-from agent_ls.edits.refusing import ambiguous, applied
-from agent_ls.edits.requests import Hunk, Refused, Wish
+from agent_ls.edits.refusing import ambiguous, applied, too_many
+from agent_ls.edits.requests import Hunk, Placed, Refused, Wish
 from agent_ls.edits.sequences import BUILT, IN_SEQUENCE, Added
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
@@ -50,17 +49,18 @@ _BLANK = Refused(
 )
 
 
-def place(text: str, wishes: Sequence[Wish]) -> tuple[Replacement, ...] | Refused:
+def place(text: str, wishes: Sequence[Wish], *, is_read: bool = False) -> Placed:
     """Return the sorted replacements that carry out all wishes, or why none is carried out.
 
-    Shape: only what differs is replaced, so that lines which stay keep their bytes.
+    Only what differs is replaced, so that lines which stay keep their bytes. ``is_read`` says that
+    the text is the one that the author of the wishes read.
     """
     flat = FlatText(text)
     ground = Ground(flat.text)
     spans: list[Span] = []
     # An edit that is given twice is one.
     firsts = {wish: number for number, wish in reversed([*enumerate(wishes, 1)])}
-    read = {number: _read(wish) for wish, number in firsts.items()}
+    read = {number: _read(wish, is_read=is_read) for wish, number in firsts.items()}
     added = Added(ground.file.flat, read)
     for number, wish in sorted(read.items()):
         found = _spans(ground, wish, number)
@@ -75,10 +75,10 @@ def place(text: str, wishes: Sequence[Wish]) -> tuple[Replacement, ...] | Refuse
     return joined(flat, spans)
 
 
-def _read(wish: Wish) -> Texts:
+def _read(wish: Wish, *, is_read: bool) -> Texts:
     old = flattened(wish.old).removeprefix(BOM)
     new = flattened(wish.new, alone="\r" in wish.old).removeprefix(BOM)
-    return Texts(old, new, wish.line, wish.replace_all)
+    return Texts(old, new, wish.line, wish.replace_all, is_read)
 
 
 def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
@@ -133,6 +133,8 @@ def _exactly(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused |
         return _exactly(ground, wish, number)
     if not found:
         return None
+    if len(found) > MAX_ALL:
+        return too_many(MAX_ALL)
     whole = [at for at in found if not is_torn(flat, wish, at, at + len(old))]
     if wish.replace_all and whole:
         return [
@@ -165,7 +167,7 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
     step = len(old) if apart else 1
     found: list[int] = []
     at = text.find(old)
-    while at >= 0 and (apart or len(found) < MAX_PLACES):
+    while at >= 0 and len(found) < (MAX_ALL + 1 if apart else MAX_PLACES):
         # A letter whose accent follows it is another letter.
         ends = (old[0] if at > 0 else " ", text[at + len(old) : at + len(old) + 1] or " ")
         if not any(combining(one) for one in ends):
@@ -179,7 +181,7 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
     flat, end = ground.file.flat, at + len(wish.old)
     if is_added_around(flat, wish, at):
         return applied(ground.file.number_at(at))
-    if is_torn(flat, wish, at, end):
+    if (wish.replace_all or not wish.is_read) and is_torn(flat, wish, at, end):
         return _torn(ground, wish, at, number)
     if (rest := remark_at(flat, wish, at, end)) is not None:
         return beside_remark(ground, wish, at, rest, number)
@@ -197,8 +199,12 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
     new = _with_ends(flat, wish, at, end)
     if new == wish.old:
         return _EQUAL_BUT_FOR_THE_END
-    into = restyle(ground, wish, at) if not lead else None
-    return [Span(at, past_whole_lines(flat, wish, at, end), into or new, number)]
+    if not lead:
+        styled = restyle(ground, replace(wish, new=new), at)
+        if isinstance(styled, Refused):
+            return styled
+        new = styled
+    return [Span(at, past_whole_lines(flat, wish, at, end), new, number)]
 
 
 def _with_ends(flat: str, wish: Texts, at: int, end: int) -> str:
@@ -211,6 +217,8 @@ def _with_ends(flat: str, wish: Texts, at: int, end: int) -> str:
 def _within_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
     """Return the wish carried out in parts of lines that have other characters."""
     found = fragments(ground, wish)
+    if len(found) > MAX_ALL_DRIFTED:
+        return too_many(MAX_ALL_DRIFTED)
     if wish.replace_all and found:
         return [Span(at, at + len(one.old), one.new, number) for at, one in found]
     if len(found) > 1:
@@ -244,6 +252,8 @@ def _by_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused 
     known = places(ground, old, are_apart=wish.replace_all)
     if not known:
         return None
+    if wish.replace_all and len(known) > MAX_ALL_DRIFTED:
+        return too_many(MAX_ALL_DRIFTED)
     hunk = hunk_of(old, new, wish.line)
     if all(line.sign == " " for line in hunk.lines):
         return _EQUAL

@@ -18,6 +18,8 @@ class Texts:
     new: str
     line: int | None
     replace_all: bool
+    is_read: bool = False
+    """The file is as its author read it, so a part of a word was meant to be one."""
 
 
 def lines_of(wish: Texts) -> tuple[list[str], list[str]]:

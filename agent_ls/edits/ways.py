@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from agent_ls.edits.indents import Indent, indent_of, kept, learned, width
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground
-from agent_ls.edits.requests import Hunk
-from agent_ls.edits.restyling import restyled, untabbed
+from agent_ls.edits.requests import Hunk, Refused
+from agent_ls.edits.restyling import styled
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,11 @@ def ways(
     leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
     news = [line for body in bodies for line in body]
     if all(ours == theirs for ours, theirs in leads):
-        is_open = all(not ours for ours, _ in leads)
         # A diff shows what its author wants by lines that are as the file's.
-        into = None
-        if is_open or not hunk.is_diff:
-            style = restyled if is_open else untabbed
-            into = style(ground, hunk.new, ground.file.starts[first])
-        yield Way(into or kept)
+        is_silent = not hunk.is_diff or all(not ours for ours, _ in leads)
+        into = styled(ground, hunk.old, hunk.new, ground.file.starts[first]) if is_silent else None
+        if not isinstance(into, Refused):
+            yield Way(into or kept)
         return
     if hunk.is_diff and all(
         ours in (theirs, " " + theirs) or " " + ours == theirs for ours, theirs in leads

@@ -6,7 +6,8 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM
 from agent_ls.edits.locate import Ground
-from agent_ls.edits.restyling import restyled, untabbed
+from agent_ls.edits.requests import Refused
+from agent_ls.edits.restyling import styled
 from agent_ls.edits.texts import Texts
 
 
@@ -52,19 +53,12 @@ def has_trailing_blanks(flat: str, wish: Texts, end: int) -> bool:
     return not flat[end : stop if stop >= 0 else len(flat)].strip(" \t")
 
 
-def restyle(ground: Ground, wish: Texts, at: int) -> str | None:
-    """Return the new text in the file's indentation when the old text shows none, or when only the
-    new one has tabs; else None.
-
-    ``at`` is where the old text stands.
-    """
-    if "\n" not in wish.new.strip("\n"):
-        return None
+def restyle(ground: Ground, wish: Texts, at: int) -> str | Refused:
+    """Return the new text in the file's indentation, where the old one at ``at`` has no other."""
     lines = wish.new.split("\n")
-    is_open = not any(line[:1] in (" ", "\t") for line in wish.old.split("\n"))
-    into = (restyled if is_open else untabbed)(ground, lines, at)
-    if into is None:
-        return None
+    into = styled(ground, wish.old.split("\n"), lines, at)
+    if into is None or isinstance(into, Refused):
+        return into or wish.new
     return "\n".join((into(indent_of(line)) or "") + line[len(indent_of(line)) :] for line in lines)
 
 

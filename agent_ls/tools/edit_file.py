@@ -98,8 +98,8 @@ class EditFile:
         found = place_as_read(
             read,
             file.text,
-            lambda text: place(text, wishes),
-            lambda text: place(text, picking) if picking else (),
+            lambda text: place(text, wishes, is_read=text == read),
+            lambda text: place(text, picking, is_read=text == read) if picking else (),
         )
         placed = found.placed
         if isinstance(placed, Refused):

@@ -131,11 +131,6 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
         pytest.param('{\n  "a": 1,\n  "c": 3\n}\n', '  "a": 1', '  "a": 1,\n  "b": 2',
                      '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n', id="a-comma-goes-to-the-new-line"),
         pytest.param("export const a = 1\n", "export ", "", "const a = 1\n", id="a-word-less"),
-        pytest.param("all:\n\tcc x.c\n\tld x.o\n\n# settings\nCC = gcc\n", "CC = gcc\n",
-                     "ifeq ($(OS),Windows)\n    CC = clang\nendif\n",
-                     "all:\n\tcc x.c\n\tld x.o\n\n# settings\n"
-                     "ifeq ($(OS),Windows)\n    CC = clang\nendif\n",
-                     id="blanks-that-no-line-asks-for"),
         pytest.param("- a\n  - b\n  - c\n\n## Build\n", "## Build",
                      "## Build\n\n~~~make\nall:\n\tcc x.c\n~~~",
                      "- a\n  - b\n  - c\n\n## Build\n\n~~~make\nall:\n\tcc x.c\n~~~\n",
@@ -182,11 +177,6 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
                      id="yaml-in-a-fence"),
         pytest.param("a\tb\n\tc\td\n\nUse:\n", "Use:", "Use:\n  -v  say more",
                      "a\tb\n\tc\td\n\nUse:\n  -v  say more\n", id="blanks-where-no-code-is"),
-        pytest.param("all:\n\tcc x.c\n\nifdef D\nA := 2\nelse\nB := 1\nendif\n", "B := 1",
-                     "B := 1\nifdef C\nelse\n  D := 3\nendif",
-                     "all:\n\tcc x.c\n\nifdef D\nA := 2\nelse\nB := 1\nifdef C\nelse\n  D := 3\n"
-                     "endif\nendif\n",
-                     id="a-tab-would-make-a-command-of-a-setting"),
         pytest.param("sh:\n  - a\nb\n", "b", "cat <<-EOF\n\tx\nEOF",
                      "sh:\n  - a\ncat <<-EOF\n\tx\nEOF\n",
                      id="tabs-that-are-cut-off-by-their-reader"),
@@ -292,10 +282,6 @@ def check(text: str, old: str, new: str, expected: str | tuple[Why, str]) -> Non
         pytest.param(_PY, "        x = 1\n", "        x = 1\n        y(\"\"\"\n\tq\n\"\"\")\n",
                      _PY.replace("x = 1\n", "x = 1\n        y(\"\"\"\n\tq\n\"\"\")\n"),
                      id="tabs-in-a-string-that-is-added"),
-        pytest.param("if a:\n  b()\n", "  b()", "  b()\n\tc()", "if a:\n  b()\n\tc()\n",
-                     id="tabs-wider-than-a-level"),
-        pytest.param("one\n    two\n    three\n", "    two", "    two\n\tfour",
-                     "one\n    two\n\tfour\n    three\n", id="tabs-in-what-is-no-code"),
         pytest.param("a = 1\nb = 2\n", "a = 1\n", "a = 3", "a = 3\nb = 2\n", id="no-lines-glued"),
         pytest.param("a = 1\nb = 2\nc\n", "\nb = 2\n", "b = 3\nd\n", "a = 1\nb = 3\nd\nc\n",
                      id="no-lines-glued-above"),
@@ -456,3 +442,30 @@ def test_a_strict_client_gets_the_same_and_the_rest_keeps_its_bytes(
     assert after.startswith(text[: text.index("above")])
     assert after.endswith(text[text.rindex("below") :])
     assert all(text[one.start : one.end] != one.text for one in placed)
+
+
+@pytest.mark.parametrize(
+    "text, old, new, expected",
+    [
+        pytest.param("if a:\n    b()\n", "    b()", "    b()\n\tc()", "if a:\n    b()\n    c()\n",
+                     id="a-tab-in-python"),
+        pytest.param("if a:\n  b()\n", "  b()", "\tb(1)", "if a:\n  b(1)\n", id="two-blanks"),
+        pytest.param("all: a\n\tcc a\n\tld a\n", "\tld a", "\tld a\n    strip a",
+                     "all: a\n\tcc a\n\tld a\n\tstrip a\n", id="blanks-in-a-makefile"),
+        pytest.param("a:\n  b: 1\nc: 2\n", "c: 2", "c:\n\td: 2", "a:\n  b: 1\nc:\n  d: 2\n",
+                     id="a-tab-in-yaml"),
+        pytest.param("if a:\n    b()\n", "    b()", "    b()\n\t  c()", None, id="of-both"),
+        pytest.param("if a:\n\tb()\n", "\tb()", "\tb()\n\tif c:\n        d()\n      e()", None,
+                     id="of-odd-depth"),
+    ],
+)  # fmt: skip
+def test_new_lines_take_the_character_that_the_file_is_indented_with(
+    text: str, old: str, new: str, expected: str | None
+) -> None:
+    placed = place(text, [Wish(old, new)])
+    if expected is None:
+        assert isinstance(placed, Refused), apply_replacements(text, placed)
+        assert placed.why == "indentation"
+        return
+    assert not isinstance(placed, Refused), placed.reason
+    assert apply_replacements(text, placed) == expected

@@ -7,6 +7,7 @@ import pytest
 from agent_ls.domain.edits import apply_replacements
 from agent_ls.edits.plan import plan_patch
 from agent_ls.edits.requests import Refused, Why
+from agent_ls.edits.unified import place_unified
 
 _F = "def a():\n    x = 1\n    return x\n\n\ndef b():\n    x = 1\n    return x\n"
 
@@ -162,3 +163,12 @@ def test_a_patch_is_carried_out_whole_or_refused(
     patch: str, texts: dict[str, str], expected: dict[str, str | None] | tuple[Why, str]
 ) -> None:
     check(patch, texts, expected)
+
+
+@pytest.mark.timeout(20)
+def test_equal_hunks_in_a_file_of_equal_lines_are_refused_at_once() -> None:
+    hunk = "@@ -{0},3 +{0},3 @@\n if ready:\n-    turn(it)\n+    turn(all)\n     pull(it)\n"
+    diff = "--- a/f\n+++ b/f\n" + "".join(hunk.format(3 * number + 1) for number in range(500))
+    placed = place_unified("if ready:\n    turn(it)\n    pull(it)\n" * 50_000, diff)
+    assert isinstance(placed, Refused)
+    assert placed.why == "ambiguous"

@@ -188,6 +188,14 @@ def test_what_is_not_certain_is_refused(
     check(text, wishes, expected)
 
 
+def test_a_part_of_a_word_may_be_replaced_in_the_text_that_was_read() -> None:
+    wishes = [Wish("x = 1", "x = 2")]
+    assert isinstance(place("max = 1\n", wishes), Refused)
+    placed = place("max = 1\n", wishes, is_read=True)
+    assert not isinstance(placed, Refused)
+    assert apply_replacements("max = 1\n", placed) == "max = 2\n"
+
+
 def test_only_what_differs_is_replaced() -> None:
     text = "def f(a):\n    one\n    two\n    three\n"
     placed = place(text, [Wish(text, text.replace("two", "TWO").replace("(a)", "(a, b)"))])
@@ -212,6 +220,8 @@ def test_several_candidates_are_named_best_first() -> None:
         ("x" * 1_000_000 + "\n", Wish("y" * 100_000, "b")),
         ("\r\n" * 200_000, Wish("a\n", "b")),
         ("ab\n" * 100_000, Wish("ab", "c", line=5)),
+        ("if a:\n    b()\n" * 100_000, Wish("    b()", "    c()", replace_all=True)),
+        ("if a:\n    b()\n    c()\n" * 60_000, Wish("b()\nc()", "c()\nd()", replace_all=True)),
     ],
 )
 def test_hostile_texts_take_no_quadratic_time(text: str, wish: Wish) -> None:
