@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -31,7 +31,7 @@ _KEYRING_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderVariables:
+class _Variables:
     """What a provider's usual environment variables are called."""
 
     key: tuple[str, ...] = ()
@@ -41,104 +41,57 @@ class ProviderVariables:
     is_key_needed: bool = True
 
 
-def _with_key(*names: str, base: tuple[str, ...] = ()) -> ProviderVariables:
-    return ProviderVariables(key=names, base=base)
-
-
-_OPENAI: Final = ProviderVariables(
-    key=("OPENAI_API_KEY",),
-    base=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-    extra={"OPENAI_ORGANIZATION": "organization"},
+_OLLAMA: Final = _Variables(
+    ("OLLAMA_API_KEY",), ("OLLAMA_API_BASE", "OLLAMA_HOST"), is_key_needed=False
 )
-_LOCAL_OLLAMA: Final = ProviderVariables(
-    key=("OLLAMA_API_KEY",), base=("OLLAMA_API_BASE", "OLLAMA_HOST"), is_key_needed=False
-)
-_VERTEX: Final = ProviderVariables(
-    extra={
-        "VERTEXAI_PROJECT": "vertex_project",
-        "VERTEXAI_LOCATION": "vertex_location",
-        "GOOGLE_APPLICATION_CREDENTIALS": "vertex_credentials",
-    },
-    is_key_needed=False,
-)
-_AWS: Final = ProviderVariables(
-    extra={
-        "AWS_ACCESS_KEY_ID": "aws_access_key_id",
-        "AWS_SECRET_ACCESS_KEY": "aws_secret_access_key",
-        "AWS_SESSION_TOKEN": "aws_session_token",
-        "AWS_REGION_NAME": "aws_region_name",
-        "AWS_REGION": "aws_region_name",
-        "AWS_PROFILE": "aws_profile_name",
-    },
-    is_key_needed=False,
-)
-
-PROVIDERS: Final[Mapping[str, ProviderVariables]] = {
-    "anthropic": _with_key("ANTHROPIC_API_KEY", base=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")),
-    "azure": ProviderVariables(
+_PROVIDERS: Final[Mapping[str, _Variables]] = {
+    "anthropic": _Variables(("ANTHROPIC_API_KEY",), ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")),
+    "azure": _Variables(
         ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
         ("AZURE_API_BASE", "AZURE_OPENAI_ENDPOINT"),
         {"AZURE_API_VERSION": "api_version"},
     ),
-    "bedrock": _AWS,
-    "gemini": _with_key(
-        "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",
-        base=("GEMINI_API_BASE", "GOOGLE_GEMINI_BASE_URL"),
+    "bedrock": _Variables(
+        extra={
+            "AWS_ACCESS_KEY_ID": "aws_access_key_id",
+            "AWS_SECRET_ACCESS_KEY": "aws_secret_access_key",
+            "AWS_SESSION_TOKEN": "aws_session_token",
+            "AWS_REGION_NAME": "aws_region_name",
+            "AWS_REGION": "aws_region_name",
+            "AWS_PROFILE": "aws_profile_name",
+        },
+        is_key_needed=False,
     ),
-    "hosted_vllm": ProviderVariables(
-        ("HOSTED_VLLM_API_KEY",), ("HOSTED_VLLM_API_BASE",), is_key_needed=False
+    "gemini": _Variables(
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"), ("GEMINI_API_BASE", "GOOGLE_GEMINI_BASE_URL")
     ),
-    "llamafile": ProviderVariables(
-        ("LLAMAFILE_API_KEY",), ("LLAMAFILE_API_BASE",), is_key_needed=False
+    "ollama": _OLLAMA,
+    "ollama_chat": _OLLAMA,
+    "openai": _Variables(
+        ("OPENAI_API_KEY",),
+        ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        {"OPENAI_ORGANIZATION": "organization"},
     ),
-    "lm_studio": ProviderVariables(
-        ("LM_STUDIO_API_KEY",), ("LM_STUDIO_API_BASE",), is_key_needed=False
+    "together_ai": _Variables(("TOGETHERAI_API_KEY", "TOGETHER_API_KEY")),
+    "vertex_ai": _Variables(
+        extra={
+            "VERTEXAI_PROJECT": "vertex_project",
+            "VERTEXAI_LOCATION": "vertex_location",
+            "GOOGLE_APPLICATION_CREDENTIALS": "vertex_credentials",
+        },
+        is_key_needed=False,
     ),
-    "ollama": _LOCAL_OLLAMA,
-    "ollama_chat": _LOCAL_OLLAMA,
-    "openai": _OPENAI,
-    "together_ai": _with_key("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
-    "vertex_ai": _VERTEX,
 }
 """Providers whose variables are not simply ``NAME_API_KEY`` and ``NAME_API_BASE``."""
 
+_KEYLESS: Final = frozenset({"hosted_vllm", "llamafile", "lm_studio"})
 _BARE_NAMES: Final = (
     (("gpt-", "o1", "o3", "o4", "chatgpt-", "codex-"), "openai"),
     (("claude-",), "anthropic"),
     (("gemini-",), "vertex_ai"),
 )
-_FILE_KEYS: Final = frozenset(
-    {
-        "api_key",
-        "api_base",
-        "api_version",
-        "organization",
-        "vertex_project",
-        "vertex_location",
-        "vertex_credentials",
-        "aws_access_key_id",
-        "aws_secret_access_key",
-        "aws_session_token",
-        "aws_region_name",
-        "aws_profile_name",
-    }
-)
-
-
-class Credentials(Protocol):
-    """A way to keys."""
-
-    async def access(self, model: str, api_base: str = "") -> Access:
-        """Return how to reach a model, at that address if one is given.
-
-        Errors: ``ProviderError`` when a key is needed and there is none, or a file is unsafe.
-        """
-        ...
-
-    def hint(self, model: str) -> str:
-        """Return what to do to give this model a key, as a clause that follows "to mend it,"."""
-        ...
+_EXTRAS: Final = {name for one in _PROVIDERS.values() for name in one.extra.values()}
+_FILE_KEYS: Final = frozenset({"api_key", "api_base", *_EXTRAS})
 
 
 def provider_of(model: str) -> str:
@@ -173,7 +126,10 @@ class StoredCredentials:
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     async def access(self, model: str, api_base: str = "") -> Access:
-        """Return how to reach a model; see ``Credentials``."""
+        """Return how to reach a model, at that address if one is given.
+
+        Errors: ``ProviderError`` when a key is needed and there is none, or a file is unsafe.
+        """
         provider = provider_of(model)
         variables = _variables(provider)
         stored = await asyncio.to_thread(self._stored, provider)
@@ -190,7 +146,7 @@ class StoredCredentials:
         return Access(api_key=key, api_base=base, extra=self._extra(variables, stored))
 
     def hint(self, model: str) -> str:
-        """Return what to do to give this model a key."""
+        """Return what to do to give this model a key, as a clause that follows "to mend it,"."""
         provider = provider_of(model)
         names = " or ".join((*_variables(provider).key, "AGENT_LS_API_KEY"))
         section = provider or "PROVIDER"
@@ -203,7 +159,7 @@ class StoredCredentials:
     def _first(self, names: tuple[str, ...]) -> str | None:
         return next((value for name in names if (value := self.env.get(name, "").strip())), None)
 
-    def _extra(self, variables: ProviderVariables, stored: Mapping[str, str]) -> dict[str, str]:
+    def _extra(self, variables: _Variables, stored: Mapping[str, str]) -> dict[str, str]:
         extra = {k: v for k, v in stored.items() if k not in ("api_key", "api_base")}
         for name, argument in reversed(list(variables.extra.items())):
             if value := self.env.get(name, "").strip():
@@ -229,11 +185,12 @@ class StoredCredentials:
         return {key: value for key, value in section.items() if isinstance(value, str)}
 
 
-def _variables(provider: str) -> ProviderVariables:
-    if not provider:
-        return ProviderVariables()
+def _variables(provider: str) -> _Variables:
     stem = provider.upper()
-    return PROVIDERS.get(provider) or _with_key(f"{stem}_API_KEY", base=(f"{stem}_API_BASE",))
+    usual = _Variables(
+        (f"{stem}_API_KEY",), (f"{stem}_API_BASE",), is_key_needed=provider not in _KEYLESS
+    )
+    return _PROVIDERS.get(provider, usual) if provider else _Variables()
 
 
 def _refuse_if_shared(path: Path, status: os.stat_result) -> None:

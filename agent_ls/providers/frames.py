@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, Literal
 
 from pydantic import Field
@@ -27,7 +26,6 @@ from agent_ls.domain.model_io import (
 from agent_ls.domain.record import Record
 from agent_ls.domain.usage import Usage
 
-MAX_FRAME_BYTES = 512 * 2**20
 _LENGTH = struct.Struct(">I")
 LENGTH_BYTES = _LENGTH.size
 
@@ -81,14 +79,6 @@ class Trouble(Record):
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OrderFrame:
-    """An order with its payload."""
-
-    order: Order
-    payload: bytes
-
-
 def encode(body: bytes) -> bytes:
     """Return a frame."""
     return _LENGTH.pack(len(body)) + body
@@ -99,14 +89,14 @@ def encode_order(order: Order, payload: bytes = b"") -> bytes:
     return encode(order.model_dump_json(exclude_unset=True).encode() + b"\n" + payload)
 
 
-def read_order(stream: BinaryIO) -> OrderFrame | None:
-    """Return the next order from a blocking stream; None at its end."""
+def read_order(stream: BinaryIO) -> tuple[Order, bytes] | None:
+    """Return the next order and its payload from a blocking stream; None at its end."""
     head = stream.read(LENGTH_BYTES)
     if len(head) < LENGTH_BYTES:
         return None
     body = stream.read(frame_length(head))
     line, _, payload = body.partition(b"\n")
-    return OrderFrame(Order.model_validate_json(line), payload)
+    return Order.model_validate_json(line), payload
 
 
 def frame_length(head: bytes) -> int:

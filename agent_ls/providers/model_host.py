@@ -26,9 +26,10 @@ from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.models import ModelFacts
-from agent_ls.providers.credentials import Credentials, StoredCredentials
+from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.failures import explain
 from agent_ls.providers.frames import (
+    FACTS,
     FAILED,
     GONE,
     Access,
@@ -99,7 +100,7 @@ class ModelHost:
         self,
         options: ModelHostOptions | None = None,
         *,
-        credentials: Credentials | None = None,
+        credentials: StoredCredentials | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
         """Take the options, a way to keys, and the environment to choose the child's from."""
@@ -109,7 +110,7 @@ class ModelHost:
         self._child: HostProcess | None = None
         self._starting = asyncio.Lock()
         self._numbers = itertools.count(1)
-        self._facts: dict[str, ModelFacts] = {}
+        self._told: dict[str, ModelCard] = {}
         self._getting_ready: asyncio.Future[ModelFacts] | None = None
         self._is_closed = False
 
@@ -144,7 +145,7 @@ class ModelHost:
             op="request",
             number=next(self._numbers),
             access=access,
-            limits=self._limits(),
+            limits=Limits(**self.options.model_dump(include={*Limits.model_fields})),
             slot=slot,
             kept=kept,
         )
@@ -160,33 +161,27 @@ class ModelHost:
 
     async def facts(self, model: str) -> ModelFacts:
         """Return what is known of ``model``; zeros when nothing is, or nobody can be asked."""
-        card = self._card(model)
-        if card is not None:
-            return ModelFacts(
-                card.window_tokens, card.max_output_tokens, card.input_usd, card.output_usd
-            )
-        if model not in self._facts:
-            try:
-                self._facts[model] = await self._ask_facts(model)
-            except ProviderError:
-                return ModelFacts(0, 0)
-        return self._facts[model]
+        card = self._card(model) or self._told.get(model)
+        if card is None:
+            # Whom nobody can ask, nobody need wait for: what fails here is told by the request.
+            with contextlib.suppress(ProviderError):
+                card = self._told[model] = await self._ask_facts(model)
+        card = card or ModelCard()
+        return ModelFacts(
+            card.window_tokens, card.max_output_tokens, card.input_usd, card.output_usd
+        )
 
-    async def _ask_facts(self, model: str) -> ModelFacts:
+    async def _ask_facts(self, model: str) -> ModelCard:
         child = await self._running()
-        # Whom nobody can ask, nobody need wait for: what fails here is told by the request.
         access = await self._credentials.access(model, self.options.api_base)
         # Where it is asked, not with which key: what a server tells of a model is no secret.
         place = Access(api_base=access.api_base)
         order = Order(op="facts", number=next(self._numbers), model=model, access=place)
         async with contextlib.aclosing(child.ask(order)) as reports:
-            async for report in reports:
-                match report:
-                    case [_, "facts", int(window), int(output), float(put), float(paid)]:
-                        return ModelFacts(window, output, put, paid)
-                    case _:
-                        raise self._failure(report, model)
-        return ModelFacts(0, 0)
+            report = await anext(reports)
+        if report[1] != FACTS:
+            raise self._failure(report, model)
+        return ModelCard.model_validate(report[2])
 
     def _card(self, model: str) -> ModelCard | None:
         return self.options.models.get(model) or SCRIPTED.get(model)
@@ -217,14 +212,6 @@ class ModelHost:
         for name in ("NO_PROXY", "no_proxy"):
             found[name] = ",".join(part for part in (found.get(name, ""), _LOOPBACK) if part)
         return found
-
-    def _limits(self) -> Limits:
-        options = self.options
-        return Limits(
-            connect_s=options.connect_s,
-            first_chunk_s=options.first_chunk_s,
-            idle_s=options.idle_s,
-        )
 
     def _priced(self, event: StreamFinished) -> StreamFinished:
         card = self._card(event.model)

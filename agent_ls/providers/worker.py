@@ -20,7 +20,7 @@ from agent_ls.domain.model_io import ModelRequest
 from agent_ls.providers.answer import MalformedAnswer
 from agent_ls.providers.completion import Completion, Route
 from agent_ls.providers.credentials import is_loopback, provider_of
-from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, OrderFrame
+from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order
 from agent_ls.providers.plain_route import PlainRoute, open_client, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, PriceTable
 from agent_ls.providers.thoughts import Thoughts
@@ -48,13 +48,12 @@ class Host:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._loading: asyncio.Future[Library] | None = None
 
-    def take(self, frame: OrderFrame) -> None:
+    def take(self, order: Order, payload: bytes) -> None:
         """Begin, or cancel."""
-        order = frame.order
         match order.op:
             case "request":
                 # Right away, because the next order may build on this conversation.
-                request = self._read(order, frame.payload)
+                request = self._read(order, payload)
                 self._begin(order.number, self._request(order, request))
             case "facts":
                 self._begin(order.number, self._facts(order))
@@ -64,11 +63,7 @@ class Host:
 
     def _begin(self, number: int, work: Coroutine[object, object, None]) -> None:
         task = self._tasks[number] = asyncio.get_running_loop().create_task(work)
-
-        def ended(_: asyncio.Task[None]) -> None:
-            self._tasks.pop(number, None)
-
-        task.add_done_callback(ended)
+        task.add_done_callback(lambda _: self._tasks.pop(number, None))
 
     def _read(self, order: Order, payload: bytes) -> ModelRequest:
         """Return the request with its whole conversation; errors: ``LookupError``."""
@@ -129,15 +124,7 @@ class Host:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_FACTS_S):
                         known = await asyncio.to_thread(library.look_up, model, base)
-        card = (known or UNKNOWN).card
-        self._outbox.report(
-            order.number,
-            FACTS,
-            card.window_tokens,
-            card.max_output_tokens,
-            card.input_usd,
-            card.output_usd,
-        )
+        self._outbox.report(order.number, FACTS, (known or UNKNOWN).card.model_dump())
 
 
 def _provider(model: str, known: KnownModel | None) -> str:

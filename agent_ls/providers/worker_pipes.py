@@ -16,11 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from agent_ls.domain.model_io import ModelEvent, ReasoningDelta, TextDelta
-from agent_ls.providers.frames import OrderFrame, encode_reports, read_order, report_event
+from agent_ls.domain.model_io import ModelEvent
+from agent_ls.providers.frames import Order, encode_reports, read_order, report_event
 
 _PR_SET_DUMPABLE = 4
-_FLUSH_CHARACTERS = 256 * 1024
 _MERGE_S = 0.008
 
 
@@ -54,16 +53,16 @@ def seal_process() -> None:
 
 
 def follow_orders(
-    stream: BinaryIO, loop: asyncio.AbstractEventLoop, take: Callable[[OrderFrame], None]
+    stream: BinaryIO, loop: asyncio.AbstractEventLoop, take: Callable[[Order, bytes], None]
 ) -> None:
     """Hand each order to ``take`` on the loop; when the server is gone, so is this process.
 
     On a thread of its own, so that even a busy loop or a slow import never outlives the server.
     """
 
-    def obey(frame: OrderFrame) -> None:
+    def obey(order: Order, payload: bytes) -> None:
         try:
-            take(frame)
+            take(order, payload)
         except Exception:
             # The two ends disagree: a fresh process is the way back to agreement.
             traceback.print_exc()
@@ -73,7 +72,7 @@ def follow_orders(
         status = 1
         try:
             while (frame := read_order(stream)) is not None:
-                loop.call_soon_threadsafe(obey, frame)
+                loop.call_soon_threadsafe(obey, *frame)
             status = 0
         finally:
             # No exit handlers: litellm's take a second, and there is nothing left to say to anyone.
@@ -85,8 +84,8 @@ def follow_orders(
 class Outbox:
     """Reports on their way to the server, one frame per turn of the loop.
 
-    What one read from the network brings is one frame, neighbouring pieces of one text are one
-    report, and texts come at most 125 times a second, so that they cost the server little.
+    Neighbouring pieces of one text are one report, and texts alone are sent at most 125 times a
+    second, so that they cost the server little.
     """
 
     def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop) -> None:
@@ -94,64 +93,39 @@ class Outbox:
         self._descriptor = descriptor
         self._loop = loop
         self._pending: list[list[object]] = []
-        self._texts: list[str] = []
-        """Pieces of the last pending report, when it is a text that may still grow."""
-        self._characters = 0
+        self._pieces: list[str] = []
+        """Of the newest pending report, when it is a text."""
         self._flushed_s = 0.0
-        self._later: asyncio.TimerHandle | None = None
 
     def event(self, number: int, event: ModelEvent) -> None:
         """Report a model event of a request."""
         _, word, *fields = report_event(number, event)
         self.report(number, str(word), *fields)
-        if isinstance(event, (TextDelta, ReasoningDelta)):
-            self._characters += len(event.text)
-            if self._characters > _FLUSH_CHARACTERS:
-                self.flush()
 
     def report(self, number: int, word: str, *fields: object) -> None:
         """Report anything."""
-        if word in ("text", "reasoning") and self._joins(number, word, str(fields[0])):
+        is_text = word in ("text", "reasoning")
+        if is_text and self._pieces and self._pending[-1][:2] == [number, word]:
+            self._pieces.append(str(fields[0]))
             return
         self._settle()
-        is_text = word in ("text", "reasoning")
-        if not self._pending or not is_text:
-            self._flush_soon(is_text)
         self._pending.append([number, word, *fields])
+        self._pieces = [str(fields[0])] if is_text else []
+        wait_s = self._flushed_s + _MERGE_S - self._loop.time() if is_text else 0.0
+        self._loop.call_later(max(wait_s, 0.0), self._flush)
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """Write what is pending; blocks while the server does not read."""
         self._settle()
-        if self._later:
-            self._later.cancel()
-            self._later = None
         if not self._pending:
             return
         self._flushed_s = self._loop.time()
         frame = memoryview(encode_reports(self._pending))
-        self._pending, self._characters = [], 0
+        self._pending = []
         while frame:
             frame = frame[os.write(self._descriptor, frame) :]
 
-    def _flush_soon(self, is_text: bool) -> None:
-        wait_s = self._flushed_s + _MERGE_S - self._loop.time()
-        if is_text and wait_s > 0:
-            # A torrent of small pieces would keep the server busy with nothing else.
-            self._later = self._loop.call_later(wait_s, self.flush)
-        else:
-            self._loop.call_soon(self.flush)
-
-    def _joins(self, number: int, word: str, text: str) -> bool:
-        if not self._pending:
-            return False
-        last = self._pending[-1]
-        if last[0] != number or last[1] != word:
-            return False
-        self._texts = self._texts or [str(last[2])]
-        self._texts.append(text)
-        return True
-
     def _settle(self) -> None:
-        if self._texts:
-            self._pending[-1][2] = "".join(self._texts)
-            self._texts = []
+        if self._pieces:
+            self._pending[-1][2] = "".join(self._pieces)
+            self._pieces = []

@@ -20,9 +20,8 @@ from agent_ls.domain.model_io import (
     StreamFinished,
     TextDelta,
 )
-from agent_ls.providers.answer import Answer, MalformedAnswer
+from agent_ls.providers.answer import Answer, JsonEnd, MalformedAnswer
 from agent_ls.providers.chat_stream import ChatChunks
-from agent_ls.providers.json_end import JsonEnd
 
 Piece = tuple[str, int | None, str, str]
 """Id, index, name, arguments of one delta."""
