@@ -20,6 +20,9 @@ MARKED_MESSAGES = 3
 """How many of the newest messages get a cache marker; with the system prompt's that makes four,
 which is the most Anthropic takes."""
 
+# Room for thinking, which counts as output, on top of what a person wants to read; more than
+# litellm's own budgets for these efforts.
+_THINKING_TOKENS = {"low": 4_096, "medium": 8_192, "high": 16_384}
 _EPHEMERAL = {"cache_control": {"type": "ephemeral"}}
 
 ThinkingBlocks = Mapping[str, Sequence[Object]]
@@ -78,6 +81,21 @@ def mark_for_cache(messages: Sequence[Object]) -> list[Object]:
 def needs_cache_markers(model: str) -> bool:
     """Say whether a model caches only what is marked: Anthropic's do, wherever they run."""
     return "claude" in model.lower() or model.startswith("anthropic/")
+
+
+def most_tokens(request: ModelRequest, effort: str | None, most: int = 0) -> int | None:
+    """Return the limit of an answer, given the model's own where it is known; None: the provider's.
+
+    Where a model thinks, litellm's own limit for Claude leaves 4,096 tokens for the answer, and
+    what a setting grants to the answer would be used up by the thinking.
+    """
+    room = _THINKING_TOKENS.get(effort or "")
+    if room is None:
+        return request.max_output_tokens
+    if request.max_output_tokens is None:
+        return most or None
+    wanted = request.max_output_tokens + room
+    return min(wanted, most) if most else wanted
 
 
 def _is_markable(message: Object) -> bool:

@@ -16,7 +16,6 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -27,10 +26,11 @@ from agent_ls.providers.dialect import (
     chat_messages,
     chat_tools,
     mark_for_cache,
+    most_tokens,
     needs_cache_markers,
 )
 from agent_ls.providers.frames import Order
-from agent_ls.providers.plain_route import client_timeout, keep_limits
+from agent_ls.providers.plain_route import client_timeout, is_openais_own, keep_limits
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel, read_row
 from agent_ls.providers.shapes import Object, as_list, as_object
 from agent_ls.providers.thoughts import Thoughts
@@ -48,10 +48,6 @@ ENVIRONMENT: Final = {
 }
 _GEMINI: Final = "litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini"
 _OLLAMA: Final = "litellm.llms.ollama.common_utils"
-
-# Room for thinking, which counts as output, on top of what a person wants to read; more than
-# litellm's own budgets for these efforts.
-_THINKING_TOKENS: Final = {"low": 4_096, "medium": 8_192, "high": 16_384}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +180,9 @@ class LitellmRoute:
         access, way = order.access, self._way
         messages = self._messages(request)
         effort = self._effort(request, messages)
+        most = self.known.card.max_output_tokens if needs_cache_markers(request.model) else 0
         optional: dict[str, Any] = {
-            "max_tokens": self._most_tokens(request, effort),
+            "max_tokens": most_tokens(request, effort, most),
             "temperature": request.temperature,
             "reasoning_effort": effort,
         }
@@ -221,21 +218,6 @@ class LitellmRoute:
             return effort
         calls = [message for message in messages if message.get("tool_calls")]
         return effort if all(message.get("thinking_blocks") for message in calls) else None
-
-    def _most_tokens(self, request: ModelRequest, effort: str | None) -> int | None:
-        """Return the limit of an answer; None: the provider's own.
-
-        Where a model thinks, litellm's own limit for Claude leaves 4,096 tokens for the answer,
-        and what a setting grants to the answer would be used up by the thinking.
-        """
-        room = _THINKING_TOKENS.get(effort or "")
-        most = self.known.card.max_output_tokens if needs_cache_markers(request.model) else 0
-        if room is None:
-            return request.max_output_tokens
-        if request.max_output_tokens is None:
-            return most or None
-        wanted = request.max_output_tokens + room
-        return min(wanted, most) if most else wanted
 
     def _stateless(self, request: ModelRequest) -> dict[str, Any]:
         """Return what lets a talk go on at the Responses API without being stored there."""
@@ -283,8 +265,7 @@ def _is_better_off(known: KnownModel, base: str) -> bool:
     """
     if not known.is_chat:
         return True
-    is_own = not base or (urlsplit(base).hostname or "").endswith("openai.com")
-    return is_own and known.is_reasoning and known.has_responses
+    return is_openais_own(base) and known.is_reasoning and known.has_responses
 
 
 def _keep_limits_in(handler: Any) -> None:

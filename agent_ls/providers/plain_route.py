@@ -15,12 +15,19 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, cast
+from urllib.parse import urlsplit
 
 from agent_ls import __version__
 from agent_ls.domain.model_io import ModelEvent, ModelRequest
 from agent_ls.providers.answer import Answer
 from agent_ls.providers.chat_stream import ChatStream
-from agent_ls.providers.dialect import chat_messages, chat_tools
+from agent_ls.providers.dialect import (
+    chat_messages,
+    chat_tools,
+    mark_for_cache,
+    most_tokens,
+    needs_cache_markers,
+)
 from agent_ls.providers.frames import Access, Limits, Order
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel
 from agent_ls.providers.shapes import Object
@@ -42,15 +49,23 @@ ADDRESSES: Final = {
 """Providers that speak nothing but chat completions, and where; empty: where the person says."""
 
 
+def is_openais_own(base: str | None) -> bool:
+    """Say whether an address is OpenAI's own, which is the one where none is given."""
+    return not base or (urlsplit(base).hostname or "").endswith("openai.com")
+
+
 def plain_address(model: str, provider: str, base: str | None, known: KnownModel | None) -> str:
     """Return where a model is asked for chat completions; empty where the library is needed.
 
-    OpenAI's models that reason are the library's at any address: their dialect is their own.
+    OpenAI's models that reason are the library's at any address, and at OpenAI's own those that
+    are too new for the table: their dialect is their own.
     """
-    is_odd = known is not None and (known.is_reasoning or not known.is_chat)
-    if f"/{RESPONSES}" in model or (provider == "openai" and is_odd):
+    if f"/{RESPONSES}" in model:
         return ""
-    return (base or ADDRESSES.get(provider, "")) if provider in ADDRESSES else ""
+    if provider == "openai":
+        is_odd = (known.is_reasoning or not known.is_chat) if known else is_openais_own(base)
+        return "" if is_odd else base or ADDRESSES["openai"]
+    return (base or ADDRESSES[provider]) if provider in ADDRESSES else ""
 
 
 class PlainRoute:
@@ -97,20 +112,27 @@ class PlainRoute:
                         pass
 
     def _body(self, request: ModelRequest) -> Object:
-        body: Object = {
+        messages = chat_messages(request)
+        effort = request.reasoning_effort if self.known.is_reasoning else None
+        if needs_cache_markers(request.model):
+            messages = mark_for_cache(messages)
+            if any(message.get("tool_calls") for message in messages):
+                # What Claude thought before its calls would have to come back with them.
+                effort = None
+        optional = {
+            "max_tokens": most_tokens(request, effort),
+            "temperature": request.temperature,
+            "reasoning_effort": effort,
+            "tools": chat_tools(request.tools) or None,
+            "tool_choice": request.tool_choice if request.tools else None,
+        }
+        return {
             "model": request.model.removeprefix(f"{self.provider}/"),
-            "messages": chat_messages(request),
+            "messages": messages,
             "stream": True,
             "stream_options": {"include_usage": True},
+            **{name: value for name, value in optional.items() if value is not None},
         }
-        if request.tools:
-            body |= {"tools": chat_tools(request.tools), "tool_choice": request.tool_choice}
-        optional = {
-            "max_tokens": request.max_output_tokens,
-            "temperature": request.temperature,
-            "reasoning_effort": request.reasoning_effort if self.known.is_reasoning else None,
-        }
-        return body | {name: value for name, value in optional.items() if value is not None}
 
 
 def open_client() -> httpx.AsyncClient:

@@ -476,7 +476,7 @@ async def test_a_request_is_sent_as_it_is_documented(asking: Asking) -> None:
         "stream_options": {"include_usage": True},
         "tools": [{"type": "function", "function": function}],
         "tool_choice": "auto",
-        "max_tokens": 99,
+        "max_tokens": 99 + 4_096,
         "temperature": 0.5,
         "reasoning_effort": "low",
     }
