@@ -10,7 +10,7 @@ import pytest
 from agent_ls.review.ledger import Selection
 from tests.review.reviewing import Reviewed
 from tests.review.test_review import check, statuses
-from tests.review.test_review_side_by_side import answered, by_two
+from tests.review.test_side_by_side import answered, by_two
 
 _MARKED = "\ufeffone\r\ntwo\r\n"
 
