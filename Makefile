@@ -1,8 +1,9 @@
 # One command for each thing one does here; every target first sets up what it needs.
 #
 #   make check      format, lint, types, import contract, rules about the repository
-#   make test       every test but the long ones, real editors included: about twenty minutes on two cores
-#   make test-newer the unit part on each newer Python that this machine has
+#   make test       what needs no editor and few processes, and one story through a real server
+#   make test-real  what needs servers, real editors, PostgreSQL or many processes: about twenty minutes
+#   make test-newer the unit tests on each newer Python that this machine has
 #   make test-all   all of these, and the long ones
 #   make coverage   that no line and no branch of the loop is left out by its tests
 #   make demo       the main job on a small project, with the scripted model
@@ -20,7 +21,7 @@ PYTEST := $(PY) -m pytest -n 3 --dist worksteal
 
 .PHONY: help setup node-tools editors format generate lock wheel clean demo bench \
 	check check-format check-lint check-types check-imports check-tidy \
-	test test-python test-client test-newer test-all coverage
+	test test-python test-client test-real test-newer test-all coverage
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -66,8 +67,13 @@ editors: setup
 
 test: test-python test-client
 
-test-python: setup node-tools editors
-	$(PYTEST)
+UNIT := not long and not editor and not e2e and not heavy
+
+test-python: setup
+	$(PYTEST) -m "($(UNIT)) or smoke"
+
+test-real: setup node-tools editors
+	$(PYTEST) -m "(editor or e2e or heavy) and not long and not smoke"
 
 test-client: setup $(if $(CLIENT),$(CLIENT_MODULES))
 ifneq ($(CLIENT),)
@@ -78,11 +84,9 @@ $(CLIENT_MODULES): vscode-client/package-lock.json
 	cd vscode-client && npm ci --silent
 	@touch $@
 
-# What needs no editor, no server process and few others, on each newer interpreter this machine has;
-# the rules about the repository are the same on all of them.
+# The rules about the repository are the same on all interpreters.
 test-newer: setup
-	scripts/test_newer.sh "not long and not editor and not e2e and not heavy" -n 2 --dist worksteal \
-		--ignore tests/tidy
+	scripts/test_newer.sh "$(UNIT)" -n 2 --dist worksteal --ignore tests/tidy
 
 test-all: setup node-tools editors test-client
 	scripts/test_newer.sh "not long and not editor and not e2e" -n 2 --dist worksteal

@@ -168,6 +168,7 @@ async def editor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         assert model.problems == []
 
 
+@pytest.mark.smoke
 async def test_a_prompt_asks_edits_fails_its_gate_and_mends_it(editor: Editor) -> None:
     editor.open()
     await editor.execute("agent-ls.prompt", "Return 2")
