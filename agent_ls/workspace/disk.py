@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -29,7 +29,7 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.loop.ports.workspace import DirEntry, EditorStep, EditorSteps, Listed, Look, Root
+from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root
 from agent_ls.safety import paths
 from agent_ls.safety.paths import Place
 from agent_ls.workspace import disk_files
@@ -49,19 +49,6 @@ _OPEN_IT = (
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _THREADS = 4
 _TREE_S = 300.0
-
-
-class _NoSteps:
-    """What is told of an editor where there is none."""
-
-    def of(self, place: Path) -> Sequence[EditorStep]:
-        return ()
-
-    async def settle(self, places: Collection[Path]) -> None:
-        """Wait for nothing."""
-
-    def end(self) -> None:
-        """Do nothing."""
 
 
 class DiskWorkspace:
@@ -191,9 +178,9 @@ class DiskWorkspace:
         """Return none: on disk everything is saved."""
         return []
 
-    def follow_editor(self) -> EditorSteps:
-        """Note nothing: there is no editor."""
-        return _NoSteps()
+    def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
+        """Tell of nothing: there is no editor."""
+        return lambda: None
 
     async def describe(self) -> str:
         """Return a short tree of the folders; kept for a while, so that prompts stay equal."""

@@ -15,7 +15,7 @@ from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.commands import CommandOutcome
-from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Listed, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Workspace
 from agent_ls.loop.state.spelling import canonical
 
 _CHANGED = EditOutcome(status="stale")
@@ -167,9 +167,9 @@ class DryRunWorkspace:
         """Save nothing: no command will look."""
         return []
 
-    def follow_editor(self) -> EditorSteps:
-        """Begin to note what the editor does to the real files."""
-        return self._inner.follow_editor()
+    def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
+        """Tell of what the editor does to the real files."""
+        return self._inner.follow_editor(written)
 
     async def describe(self) -> str:
         """Return the tree of the real project."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import time
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.domain.images import MAX_KEPT_BYTES, FileImage, is_text
@@ -43,8 +43,6 @@ class Seen:
     digest: str | None = None
     """None: too large to be looked at, or only at a change."""
     is_text: bool = False
-    looked_ns: int = 0
-    """When one began to look, by the wall clock."""
 
     @property
     def is_plain(self) -> bool:
@@ -84,6 +82,8 @@ class SeenFiles:
         self._files: dict[Path, Seen] = {}
         self._kept_bytes = {True: 0, False: 0}
         """Of plain texts, and of all else."""
+        self._lock = threading.Lock()
+        """A file that others wrote is looked at beside a look at all of them."""
 
     def __iter__(self) -> Iterator[Path]:
         """Yield the places of all."""
@@ -93,21 +93,14 @@ class SeenFiles:
         """Return a file as it was last seen."""
         return self._files.get(path)
 
-    def forget(self, path: Path) -> None:
-        """Remember nothing of a file any more."""
-        if (seen := self._files.pop(path, None)) is not None:
-            self._kept_bytes[seen.is_plain] -= len(seen.data or b"")
-
-    def remember(self, path: Path, seen: Seen | None) -> None:
-        """Let a file be known as it was once seen; None: as one that was not there."""
-        self.forget(path)
-        if seen is not None:
-            self._put(path, seen)
-
     def look(self, path: Path, roots: Sequence[Path], *, hashes: bool = False) -> Seen | None:
         """Remember a file as it is now; None when none is there. ``hashes`` too large ones."""
-        self.forget(path)
-        looked_ns = time.time_ns()
+        with self._lock:
+            return self._look(path, roots, hashes=hashes)
+
+    def _look(self, path: Path, roots: Sequence[Path], *, hashes: bool) -> Seen | None:
+        if (known := self._files.pop(path, None)) is not None:
+            self._kept_bytes[known.is_plain] -= len(known.data or b"")
         # In strings, as paths would take longer than all else that is done for a file.
         place = path.as_posix()
         fronts = {one: f"{one.as_posix().rstrip('/')}/" for one in roots}
@@ -133,13 +126,9 @@ class SeenFiles:
             finally:
                 os.close(descriptor)
         if seen is not None:
-            seen = replace(seen, looked_ns=looked_ns)
-            self._put(path, seen)
+            self._files[path] = seen
+            self._kept_bytes[seen.is_plain] += len(seen.data or b"")
         return seen
-
-    def _put(self, path: Path, seen: Seen) -> None:
-        self._files[path] = seen
-        self._kept_bytes[seen.is_plain] += len(seen.data or b"")
 
     def _read(self, descriptor: int, *, hashes: bool) -> Seen | None:
         facts = os.fstat(descriptor)

@@ -137,7 +137,7 @@ class BrokenWatch:
     async def begin(self, _: object) -> CommandMark | None:
         if self.fails_before:
             raise self.error
-        return CommandMark(1, 1)
+        return CommandMark()
 
     async def changes(self, mark: CommandMark) -> tuple[CommandChange, ...]:
         raise self.error
@@ -150,7 +150,7 @@ class PartialWatch:
     """A look at a part of the files."""
 
     async def begin(self, _: object) -> CommandMark:
-        return CommandMark(1, 1, gap="only the first 2 files of project are watched")
+        return CommandMark(gap="only the first 2 files of project are watched")
 
     async def changes(self, _: CommandMark) -> tuple[CommandChange, ...]:
         return ()

@@ -52,13 +52,6 @@ def _move(*pairs: str) -> Do:
     return do
 
 
-def _copy_and_delete(at: Path) -> None:
-    (at / "static").mkdir()
-    for one in (at / "assets").iterdir():
-        shutil.copyfile(one, at / "static" / one.name)
-    shutil.rmtree(at / "assets")
-
-
 def _linked_and_unlinked(at: Path) -> None:
     os.link(at / "big.bin", at / "same.bin")
     (at / "big.bin").unlink()
@@ -71,7 +64,6 @@ _THREE = _files(("log", _LARGE), ("log.1", _LARGE), ("log.2", 3))
 MOVES = {
     "a_folder_beyond_the_room_for_all": (_IMAGES, _move("assets static")),
     "a_folder_that_comes_first_in_the_list": (_IMAGES, _move("assets a")),
-    "a_copied_folder": (_IMAGES, _copy_and_delete),
     "a_file_beyond_the_room_for_one": (_BIG, _move("big.bin other.bin")),
     "a_file_to_a_new_folder": (_BIG, _move("big.bin below/big.bin")),
     "twice": (_BIG, _move("big.bin b", "b c")),

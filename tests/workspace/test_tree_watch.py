@@ -18,7 +18,6 @@ from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.tools.run_command import RunCommand, RunCommandArguments
-from agent_ls.workspace import tree_watch
 from agent_ls.workspace.disk import DiskWorkspace
 from agent_ls.workspace.runner import ShellRunner
 from agent_ls.workspace.tree_watch import CLOCK_NS, TreeWatch, file_clock_ns
@@ -35,9 +34,7 @@ def folder(tmp_path: Path) -> Path:
     (place / ".gitignore").write_text("ignored/\n")
     (place / "ignored").mkdir()
     (place / "ignored/y.txt").write_text("y\n")
-    (tmp_path / "away/in").mkdir(parents=True)
-    (tmp_path / "away/in/old.txt").write_text("old\n")
-    _grow_old(tmp_path / "away/in/old.txt")
+    _grow_old(place / "ignored/y.txt")
     return place
 
 
@@ -129,11 +126,6 @@ def _ignore_no_more(at: Path) -> None:
                 CommandChange("sub/b.txt", b"two\n", None),
             ],
             id="moved-with-its-folder",
-        ),
-        pytest.param(
-            lambda at: (at.parent / "away").rename(at / "here"),
-            [CommandChange("here/in/old.txt", None, b"old\n")],
-            id="moved-in-with-its-folder",
         ),
         pytest.param(lambda at: _make(at / "ignored/x.txt"), [], id="ignored"),
         pytest.param(
@@ -378,138 +370,29 @@ async def test_what_a_person_made_between_two_commands_is_known_as_it_was(
     assert await check(watch, folder, run) == (CommandChange("mine.txt", b"mine\n", after),)
 
 
-async def test_of_two_commands_at_once_the_second_does_not_hide_what_the_first_did(
+async def test_of_commands_at_once_the_first_to_end_tells_of_all_and_says_that_others_ran(
     folder: Path,
 ) -> None:
     watch = TreeWatch(workspace(folder))
-    first = await watch.begin(planned(folder, "make it so"))
+    first = await begun(watch, folder)
     _make(folder / "a.txt", "changed\n")
+    second = await begun(watch, folder)
     _make(folder / "new.txt", "new\n")
     (folder / "sub/b.txt").unlink()
-    second = await watch.begin(planned(folder, "make it so"))
-    assert first is not None
-    assert second is not None
-    assert without_modes(await watch.changes(first)) == (
+    assert without_modes(await watch.changes(second)) == (
         CommandChange("a.txt", b"one\r\n", b"changed\n"),
         CommandChange("new.txt", None, b"new\n"),
         CommandChange("sub/b.txt", b"two\n", None),
     )
-    assert await watch.changes(second) == ()
+    assert second.notes == [
+        "other commands ran at the same time and may have made some of these changes"
+    ]
+    _make(folder / "a.txt", "again\n")
+    assert without_modes(await watch.changes(first)) == (
+        CommandChange("a.txt", b"changed\n", b"again\n"),
+    )
     _make(folder / "a.txt", "mine\n")
     assert await check(watch, folder, lambda: None) == ()
-
-
-async def test_what_was_made_before_a_second_command_is_told_by_the_first_whoever_ends_first(
-    folder: Path,
-) -> None:
-    watch = TreeWatch(workspace(folder))
-    first = await begun(watch, folder)
-    _make(folder / "a.txt", "changed\n")
-    _make(folder / "new.txt", "new\n")
-    _grow_old(folder / "new.txt")
-    second = await begun(watch, folder)
-    _make(folder / "sub/b.txt", "second\n")
-    assert without_modes(await watch.changes(second)) == (
-        CommandChange("sub/b.txt", b"two\n", b"second\n"),
-    )
-    assert without_modes(await watch.changes(first)) == (
-        CommandChange("a.txt", b"one\r\n", b"changed\n"),
-        CommandChange("new.txt", None, b"new\n"),
-    )
-    assert await check(watch, folder, lambda: None) == ()
-
-
-def _change_places(at: Path) -> None:
-    (at / "sub").rename(at / "third")
-    (at / "two").rename(at / "sub")
-    (at / "third").rename(at / "two")
-
-
-@pytest.mark.parametrize("ends_first", ["first", "second"])
-@pytest.mark.parametrize(
-    ("do", "expected"),
-    [
-        pytest.param(
-            lambda at: (at / "a.txt").unlink(),
-            [CommandChange("a.txt", b"one\r\n", None)],
-            id="deleted",
-        ),
-        pytest.param(
-            lambda at: (at / "sub").rename(at / "new"),
-            [
-                CommandChange("new/b.txt", None, b"two\n"),
-                CommandChange("sub/b.txt", b"two\n", None),
-            ],
-            id="moved-with-its-folder",
-        ),
-        pytest.param(
-            lambda at: (at.parent / "away").rename(at / "here"),
-            [CommandChange("here/in/old.txt", None, b"old\n")],
-            id="moved-in-with-its-folder",
-        ),
-        pytest.param(
-            _change_places,
-            [
-                CommandChange("sub/b.txt", b"two\n", b"2\n"),
-                CommandChange("two/b.txt", b"2\n", b"two\n"),
-            ],
-            id="folders-that-change-places",
-        ),
-    ],
-)
-async def test_what_has_no_new_time_is_told_by_the_command_that_ran_when_it_happened(
-    folder: Path, do: Callable[[Path], object], expected: list[CommandChange], ends_first: str
-) -> None:
-    _make(folder / "two/b.txt", "2\n")
-    _grow_old(folder / "two/b.txt")
-    watch = TreeWatch(workspace(folder))
-    first = await begun(watch, folder)
-    do(folder)
-    second = await begun(watch, folder)
-    if ends_first == "second":
-        assert await watch.changes(second) == ()
-    assert list(without_modes(await watch.changes(first))) == expected
-    if ends_first == "first":
-        assert await watch.changes(second) == ()
-    assert await check(watch, folder, lambda: None) == ()
-
-
-async def test_what_comes_with_a_folder_is_told_by_the_first_also_when_the_second_adds_to_it(
-    folder: Path,
-) -> None:
-    watch = TreeWatch(workspace(folder))
-    first = await begun(watch, folder)
-    (folder.parent / "away").rename(folder / "here")
-    second = await begun(watch, folder)
-    _make(folder / "here/in/new.txt")
-    assert without_modes(await watch.changes(second)) == (
-        CommandChange("here/in/new.txt", None, b"new\n"),
-    )
-    third = await begun(watch, folder)
-    assert await watch.changes(third) == ()
-    assert without_modes(await watch.changes(first)) == (
-        CommandChange("here/in/old.txt", None, b"old\n"),
-    )
-
-
-async def test_what_a_command_makes_while_one_looks_before_another_is_told_by_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    watch = TreeWatch(workspace(folder))
-    first = await begun(watch, folder)
-    look = tree_watch.walk
-
-    def look_slowly(root: Path) -> list[str]:
-        found = list(look(root))
-        _make(folder / "new.txt")
-        _grow_old(folder / "new.txt")
-        return found
-
-    with monkeypatch.context() as patched:
-        patched.setattr(tree_watch, "walk", look_slowly)
-        second = await begun(watch, folder)
-    assert await watch.changes(second) == ()
-    assert without_modes(await watch.changes(first)) == (CommandChange("new.txt", None, b"new\n"),)
 
 
 @pytest.mark.parametrize("is_under_way", [True, False])
@@ -539,8 +422,8 @@ async def test_what_a_command_makes_of_an_edit_is_its_own_beside_an_older_comman
     with watch.editing(["a.txt"]):
         _make(folder / "a.txt", "edited\n")
     second = await begun(watch, folder)
-    _make(folder / "a.txt", "formatted\n")
     assert await watch.changes(first) == ()
+    _make(folder / "a.txt", "formatted\n")
     assert without_modes(await watch.changes(second)) == (
         CommandChange("a.txt", b"edited\n", b"formatted\n"),
     )

@@ -35,6 +35,7 @@ async def run_watched(planned: PlannedCall, turn: Turn) -> Ran:
     finally:
         left = await settled(_record(planned.call.id, watch, mark, turn))
     notes = [left.text] if left is not None else []
+    notes += mark.notes
     if mark.gap:
         notes.append(f"{mark.gap}: what the command changed elsewhere is in no review")
     if not notes:

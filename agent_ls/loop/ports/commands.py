@@ -55,16 +55,16 @@ class GoalCommands(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class CommandMark:
-    """When a command began, in nanoseconds since the epoch."""
+    """A command that runs, and what a reader of its changes must know."""
 
-    own_ns: int
-    """When one began to look at the files, by the wall clock."""
-    files_ns: int
-    """When one had looked, by the clock that dates files, which can be behind on a busy machine."""
-    gap: str = field(default="", kw_only=True)
-    """Which files are not watched, for the reader; empty when all are."""
+    gap: str = ""
+    """Which files are not watched; empty when all are."""
+    is_alone: bool = True
+    """Whether no other command ran beside it."""
+    notes: list[str] = field(default_factory=list[str])
+    """What of its changes may be others' work; complete once they are known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -43,22 +43,6 @@ class Look:
     digest: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EditorStep:
-    """What an editor did to one file, or may have done."""
-
-    at_ns: int
-    """When this was told, in nanoseconds since the epoch; 0: before one began to listen."""
-    text: str | None
-    """The text that it has there; None: it closed the file, or took it away."""
-    is_done: bool = False
-    """Whether it is known to have come to the disk."""
-    data: bytes | None = None
-    """What the disk held as that was told, if it was the text; None: not known."""
-    origin: Path | None = None
-    """Where it moved the file from; the text is then empty."""
-
-
 class Listed(list[str]):
     """Names of files, sorted."""
 
@@ -73,22 +57,6 @@ class Listed(list[str]):
         if not self.is_cut:
             return ""
         return f"only the first {len(self):,} files were looked at; name a folder to see the others"
-
-
-class EditorSteps(Protocol):
-    """What an editor does from a moment on. It is kept until ``end``."""
-
-    def of(self, place: Path) -> Sequence[EditorStep]:
-        """Return what was told until now of a file, oldest first; ``place`` goes over no link."""
-        ...
-
-    async def settle(self, places: Collection[Path]) -> None:
-        """Wait a moment for what was done to these files and is not told yet."""
-        ...
-
-    def end(self) -> None:
-        """Listen no longer."""
-        ...
 
 
 class Workspace(Protocol):
@@ -181,8 +149,10 @@ class Workspace(Protocol):
         """
         ...
 
-    def follow_editor(self) -> EditorSteps:
-        """Begin to note what the editor does to files; nothing where there is none."""
+    def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
+        """Tell of each file and folder that the editor writes, makes, moves or takes away, until
+        the answer is called; of nothing where there is no editor.
+        """
         ...
 
     async def describe(self) -> str:

@@ -16,12 +16,13 @@ async def handle(
     match params:
         case types.CreateFilesParams():
             for one in params.files:
-                steps.note_made(one.uri)
+                steps.note(one.uri)
         case types.RenameFilesParams():
             for one in params.files:
-                steps.note_moved(one.old_uri, one.new_uri)
+                steps.note(one.old_uri)
+                steps.note(one.new_uri)
             renamed = [(one.old_uri, one.new_uri) for one in params.files]
             edge.spawn(edge.sessions.follow_renamed(renamed), is_request=True)
         case types.DeleteFilesParams():
             for one in params.files:
-                steps.note_taken(one.uri)
+                steps.note(one.uri)

@@ -8,7 +8,7 @@ knows roots, ignore rules and guarded writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -28,12 +28,12 @@ from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.edits.in_place import in_place_of
 from agent_ls.edits.requests import Refused
-from agent_ls.loop.ports.workspace import DirEntry, EditorSteps, Listed, Look, Root, Workspace
+from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Workspace
 from agent_ls.lsp.connection.documents import DocumentStore, Snapshot
 from agent_ls.lsp.connection.saved_texts import SavedTexts, as_bytes, digests_of, version_of
 from agent_ls.lsp.connection.uris import path_to_uri
 from agent_ls.lsp.workspace.buffer_edits import BufferEdits, EditSender
-from agent_ls.lsp.workspace.editor_steps import EditorStepsLog
+from agent_ls.lsp.workspace.editor_steps import EditorSteps
 from agent_ls.lsp.workspace.open_files import OpenFiles
 from agent_ls.lsp.workspace.reloading import Reloading, ReloadingEditor
 from agent_ls.lsp.workspace.saving import SaveFallback, Saving, SavingEditor
@@ -63,10 +63,10 @@ class EditorWorkspace:
         saved = saved or SavedTexts(documents)
         self._saved = saved
         self._open = OpenFiles(disk, documents, saved)
-        self.steps = EditorStepsLog(documents)
+        self.steps = EditorSteps(documents)
         """What the editor does to files."""
         self._buffers = BufferEdits(documents, editor, version_of)
-        self._saving = Saving(self._open, editor, saved, save_fallback, self.steps.note_saved)
+        self._saving = Saving(self._open, editor, saved, save_fallback, self.steps.note)
         self.reloading = Reloading(self._open, documents, editor)
         """Hears of what commands take away."""
         self._taking_away = TakingAway(
@@ -220,9 +220,9 @@ class EditorWorkspace:
         """Return all files below."""
         return await self._open.disk.files(path)
 
-    def follow_editor(self) -> EditorSteps:
-        """Begin to note what the editor does to files."""
-        return self.steps.follow()
+    def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
+        """Tell of the files that the editor changes, until the answer is called."""
+        return self.steps.follow(written)
 
     async def describe(self) -> str:
         """Return a short project tree."""
