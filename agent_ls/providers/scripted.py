@@ -61,11 +61,6 @@ class ScriptedModel:
         return f"http://{_LOOPBACK}:{self._port}/v1"
 
     @property
-    def model_name(self) -> str:
-        """Return the model that is listed."""
-        return self.scenario.model
-
-    @property
     def problems(self) -> list[str]:
         """Return what went against the scenario: unmet expectations, requests too many."""
         return [request.problem for request in self.requests if request.problem]
@@ -109,13 +104,15 @@ class ScriptedModel:
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self.connections += 1
-            task = asyncio.ensure_future(Conversation(self, reader, writer, left).run())
+            task = asyncio.ensure_future(
+                Conversation(self.scenario.model, self._take, reader, writer, left).run()
+            )
             self._conversations.add(task)
             task.add_done_callback(self._conversations.discard)
 
         return WatchedConnection(left, connected)
 
-    async def take(self, request: RecordedRequest) -> Answer | None:
+    async def _take(self, request: RecordedRequest) -> Answer | None:
         """Record a request and choose its answer; None when it breaks the scenario."""
         self.requests.append(request)
         request.serial = len(self.requests)

@@ -7,8 +7,7 @@ import contextlib
 import json
 import socket
 import struct
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
 
 from agent_ls.providers.scenario import Answer, RawBody, ScriptedError, ScriptedUsage
 from agent_ls.providers.scripted_chat import Reply, StreamEvent, dumps, error_body
@@ -18,17 +17,8 @@ from agent_ls.providers.shapes import as_object
 _MAX_BODY_BYTES = 256 * 2**20
 
 
-class Stage(Protocol):
-    """Who knows the scenario."""
-
-    @property
-    def model_name(self) -> str:
-        """Return the model to list."""
-        ...
-
-    async def take(self, request: RecordedRequest) -> Answer | None:
-        """Record a request and choose its answer; None when it breaks the scenario."""
-        ...
+Take = Callable[[RecordedRequest], Awaitable[Answer | None]]
+"""Records a request and chooses its answer; None when it breaks the scenario."""
 
 
 class WatchedConnection(asyncio.StreamReaderProtocol):
@@ -62,12 +52,14 @@ class Conversation:
 
     def __init__(
         self,
-        stage: Stage,
+        model: str,
+        take: Take,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         left: asyncio.Event,
     ) -> None:
-        self._stage = stage
+        self._model = model
+        self._take = take
         self._reader = reader
         self._writer = writer
         self._left = left
@@ -105,11 +97,11 @@ class Conversation:
         return await self._answer(RecordedRequest(path, headers, raw, as_object(body)))
 
     def _models(self) -> Mapping[str, object]:
-        entry = {"id": self._stage.model_name, "object": "model", "owned_by": "agent-ls"}
+        entry = {"id": self._model, "object": "model", "owned_by": "agent-ls"}
         return {"object": "list", "data": [entry]}
 
     async def _answer(self, request: RecordedRequest) -> bool:
-        answer = await self._stage.take(request)
+        answer = await self._take(request)
         try:
             if answer is None:
                 problem = ScriptedError(status=400, message=f"scripted model: {request.problem}")
@@ -135,7 +127,7 @@ class Conversation:
             call_ids=tuple(ids),
             usage=answer.usage or _estimate(answer, request),
             serial=serial,
-            model=str(request.body.get("model") or self._stage.model_name),
+            model=str(request.body.get("model") or self._model),
             wants_usage=bool(options.get("include_usage")),
         )
         if answer.is_unstreamed or not request.body.get("stream"):

@@ -7,7 +7,7 @@ response if there was one, else the transport's own error.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from agent_ls.providers.failures import Symptom
@@ -54,6 +54,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         seen.append(one)
         yield one
         waiting += [getattr(one, "original_exception", None), one.__cause__, one.__context__]
+        # A name with several addresses fails once for each.
+        waiting += cast("Sequence[object]", getattr(one, "exceptions", ()))
 
 
 def _is_transport(error: BaseException) -> bool:

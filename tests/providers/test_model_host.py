@@ -335,16 +335,18 @@ async def test_a_body_that_ends_after_the_finish_reason_has_ended(asking: Asking
     assert finished(await check(asking, scenario)).finish is FinishReason.STOP
 
 
-async def test_a_dead_endpoint_is_named(asking: Asking) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_dead_endpoint_is_named(asking: Asking, host: str) -> None:
     async with ScriptedModel("") as model:
-        base_url = model.base_url
+        base_url = model.base_url.replace("127.0.0.1", host)
     asking.use(base_url)
     for name in ("openai/scripted", "anthropic/claude-sonnet-4-5"):
         with pytest.raises(ProviderError) as caught:
             await asking.ask(request(model=name))
         assert caught.value.failure is ProviderFailure.CONNECTION
         assert base_url.removesuffix("/v1") in caught.value.message
-        assert "refused" in caught.value.message.lower()
+        assert "the connection was refused" in caught.value.message
+        assert caught.value.is_lasting
 
 
 async def test_an_unknown_provider_is_told_how_models_are_named(asking: Asking) -> None:
