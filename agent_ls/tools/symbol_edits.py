@@ -15,9 +15,7 @@ from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out
 from agent_ls.syntax.languages import Language
-from agent_ls.tools.symbol_attributes import lost_around
 from agent_ls.tools.symbol_bounds import as_entry, begun, in_lines, keyed, whole
-from agent_ls.tools.symbol_enums import has_two_parts, is_constant, with_list_ended
 from agent_ls.tools.symbol_heads import lost
 from agent_ls.tools.symbol_lists import in_list, is_last_in_list
 from agent_ls.tools.symbol_placing import (
@@ -25,7 +23,6 @@ from agent_ls.tools.symbol_placing import (
     indent_at,
     is_first_on_line,
     line_end,
-    next_code,
     placed_at,
     unit_of,
 )
@@ -59,7 +56,7 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     old = text[start : symbol.end]
     if leaves_out(old, block):
         raise ToolError(unclear_marker().reason)
-    gone = lost(old, block, language) + lost_around(text, start, symbol, block, language)
+    gone = lost(old, block, language)
     if gone:
         notes.append(f"Not in the new text and so gone: {', '.join(gone)}.")
     place = indent_at(text, start)
@@ -138,11 +135,14 @@ def _inside(
     start, end = anchor.body
     inner = [one for one in symbols if start <= one.start and one.end <= end]
     inner = [one for one in inner if one.depth == anchor.depth + 1]
-    if (listed := _in_its_list(text, anchor, inner, block, language)) is not None:
-        return listed
-    if has_two_parts(anchor, language) and not is_constant(block, anchor, language):
-        ended = with_list_ended(text, start, _last_listed(inner), language)
-        text, end = ended, end + len(ended) - len(text)
+    if language.id == "java" and anchor.kind == "enum":
+        raise ToolError(
+            f"{anchor.qualified} is an enum of Java: its constants end before its members. Nothing "
+            "was done. Name the constant or member that the text is to stand before or after, or "
+            "use edit_file."
+        )
+    if inner and inner[-1].is_listed and is_last_in_list(text, inner[-1], end - 1, language):
+        return in_list(text, inner[-1], "after", block, language)
     if anchor.kind in ("function", "method", "constructor"):
         gap = 0
     elif inner:
@@ -172,32 +172,6 @@ def _inside(
     lines = [] if old.strip() in ("pass", "...") else [deeper + old]
     lines.append(placed_at(block, deeper, text, language))
     return text[:start].rstrip() + "\n" + "\n".join(lines) + text[end:]
-
-
-def _in_its_list(
-    text: str, anchor: Symbol, inner: Sequence[Symbol], block: str, language: Language
-) -> str | None:
-    """Return the text with the block last in the list that the symbol holds; None for no entry."""
-    start, end = anchor.body or (0, 0)
-    if not has_two_parts(anchor, language):
-        if not inner or not inner[-1].is_listed:
-            return None
-        is_last = is_last_in_list(text, inner[-1], end - 1, language)
-        return in_list(text, inner[-1], "after", block, language) if is_last else None
-    if not is_constant(block, anchor, language):
-        return None
-    if (last := _last_listed(inner)) is not None:
-        return in_list(text, last, "after", block, language)
-    if next_code(text, start + 1, language) < end - 1:
-        raise ToolError(
-            f"{anchor.qualified} has no constant that the new one could stand behind. Nothing was "
-            "done. Use edit_file."
-        )
-    return None
-
-
-def _last_listed(symbols: Sequence[Symbol]) -> Symbol | None:
-    return next((one for one in reversed(symbols) if one.is_listed), None)
 
 
 def _indent_inside(text: str, start: int, end: int, language: Language) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from agent_ls.syntax.languages import Language
 
@@ -13,6 +14,8 @@ _WORDS = {
     "cpp": re.compile(r"template\b"),
 }
 """By the folder of a language's queries: words before a definition that say something of it."""
+_ATTRIBUTE = re.compile(r"__attribute__|__declspec|\[\[\w+(?:::\w+)?\]\]|\balignas\b|\btypedef\b")
+"""In C and C++ these stand before, in and behind a definition."""
 _COMMENTED = re.compile(r"/\*.*?\*/\s*")
 _PYTHONS_COMMENT = re.compile(r"\s+#.*")
 _COMMENTS = ("//", "/*", "*", "#")
@@ -28,6 +31,9 @@ def lost(old: str, new: str, language: Language) -> list[str]:
     had, words = _head(old, language)
     has, now = _head(new, language)
     gone = [one for one in had if one not in has]
+    if language.id in ("c", "cpp"):
+        left = Counter(_ATTRIBUTE.findall(old)) - Counter(_ATTRIBUTE.findall(new))
+        gone += [one for one in left if one not in gone]
     left_out = " ".join(one for one in words if one not in now)
     return [*gone, left_out] if left_out else gone
 

@@ -118,32 +118,5 @@ def test_a_semicolon_stands_where_the_new_text_needs_it(
     check(name, text, symbol, "replace", new_text, after, "")
 
 
-_METHOD = "int f() {\n    return 1;\n}"
-_MEMBER = f"    {_METHOD}\n".replace("\n", "\n    ")[:-4]
-_TWO = "enum E {\n    A, // a\n    B; // b\n\n    int g;\n}\n"
-
-
-@pytest.mark.parametrize(
-    "text, new_text, after, said",
-    [
-        ("enum E {\n    A, B;\n}\n", "C", "enum E {\n    A, B, C;\n}\n", ""),
-        ("enum E {\n    A,\n    B,\n    ;\n}\n", "C(3)",
-         "enum E {\n    A,\n    B,\n    C(3),\n    ;\n}\n", ""),
-        (_TWO, "/** C. */\n@Old(1) C(1) {\n    int f;\n},", _TWO.replace(
-            "B;", "B,\n    /** C. */\n    @Old(1) C(1) {\n        int f;\n    };"), ""),
-        (_TWO, "C // c", None, "could hide"),
-        (_TWO, _METHOD, _TWO.replace("g;\n", f"g;\n\n{_MEMBER}"), ""),
-        (_TWO, "E(int x) {}", _TWO.replace("g;\n", "g;\n    E(int x) {}\n"), ""),
-        (_TWO, "static {\n}", _TWO.replace("g;\n", "g;\n\n    static {\n    }\n"), ""),
-        ("enum E {\n    A, // a\n    B // b\n}\n", _METHOD,
-         f"enum E {{\n    A, // a\n    B; // b\n\n{_MEMBER}}}\n", ""),
-        ("enum E { A, B, }\n", _METHOD, f"enum E {{ A, B,;\n\n{_MEMBER}}}\n", ""),
-        ("enum E {}\n", "A", "enum E {\n    A\n}\n", ""),
-        ("enum E {\n    ; // none\n    int g;\n}\n", "A", None, "no constant"),
-        ("enum E {\n    ;\n}\n", "int g;", "enum E {\n    ;\n    int g;\n}\n", ""),
-    ],
-)  # fmt: skip
-def test_a_constant_of_javas_enum_stands_before_its_semicolon_and_a_member_behind(
-    text: str, new_text: str, after: str | None, said: str
-) -> None:
-    check("A.java", text, "E", "inside_end", new_text, after, said)
+def test_nothing_is_put_at_the_end_of_a_java_enum_whose_constants_end_before_its_members() -> None:
+    check("A.java", _JAVA, "E", "inside_end", "C(3)", None, "Name the constant or member")
