@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
-from agent_ls.edits.candidates import MAX_SCORED_CHARS, nearest
 from agent_ls.edits.keys import stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, places
+from agent_ls.edits.refusing import MAX_SCORED_CHARS, nearest
 from agent_ls.edits.requests import Hunk
 from agent_ls.edits.texts import Texts
 

@@ -6,11 +6,10 @@ from unicodedata import name
 
 from rapidfuzz import fuzz, process
 
-from agent_ls.edits.changes import Change
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import MAX_CARRIED, carried, conversions, converted, stripped
 from agent_ls.edits.locate import Ground, Place
-from agent_ls.edits.requests import Refused
+from agent_ls.edits.requests import Change, Refused
 
 _MIN_ALIKE = 50.0
 

@@ -9,8 +9,7 @@ from itertools import pairwise
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.patch_lines import NO_END, hunk_line, patch_lines
-from agent_ls.edits.patches import FilePatch
-from agent_ls.edits.requests import Hunk, HunkLine, Refused
+from agent_ls.edits.requests import FilePatch, Hunk, HunkLine, Refused
 
 _BEGIN = re.compile(r"^[ \t]*\*\*\* Begin Patch")
 _FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File:[ \t]*([`\"']?)(.+?)\2[ \t]*$", re.I)

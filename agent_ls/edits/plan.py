@@ -14,8 +14,7 @@ from agent_ls.edits.envelope import is_envelope, parse_envelope
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
-from agent_ls.edits.patches import FilePatch, PatchKind
-from agent_ls.edits.requests import Refused
+from agent_ls.edits.requests import FilePatch, PatchKind, Refused
 from agent_ls.edits.unified import parse_unified
 
 

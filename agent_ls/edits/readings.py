@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -20,11 +20,10 @@ _ESCAPE = re.compile(r'\\[\\"\'ntr/`$]')
 _PAIR = re.compile(r"\\.")
 _NO_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\[^\\\"/bfnrtu]")
 _NUMBERED = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})(?:\t| ?[|│→:]|[)\]] | {2})")
-_CODE = "|:)]"
-"""What parts a number from its line, and begins lines of code as well."""
-_INDENTED = re.compile(r"\t|  ")
 _SPACED = re.compile(r"^[ \t]{0,8}L?\d{1,7} ?[|│→:](?: |$)")
 _BARE_NUMBER = re.compile(r"^[ \t]{0,8}[L\[]?(\d{1,7})([|│→:)\]]?)[ \t]*$")
+_GUTTER = re.compile(r"^[ \t]+[|│→:)\]]")
+"""What a line without a number begins with among numbered ones."""
 _WIDE = "".join(BLANKS)
 _WIDE_INDENT = re.compile(rf"^[ \t]*[{_WIDE}][ \t{_WIDE}]*", re.M)
 _NARROW = str.maketrans(BLANKS)
@@ -161,103 +160,41 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
     """Return the texts without line numbers, when every old line has one and they count up."""
     lines = old.split("\n")
     solid = [line for line in lines if stripped(line)]
-    parsed = [_number_of(line) for line in solid]
-    if not solid or any(one is None for one in parsed):
+    parsed = [match for line in solid if (match := _number_of(line))]
+    numbers = [int(match[1]) for match in parsed]
+    is_counting = all(below > above for above, below in pairwise(numbers))
+    if not numbers or len(numbers) < len(solid) or not is_counting:
         return None
-    numbers = [one[0] for one in parsed if one is not None]
-    if any(later <= sooner for sooner, later in pairwise(numbers)):
+    is_near = numbers[-1] - numbers[0] <= 2 * len(lines)
+    if not is_near or any(line in flat for line in solid[:3]) or _has_numbers(flat, parsed[0]):
         return None
-    if len(numbers) > 1 and numbers[-1] - numbers[0] > 2 * len(lines):
+    # The separator may have a blank of its own, or take the first one of the indentation.
+    shifts = (1, 0, -1) if all(map(_SPACED.match, solid)) else (0, -1)
+    texts = {shift: "\n".join(_bare(line, shift) for line in lines) for shift in shifts}
+    shift = next((shift for shift in shifts if _stands(flat, texts[shift])), shifts[0])
+    kept = texts[shift]
+    last = numbers[-1] + new.count("\n") + 1
+    marks = {_mark(match) for match in parsed}
+    news = [line for line in new.split("\n") if stripped(line)]
+    listed = [
+        line
+        for line in news
+        if (match := _number_of(line))
+        and numbers[0] <= int(match[1]) <= last
+        and _mark(match) in {*marks, ""}
+    ]
+    is_all = len(listed) == len(news) and any(marks)
+    own = kept.split("\n")
+    has_own = any(map(_NUMBERED.match, own))
+    unnumbered = [stripped(line)[0] for line in news if _GUTTER.match(line) and line not in own]
+    is_gutter = not marks.isdisjoint(unnumbered)
+    if is_gutter or (has_own and listed and not is_all):
+        # What begins an added line may be code, or stand for a number.
         return None
-    kept = _unnumbered(old)
-    if any(line in flat for line in solid[:3]):
-        return None
-    if _has_numbers(flat, solid[0]) and not _is_listed(
-        flat, old.strip("\n").split("\n"), numbers[0]
-    ):
-        return None
-    marks = {_mark(line) for line in solid} - {""}
-    listing = _Listing(set(lines), marks, numbers[0], numbers[-1], _gutter(flat, solid))
-    more = int(all(_SPACED.match(line) for line in solid))
-    if more and _stands(flat, kept):
-        # The separator has a blank of its own where no line goes without it.
-        more = int(_stands(flat, _unnumbered(old, 1)))
-    elif not more and not _stands(flat, kept) and _stands(flat, _unnumbered(old, -1)):
-        # What looks like the separator's last blank is the first one of the indentation.
-        more = -1
-    kept = _unnumbered(old, more)
-    bare_new = _unlisted(new, kept, listing, more)
-    return None if bare_new is None else Reading(kept, bare_new, line=numbers[0], group=1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Listing:
-    """How the lines of the old text are numbered."""
-
-    lines: set[str]
-    marks: set[str]
-    first: int
-    last: int
-    gutter: re.Pattern[str] | None
-    """What added lines begin with where others have their number."""
-
-    def has(self, line: str, most: int) -> bool:
-        """Tell whether a line of the new text has a number of the listing, or of one behind it."""
-        found = _number_of(line)
-        is_near = found is not None and self.first <= found[0] <= self.last + most
-        return is_near and _mark(line) in (*self.marks, "")
-
-    def depth(self, line: str) -> int:
-        """Return how many numbers a line begins with, each with a mark of the listing's."""
-        count = 0
-        while (found := _NUMBERED.match(line)) is not None and _mark(line) in self.marks:
-            count, line = count + 1, line[found.end() :]
-        return count
-
-
-def _unlisted(new: str, old: str, listing: _Listing, more: int) -> str | None:
-    """Return the new text without the listing's numbers: often it has them in some lines, or none.
-
-    Shape: ``old`` has none any more; None where they may as well be numbers of the file itself, or
-    what stands for one the beginning of code, such as that of another case.
-    """
-    lines = new.split("\n")
-    solid = [line for line in lines if stripped(line)]
-    own = {listing.depth(line) for line in old.split("\n") if stripped(line)}
-    if own - {0} and solid:
-        depths = {listing.depth(line) for line in solid}
-        if max(depths) <= max(own) and (
-            len(own) == 1 or not all(listing.has(line, len(lines)) for line in solid)
-        ):
-            return new
-        if min(depths) <= min(own):
-            return None
-    # A number alone in its line is one only where all lines have theirs, and a mark proves it.
-    numbered = [listing.has(line, len(lines)) for line in lines]
-    is_all = sum(numbered) >= len(solid) and any(map(_mark, solid))
-    found: list[str] = []
-    for line, is_numbered in zip(lines, numbered, strict=True):
-        bare = line
-        if is_numbered and (is_all or _mark(line) or line in listing.lines):
-            bare = _bare(line, more)
-        elif any(numbered) and listing.gutter and (match := listing.gutter.match(line)):
-            bare = _behind(line, match.end(), more)
-            if line[match.end() - 1] in _CODE and stripped(bare) and not _INDENTED.match(bare):
-                return None
-        found.append(bare)
-    return "\n".join(found)
-
-
-def _gutter(flat: str, solid: Sequence[str]) -> re.Pattern[str] | None:
-    """Return what a line of the listing begins with that has blanks for a number."""
-    matches = [match for line in solid if (match := _NUMBERED.match(line))]
-    signs = {match.string[match.end(1) : match.end()] for match in matches}
-    if not all(sign.strip(" ") for sign in signs) or not matches:
-        return None
-    widths = [match.end(1) for match in matches]
-    either = "|".join(map(re.escape, sorted(signs)))
-    gutter = rf"^ {{{min(widths)},{max(widths)}}}(?:{either})"
-    return None if re.search(gutter, flat, re.M) else re.compile(gutter)
+    # A number alone in its line is one only where all lines have theirs, or the old text has it.
+    bare = {line for line in listed if is_all or _NUMBERED.match(line) or line in lines}
+    kept_new = (_bare(line, shift) if line in bare else line for line in new.split("\n"))
+    return Reading(kept, "\n".join(kept_new), line=numbers[0], group=1)
 
 
 def _stands(flat: str, text: str) -> bool:
@@ -265,56 +202,33 @@ def _stands(flat: str, text: str) -> bool:
     return "\n{}\n".format(text.strip("\n")) in f"\n{flat}\n"
 
 
-def _has_numbers(flat: str, line: str) -> bool:
+def _has_numbers(flat: str, match: re.Match[str]) -> bool:
     """Tell whether the file has lines that begin like this one by themselves."""
-    match = _NUMBERED.match(line)
-    if match is None:
-        return False
-    mark = re.escape(line[match.end(1) : match.end()].strip(" ") or " ")
+    mark = re.escape(match.string[match.end(1) : match.end()].strip(" ") or " ")
     return bool(re.search(rf"^[ \t]{{0,8}}[L\[]?\d{{1,7}} ?{mark}", flat, re.M))
 
 
-def _is_listed(flat: str, lines: list[str], first: int) -> bool:
-    """Tell whether the lines are some of the file's, each with the number that it has there."""
-    there = flat.split("\n")[first - 1 :][: len(lines)]
-    parsed = [_number_of(line) for line in lines]
-    return len(there) == len(lines) > 1 and all(
-        one is not None and one[0] == first + at and stripped(line[one[1] :]) == stripped(now)
-        for at, (one, line, now) in enumerate(zip(parsed, lines, there, strict=True))
-    )
+def _number_of(line: str) -> re.Match[str] | None:
+    return _NUMBERED.match(line) or _BARE_NUMBER.match(line)
 
 
-def _number_of(line: str) -> tuple[int, int] | None:
-    match = _NUMBERED.match(line) or _BARE_NUMBER.match(line)
-    return (int(match.group(1)), match.end()) if match else None
+def _mark(match: re.Match[str]) -> str:
+    """Return what parts a line's number from the rest, a tab as a blank; nothing behind a number
+    that stands alone."""
+    if match.re is _BARE_NUMBER:
+        return match[2]
+    return match.string[match.end(1) : match.end()].strip(" \t") or " "
 
 
-def _mark(line: str) -> str:
-    """Return what parts a line's number from the rest, a tab as a blank; nothing: no number, or it
-    stands alone.
-    """
-    match = _NUMBERED.match(line)
-    return "" if match is None else line[match.end(1) : match.end()].strip(" \t") or " "
-
-
-def _unnumbered(old: str, more: int = 0) -> str:
-    """Return the old text without its numbers and what parts it from them.
-
-    Shape: ``more`` is 1 where a blank does too, and -1 where one of the indentation was taken for
-    it.
-    """
-    return "\n".join(_bare(line, more) for line in old.split("\n"))
-
-
-def _bare(line: str, more: int) -> str:
-    found = _number_of(line)
-    return line if found is None else _behind(line, found[1], more)
-
-
-def _behind(line: str, end: int, more: int) -> str:
-    if more < 0 and line[end - 1 : end] == " " and stripped(line[end:]):
+def _bare(line: str, shift: int) -> str:
+    """Return a line without its number, and with one blank less or more than behind that."""
+    match = _number_of(line)
+    if match is None:
+        return line
+    end = match.end()
+    if shift < 0 and line[end - 1 : end] == " " and stripped(line[end:]):
         end -= 1
-    return line[end:].removeprefix(" " if more > 0 else "")
+    return line[end:].removeprefix(" " if shift > 0 else "")
 
 
 def _without_fences(flat: str, given: Reading) -> Reading | None:

@@ -13,7 +13,6 @@ from unicodedata import combining
 from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.carried_out import is_added_around
 from agent_ls.edits.elisions import restored, unclear_marker
-from agent_ls.edits.fragments import fragments
 from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_ALL, MAX_ALL_DRIFTED, MAX_PLACES, Ground, Place, places
@@ -25,7 +24,7 @@ from agent_ls.edits.requests import Hunk, Placed, Refused, Wish
 from agent_ls.edits.sequences import BUILT, IN_SEQUENCE, Added
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import Texts, hunk_of, lines_of
-from agent_ls.edits.torn import begins_torn, beside_remark, is_torn, remark_at
+from agent_ls.edits.torn import begins_torn, is_torn, parted_remark, remark_at
 from agent_ls.edits.weave import Block
 from agent_ls.edits.whole_lines import (
     has_trailing_blanks,
@@ -97,7 +96,7 @@ def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     found = _exactly(ground, whole, number)
     if found is not None:
         return found
-    found = _by_lines(ground, whole, number) or _within_lines(ground, whole, number)
+    found = _by_lines(ground, whole, number)
     if found is not None:
         return found
     found = _otherwise_read(ground, whole, number)
@@ -135,7 +134,8 @@ def _exactly(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused |
         return None
     if len(found) > MAX_ALL:
         return too_many(MAX_ALL)
-    whole = [at for at in found if not is_torn(flat, wish, at, at + len(old))]
+    is_word = old.replace("_", "").isalnum()
+    whole = [at for at in found if is_word or not is_torn(flat, wish, at, at + len(old))]
     if wish.replace_all and whole:
         return [
             Span(at, past_whole_lines(flat, wish, at, at + len(old)), new, number)
@@ -184,7 +184,7 @@ def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refus
     if (wish.replace_all or not wish.is_read) and is_torn(flat, wish, at, end):
         return _torn(ground, wish, at, number)
     if (rest := remark_at(flat, wish, at, end)) is not None:
-        return beside_remark(ground, wish, at, rest, number)
+        return parted_remark(ground, at + len(wish.old), rest)
     line_start = flat.rfind("\n", 0, at) + 1
     lead = flat[max(line_start, ground.file.first) : at]
     if lead and not lead.strip(" \t") and (end == len(flat) or flat[end] == "\n" or
@@ -212,22 +212,6 @@ def _with_ends(flat: str, wish: Texts, at: int, end: int) -> str:
     above = "\n" if is_glued_above(flat, wish, at) else ""
     below = "\n" if is_glued(flat, wish, end) else ""
     return above + wish.new + below
-
-
-def _within_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
-    """Return the wish carried out in parts of lines that have other characters."""
-    found = fragments(ground, wish)
-    if len(found) > MAX_ALL_DRIFTED:
-        return too_many(MAX_ALL_DRIFTED)
-    if wish.replace_all and found:
-        return [Span(at, at + len(one.old), one.new, number) for at, one in found]
-    if len(found) > 1:
-        lines = [ground.file.number_at(at) for at, _ in found]
-        chosen = nearest_to([line + 1 for line in lines], wish.line)
-        if chosen is None:
-            return ambiguous(ground, lines, wish.line)
-        found = [found[chosen]]
-    return _at(ground, found[0][1], found[0][0], number) if found else None
 
 
 def _torn(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refused:

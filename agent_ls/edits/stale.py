@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from agent_ls.edits.alignments import MAX_LINES, Alignment, alignments, weight
-from agent_ls.edits.changes import changes_of
 from agent_ls.edits.drifted import COSTS, Fate, fate_of
 from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, aligned, is_regular
 from agent_ls.edits.readings import is_escaped
-from agent_ls.edits.requests import Hunk
+from agent_ls.edits.requests import Hunk, changes_of
 
 _MIN_ALONE = 2
 """So many lines that stay and stand nowhere else say which place is meant: a copy would have them

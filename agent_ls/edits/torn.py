@@ -11,7 +11,6 @@ import re
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground
 from agent_ls.edits.requests import Refused
-from agent_ls.edits.spans import Span
 from agent_ls.edits.texts import Texts
 
 _PART = re.compile(r"\.\w|[\[(]")
@@ -49,21 +48,13 @@ def remark_at(flat: str, wish: Texts, at: int, end: int) -> str | None:
     return match[0] if _begins_line(flat, begins) else None
 
 
-def beside_remark(
-    ground: Ground, wish: Texts, at: int, rest: str, number: int
-) -> list[Span] | Refused:
-    """Return the wish where the last old line has a remark, which stays with that line."""
-    *_, last = wish.old.split("\n")
-    news = wish.new.split("\n")
-    rows = [row for row, line in enumerate(news) if stripped(line) == stripped(last)]
-    if len(rows) != 1:
-        return Refused(
-            f"Line {ground.file.number_at(at + len(wish.old)) + 1} goes on with {rest.strip()!r}, "
-            "which the old text lacks: someone added it, or it was left out. Give the whole line.",
-            "conflict",
-        )
-    news[rows[0]] += rest
-    return [Span(at, at + len(wish.old) + len(rest), "\n".join(news), number)]
+def parted_remark(ground: Ground, end: int, rest: str) -> Refused:
+    """Return the refusal of new lines that would part a remark from its line."""
+    return Refused(
+        f"Line {ground.file.number_at(end) + 1} goes on with {rest.strip()!r}, which the old text "
+        "lacks: someone added it, or it was left out. Give the whole line.",
+        "conflict",
+    )
 
 
 def _is_inside(flat: str, at: int) -> bool:

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.domain.edits import Replacement
-from agent_ls.edits.cut_off import CUT_OFF, is_cut_off
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.patch_lines import NO_END, hunk_line, patch_lines
-from agent_ls.edits.patches import FilePatch
-from agent_ls.edits.requests import Hunk, HunkLine, Refused
+from agent_ls.edits.requests import FilePatch, Hunk, HunkLine, Refused
 
 _NUMBERS = re.compile(r"^@@+ *-(\d+)(?:,(\d+))? *\+(\d+)(?:,(\d+))? *@@+ ?(.*)$")
 _FROM_NOTHING = re.compile(r"^@@+ *-0,0 ")
@@ -57,6 +55,12 @@ _NO_DIFF = Refused(
     "malformed",
 )
 
+_CUT_OFF = Refused(
+    "The diff is cut off: its last hunk ends with a removed line, and its header counts more lines "
+    "before and after. Send it whole, or count the lines right.",
+    "malformed",
+)
+
 
 def place_unified(text: str, diff: str) -> tuple[Replacement, ...] | Refused:
     """Return the replacements that carry out a unified diff of one file, or why none is."""
@@ -86,8 +90,8 @@ def parse_unified(diff: str) -> tuple[FilePatch, ...] | Refused:
             past = _end_of_hunk(lines, first - 1)
             hunk = _hunk(lines[at] if first > at else "@@", lines[first:past])
             match = _NUMBERS.match(line)
-            if match and past == len(lines) and is_cut_off(hunk, _counts(match), lines[first:]):
-                return CUT_OFF
+            if match and past == len(lines) and _is_cut_off(hunk, _counts(match), lines[first:]):
+                return _CUT_OFF
             if hunk.lines and (drafts[-1].is_new or any(line.sign != " " for line in hunk.lines)):
                 drafts[-1].hunks.append(hunk)
                 drafts[-1].is_from_nothing = bool(_FROM_NOTHING.match(line)) and not hunk.old
@@ -300,3 +304,19 @@ def _text(hunks: Sequence[Hunk]) -> str:
     lines = [line.text for hunk in hunks for line in hunk.lines]
     has_end = all(hunk.final_end is not False for hunk in hunks)
     return "\n".join(lines) + ("\n" if lines and has_end else "")
+
+
+def _is_cut_off(hunk: Hunk, counts: Sequence[int], body: Sequence[str]) -> bool:
+    """Tell whether the last hunk lacks what was to come behind it.
+
+    Shape: it ends with a line that goes, none comes, and ``counts`` (lines before, lines after) say
+    that lines of both follow. ``body`` is all text behind the header.
+    """
+    last = max((number for number, line in enumerate(body) if line.strip()), default=0)
+    is_removal = bool(hunk.lines) and all(line.sign != "+" for line in hunk.lines)
+    if not is_removal or not body[last].startswith("-"):
+        return False
+    # Blank lines below may be context, all but the one that ends the message.
+    blanks = max(0, len(body) - last - 2)
+    shown = (len(hunk.old), len(hunk.new))
+    return all(said > have + blanks for said, have in zip(counts, shown, strict=True))

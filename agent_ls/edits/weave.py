@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent_ls.edits.changes import Change, changes_of
 from agent_ls.edits.characters import in_the_files_characters
 from agent_ls.edits.indents import indent_of, is_flat, roughness
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place
-from agent_ls.edits.requests import Hunk, Refused
+from agent_ls.edits.requests import Change, Hunk, Refused, changes_of
 from agent_ls.edits.ways import Way, ways
 
 

@@ -26,9 +26,8 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.diff import unified
 from agent_ls.edits.in_place import in_place_of_shown
-from agent_ls.edits.patches import FilePatch
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
-from agent_ls.edits.requests import Refused
+from agent_ls.edits.requests import FilePatch, Refused
 from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
