@@ -131,11 +131,7 @@ class Tsc:
             return CheckReport(problems=(f"tsc did not run: {job}",))
         is_native = job.typescript.major >= _FIRST_NATIVE
         try:
-            async with asyncio.timeout(self.options.timeout_s):
-                answer = await (self._natively(job, part) if is_native else _overlaid(job))
-        except TimeoutError:
-            limit = f"{self.options.timeout_s:g} s (checkers.tsc.timeout_s)"
-            return CheckReport(problems=(f"tsc gave no answer: it took longer than {limit}.",))
+            answer = await (self._natively(job, part) if is_native else _overlaid(job))
         except TscFailedError as error:
             return CheckReport(problems=(f"tsc gave no answer: {error}.",))
         return CheckReport(
@@ -148,7 +144,12 @@ class Tsc:
     async def _natively(self, job: TscJob, part: Overlay) -> TscAnswer:
         try:
             async with self._copies.of(part, self.workspace) as (copy, gap):
-                answer = await check_natively(job, copy)
+                # Waiting for another check's turn with the copy does not count.
+                async with asyncio.timeout(job.timeout_s):
+                    answer = await check_natively(job, copy)
+        except TimeoutError:
+            limit = f"{job.timeout_s:g} s (checkers.tsc.timeout_s)"
+            raise TscFailedError(f"it took longer than {limit}") from None
         except (OSError, WorkspaceError) as error:
             raise TscFailedError(f"there is no copy of {part.root.path} for it: {error}") from error
         return dataclasses.replace(answer, caution=f"tsc saw a part: {gap}" if gap else "")
