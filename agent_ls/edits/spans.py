@@ -32,13 +32,19 @@ def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span
 
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
     """Return the replacements of all spans, or why they cannot all be carried out."""
-    ordered = sorted(spans, key=_place)
-    is_close = any(_overlap(flat.text, *pair) for pair in pairwise(ordered))
+    quoted = sorted(spans, key=_place)
+    ordered = quoted
+    is_close = any(_overlap(flat.text, *pair) for pair in pairwise(quoted))
     if is_close:
         # Lines that an edit only quotes may be another's too.
-        ordered = sorted((_bare(flat.text, one) for one in ordered), key=_place)
-    for one, other in pairwise(ordered):
-        if _overlap(flat.text, one, other) or (is_close and _is_doubled(flat.text, one, other)):
+        both = [(_bare(flat.text, one), one) for one in quoted]
+        both.sort(key=lambda pair: _place(pair[0]))
+        ordered, quoted = [one for one, _ in both], [one for _, one in both]
+    for (one, other), (was, then) in zip(pairwise(ordered), pairwise(quoted), strict=True):
+        # An edit that quotes what another one changes right beside does not know of that change.
+        is_unknown = one.end == other.start and max(was.start, then.start) < min(was.end, then.end)
+        is_same = is_close and (is_unknown or _is_doubled(flat.text, one, other))
+        if _overlap(flat.text, one, other) or is_same:
             line = LineIndex(flat.text).line_of(other.start)
             who = (
                 f"Edits {one.number} and {other.number} overlap"
