@@ -22,6 +22,11 @@ points of the text as it was given, or a ``requests.Refused``: its ``why`` for p
 ``reason`` for the model (what was sought, what comes nearest, what to do).
 Nothing is ever half done. ``domain.edits.apply_replacements`` carries them out.
 
+One idea for a place that differs: ``alignments`` lays the quoted lines over the file; ``drifted``
+has the table of what a line costs that is otherwise there; ``stale`` has the rule of certainty: the
+evidence outweighs the cost, and no other place comes near. How much one edit may change is bounded
+in ``locate``, as placing runs on the event loop.
+
 Words: the *ground* is the file that hunks are placed in. Old lines stand there in their own
 *dress*, or in another: indentation, blank lines, characters. The *fate* of a context line is what
 became of it since the model read the file. A line that is *alone* stands nowhere else in the file,
