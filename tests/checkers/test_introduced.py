@@ -254,7 +254,7 @@ async def test_who_stops_waiting_ends_no_check(tmp_path: Path) -> None:
 
 
 async def until(what: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not what():  # noqa: ASYNC110 - a checker tells nobody
             await asyncio.sleep(0)
 
@@ -306,7 +306,7 @@ async def test_a_checker_of_projects_that_takes_too_long_keeps_nobody_and_is_fou
 
 
 async def until_answered(ask: Callable[[], Awaitable[CheckReport]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (await ask()).unanswered:  # noqa: ASYNC110 - a checker tells nobody
             await asyncio.sleep(0)
 

@@ -75,7 +75,7 @@ async def test_what_the_person_does_beside_a_command_is_not_undone_with_it(tmp_p
         listed = [one["path"] for one in turn["files"]]
         assert sorted(listed) == ["new/b.py", "old/b.py", "out.txt"]
         await editor.execute("agent-ls.review.undo")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await editor.execute("agent-ls.review.list"):
                 pass
         await editor.stop()

@@ -34,14 +34,14 @@ async def close_the_pipe(editor: ClientEditor) -> None:
     process = editor.process()
     assert process.stdin is not None
     process.stdin.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await process.wait()
 
 
 async def terminate(editor: ClientEditor) -> None:
     process = editor.process()
     process.terminate()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await process.wait()
 
 
@@ -63,7 +63,7 @@ async def check(leave: Callable[[ClientEditor], Awaitable[None]], folder: Path) 
 
 async def running(server: psutil.Process, argument: str) -> list[psutil.Process]:
     """Return the server's descendants once one of them has this argument."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             family = await asyncio.to_thread(server.children, True)
             if any(argument in one.cmdline() for one in family if one.is_running()):

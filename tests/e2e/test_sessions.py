@@ -144,7 +144,7 @@ async def test_a_server_that_starts_takes_no_changes_from_one_that_lives(tmp_pat
     async with ScriptedModel(scenario) as model, server(tmp_path, model) as first:
         await first.execute("agent-ls.mode", "auto")
         await first.execute("agent-ls.prompt", "Set x to 2")
-        await first.until(lambda: _ends(first) or None, 30, "the turn's end")
+        await first.until(lambda: _ends(first) or None, 60, "the turn's end")
         async with server(tmp_path, model) as second:
             await second.open("a.py")
             # It has looked by now, and is told so only because it decides.
@@ -169,10 +169,10 @@ async def test_changes_that_a_server_shows_unasked_keep_nobody_from_their_sessio
         async with server(tmp_path, model) as first:
             await first.execute("agent-ls.mode", "auto")
             begun = await first.execute("agent-ls.prompt", "Set x to 2")
-            await first.until(lambda: _ends(first) or None, 30, "the turn's end")
+            await first.until(lambda: _ends(first) or None, 60, "the turn's end")
         async with AsyncExitStack() as stack:
             looks = await stack.enter_async_context(server(tmp_path, model))
-            await looks.until(lambda: looks.shown.diagnostics.get(uri) or None, 30, "the hint")
+            await looks.until(lambda: looks.shown.diagnostics.get(uri) or None, 60, "the hint")
             uses = await stack.enter_async_context(server(tmp_path, model))
             session_id = await uses.execute("agent-ls.session.resume", begun["sessionId"])
             assert session_id == begun["sessionId"]
@@ -186,7 +186,7 @@ async def test_changes_that_a_server_shows_unasked_keep_nobody_from_their_sessio
             with pytest.raises(ServerError, match="another agent-ls writes session"):
                 await looks.execute("agent-ls.session.resume", session_id)
             assert (await uses.execute("agent-ls.prompt", "Again"))["sessionId"] == session_id
-            await uses.until(lambda: _ends(uses) or None, 30, "the turn's end")
+            await uses.until(lambda: _ends(uses) or None, 60, "the turn's end")
             assert (await uses.execute("agent-ls.review.keep"))["changes"] == 1
     await check(tmp_path, sessions=1)
 
@@ -206,12 +206,12 @@ async def test_who_looks_at_one_session_and_works_in_another_keeps_only_its_own(
         async with server(tmp_path, model) as first:
             await first.execute("agent-ls.mode", "auto")
             older = await first.execute("agent-ls.prompt", "Set x to 2")
-            await first.until(lambda: _ends(first) or None, 30, "the turn's end")
+            await first.until(lambda: _ends(first) or None, 60, "the turn's end")
         async with server(tmp_path, model) as looks, server(tmp_path, model) as uses:
-            await looks.until(lambda: looks.shown.diagnostics.get(uri) or None, 30, "the hint")
+            await looks.until(lambda: looks.shown.diagnostics.get(uri) or None, 60, "the hint")
             await looks.execute("agent-ls.mode", "auto")
             mine = await looks.execute("agent-ls.prompt", "Make b")
-            await looks.until(lambda: _ends(looks) or None, 30, "the turn's end")
+            await looks.until(lambda: _ends(looks) or None, 60, "the turn's end")
             # What is decided here is about one session, and leaves the other to whoever wants it.
             kept = await looks.execute("agent-ls.review.keep", {"turnId": mine["turnId"]})
             assert kept["changes"] == 1
@@ -234,7 +234,7 @@ async def test_a_file_that_is_renamed_while_other_settings_are_taken_over_is_fol
     async with ScriptedModel(scenario) as model, server(tmp_path, model) as editor:
         await editor.execute("agent-ls.mode", "auto")
         await editor.execute("agent-ls.prompt", "Make it")
-        await editor.until(lambda: _ends(editor) or None, 30, "the turn's end")
+        await editor.until(lambda: _ends(editor) or None, 60, "the turn's end")
         for count in range(3):
             old, new = root / f"n{count}.py", root / f"n{count + 1}.py"
             settings = {"agent-ls": {"marker": f"ROBOT{count}"}}
@@ -242,7 +242,7 @@ async def test_a_file_that_is_renamed_while_other_settings_are_taken_over_is_fol
             old.rename(new)
             moved = {"oldUri": old.as_uri(), "newUri": new.as_uri()}
             await editor.notify("workspace/didRenameFiles", {"files": [moved]})
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             listed: list[str] = []
             while listed != ["n3.py"]:
                 (turn,) = await editor.execute("agent-ls.review.list")
@@ -264,14 +264,14 @@ async def test_hints_come_back_with_one_of_the_folders_that_are_gone(tmp_path: P
         await editor.notify("workspace/didChangeWorkspaceFolders", {"event": added})
         await editor.execute("agent-ls.mode", "auto")
         await editor.execute("agent-ls.prompt", "Make it")
-        await editor.until(lambda: editor.shown.diagnostics.get(uri) or None, 30, "the hint")
-        await editor.until(lambda: _ends(editor) or None, 30, "the turn's end")
+        await editor.until(lambda: editor.shown.diagnostics.get(uri) or None, 60, "the hint")
+        await editor.until(lambda: _ends(editor) or None, 60, "the turn's end")
         for one in (first, second):
             one.rename(tmp_path / f"away {one.name}")
-        await editor.until(lambda: not editor.shown.diagnostics.get(uri) or None, 30, "no hint")
+        await editor.until(lambda: not editor.shown.diagnostics.get(uri) or None, 60, "no hint")
         await editor.execute("agent-ls.review.list")
         (tmp_path / "away second").rename(second)
-        await editor.until(lambda: editor.shown.diagnostics.get(uri) or None, 30, "the hint again")
+        await editor.until(lambda: editor.shown.diagnostics.get(uri) or None, 60, "the hint again")
 
 
 def _ends(editor: ClientEditor) -> list[dict[str, Any]]:

@@ -37,8 +37,8 @@ _ARGUMENTS = (
     # in Neovim's own sense costs a second and is no matter of ours.
     *("-n", "--cmd", "set nomore | let g:loaded_python3_provider = 0"),
 )
-_LIMIT_S = 20.0
-_CALL_LIMIT_S = 30.0
+_LIMIT_S = 60.0
+_CALL_LIMIT_S = 60.0
 _POLL_S = 0.02
 # How a request ends when Neovim goes away under it, or never comes back.
 _GONE = (EOFError, OSError, LateFuture, pynvim.NvimError)

@@ -24,7 +24,7 @@ NAMED = {
     "Control": 0xFFE3,
     "Alt": 0xFFE9,
 }
-_LIMIT_S = 20.0
+_LIMIT_S = 60.0
 _PIXEL_BYTES = 4
 _SAMPLE = 7
 

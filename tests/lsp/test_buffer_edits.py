@@ -94,7 +94,7 @@ async def check(
 ) -> EditOutcome:
     edits = BufferEdits(editor.documents, editor, version_of, show_s=show_s)
     change = (Replacement(start=start, end=end, text=text),)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return await edits.change(URI, version_of(base), change, "test")
 
 

@@ -73,7 +73,7 @@ def place(tmp_path: Path) -> Place:
 
 async def check(place: Place, *expected: tuple[str, list[str]] | None) -> None:
     """The next things that are told are these."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert [await place.told.get() for _ in expected] == list(expected)
     assert place.told.empty()
 
@@ -122,7 +122,7 @@ async def test_what_changed_before_a_look_that_was_cut_off_is_told_by_the_next(
     place.held = asyncio.Event()
     place.reading.clear()
     place.write("a.py", "zz")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await place.reading.wait()
     findings.look()
     place.held.set()
@@ -137,7 +137,7 @@ async def test_without_findings_nobody_looks(place: Place) -> None:
     await check(place, ("a.py", ["x"]))
     place.states.clear()
     findings.look()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while tasks := asyncio.all_tasks() - before:
             await asyncio.wait(tasks)
     assert place.told.empty()

@@ -124,7 +124,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
         await teller.step_wait("end", "completed")
         session = await editor.execute("agent-ls.session.new")
         turn = (await editor.execute("agent-ls.prompt", "Change a."))["turnId"]
-        approval = await editor.until(lambda: _asked(editor), 20, "a permission request")
+        approval = await editor.until(lambda: _asked(editor), 60, "a permission request")
         turns = (await editor.request("agent/review/list", {}))["turns"]
         hunks = [file["hunks"][0]["hunkId"] for one in turns for file in one["files"]]
         # Ids of changes are numbers in a journal, so two sessions often have the same.
@@ -407,7 +407,7 @@ async def test_the_permission_that_is_named_is_shown(stage: Stage) -> None:
     editor = stage.editor
     other = await editor.execute("agent-ls.session.new")
     await editor.execute("agent-ls.prompt", "Ask too.")
-    later = await editor.until(lambda: _asked(editor, 1), 20, "another permission request")
+    later = await editor.until(lambda: _asked(editor, 1), 60, "another permission request")
     for named, command in ((later, "later"), (stage.ids["<approval>"], "made"), (None, "made")):
         assert await editor.execute("agent-ls.approval.show", named) is True
         assert f"touch {command}" in str(editor.shown.messages[-1]), named

@@ -57,7 +57,7 @@ class Desk:
         self.count += 1
         text = f"last = {self.count}\n"
         self.agent_writes("last.py", text)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             *others, last = await self.editor.older.get()
         assert last == "last.py"
         self.shows("last.py", text)

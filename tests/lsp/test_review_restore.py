@@ -80,7 +80,7 @@ class Panel:
         """Let the agent work on a prompt."""
         params = {"text": f"{words} {self.name}.", "sessionId": self.session}
         turn_id = (await self.editor.request("agent/prompt", params))["turnId"]
-        await self.editor.until(lambda: self._has_ended(turn_id) or None, 20, "the turn's end")
+        await self.editor.until(lambda: self._has_ended(turn_id) or None, 60, "the turn's end")
         asked = {"sessionId": self.session, "withText": True}
         self.turns = (await self.editor.request("agent/review/list", asked))["turns"]
 
@@ -271,7 +271,7 @@ async def test_files_are_restored_by_message_and_a_dry_run_tells_it_before(
     # Every file that went back is told to whoever follows the session, with the moment.
     done = {one["location"]["path"] for one in files if one["status"] == "done"}
     call_id = row.moment(panel).get("toolCallId")
-    await editor.until(lambda: done <= panel.restored(call_id) or None, 20, "the updates")
+    await editor.until(lambda: done <= panel.restored(call_id) or None, 60, "the updates")
 
 
 async def test_only_a_restore_is_tried_without_doing_it(editor: ClientEditor) -> None:

@@ -20,7 +20,7 @@ import pytest
 from agent_ls.lsp.connection.frames import Fault, Message, encode_frame
 from agent_ls.lsp.connection.stdio import FrameReader, FrameWriter
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 @dataclass

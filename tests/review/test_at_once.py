@@ -154,7 +154,7 @@ async def test_behind_one_that_sleeps_the_others_go_on_in_their_order(
             happened.append(f"{name} ends")
 
     wakes = asyncio.Event()
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         tasks.create_task(decision("1", wakes))
         waiting = [tasks.create_task(decision("2"))]
         if is_late:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-DEFAULT_WAIT_S = 20.0
+DEFAULT_WAIT_S = 60.0
 
 
 class RawClient:

@@ -178,7 +178,7 @@ async def test_cancelled_commands_leave_no_open_descriptors(tmp_path: Path) -> N
             on_output=lambda _text, started=started: started.set(),
         )
         task = asyncio.create_task(run)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await started.wait()
         task.cancel()
         await asyncio.wait([task])
@@ -195,7 +195,7 @@ async def test_a_cancelled_command_is_gone_when_the_cancellation_arrives(tmp_pat
         on_output=lambda _text: started.set(),
     )
     task = asyncio.create_task(run)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
