@@ -75,10 +75,6 @@ class Editor:
         return Reply("yes")
 
     stale_edit = "refused"
-    edits_unasked = True
-
-    def advise_repairing(self, uri: str, lines: str) -> None:
-        raise AssertionError("this editor puts edits where they belong")
 
     def advise_looking(self, uri: str, lines: str) -> None:
         raise AssertionError("this editor puts edits where they belong")

@@ -45,7 +45,7 @@ def _typed(_: PendingEdits, documents: DocumentStore) -> None:
 
 @pytest.mark.parametrize(("happens", "expected"), [
     pytest.param(lambda pending, documents: None, None, id="it-waits"),
-    pytest.param(_typed, Reply("yes", was_sent=False), id="the-text-moves-on"),
+    pytest.param(_typed, Reply("no", "the text changed meanwhile"), id="the-text-moves-on"),
     pytest.param(lambda pending, documents: documents.save(URI), None, id="saving-is-no-answer"),
     pytest.param(lambda pending, documents: documents.close(URI),
                  Reply("no", "the document was closed"), id="the-document-is-closed"),

@@ -83,7 +83,8 @@ class PendingEdits:
             if now is None:
                 found.reply.set_result(Reply("no", "the document was closed"))
             elif now.text != found.text:
-                found.reply.set_result(Reply("yes", was_sent=False))
+                # If the person chose the edit, the text shows it.
+                found.reply.set_result(Reply("no", "the text changed meanwhile"))
 
 
 def _first_line(edit: types.WorkspaceEdit) -> int:

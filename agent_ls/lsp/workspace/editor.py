@@ -83,11 +83,6 @@ class EditorClient:
         """What the editor does with an edit when the text has changed since it was made."""
         return self._server.profile.stale_edit
 
-    @property
-    def edits_unasked(self) -> bool:
-        """Whether an edit is carried out at once, and no person is asked first."""
-        return self._server.profile.edits == "anytime"
-
     def close(self) -> None:
         """End every question that waits for the editor, so that nothing waits for it any more."""
         self._server.protocol.questions.close()
@@ -160,14 +155,6 @@ class EditorClient:
             "warning",
             f"{'. '.join(gone)}, but the editor still has {them} open. Close {them}: saving would "
             f"write {them} again.",
-        )
-
-    def advise_repairing(self, uri: str, lines: str) -> None:
-        """Tell the person which lines of a document an edit has damaged."""
-        self._say_of(
-            uri,
-            "as you typed, the editor carried an edit of the agent's out in the wrong lines, at "
-            f"{lines}. Undo it there.",
         )
 
     def advise_looking(self, uri: str, lines: str) -> None:

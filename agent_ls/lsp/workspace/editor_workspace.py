@@ -65,7 +65,7 @@ class EditorWorkspace:
         self._open = OpenFiles(disk, documents, saved)
         self.steps = EditorSteps(documents)
         """What the editor does to files."""
-        self._buffers = BufferEdits(documents, editor, version_of)
+        self._buffers = BufferEdits(documents, editor)
         self._saving = Saving(self._open, editor, saved, save_fallback, self.steps.note)
         self.reloading = Reloading(self._open, documents, editor)
         """Hears of what commands take away."""

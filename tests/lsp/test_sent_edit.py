@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agent_ls.domain.edits import Replacement, apply_replacements
-from agent_ls.lsp.workspace.edit_proof import proven
+from agent_ls.lsp.workspace.sent_edit import Proof, SentEdit
+
+
+def proven(before: str, expected: str, now: str) -> Proof:
+    return SentEdit(before, expected, ()).proof_in(now)
+
 
 TEXTS = st.text("ab \n", max_size=14)
 """Few characters, so that nearly everything is repeated beside itself."""
@@ -65,7 +71,7 @@ def test_typing_beside_an_edit_never_proves_the_contrary(case: Case, data: st.Da
     start = data.draw(st.sampled_from(free))
     end = data.draw(st.integers(start, min(start + 3, len(case.before))))
     untouched, applied = typed_beside(case, start, end)
-    told = (case.before, case.expected, case.replacements)
+    told = (case.before, case.expected)
     if untouched != case.expected:
         assert proven(*told, untouched) != "applied"
     if applied != case.before:
@@ -86,7 +92,7 @@ def test_an_edit_that_is_changed_as_it_arrives_is_not_taken_for_undone(
     expected = apply_replacements(case.before, one)
     now = apply_replacements(case.before, (altered,))
     assume(expected != case.before and now not in (case.before, expected))
-    assert proven(case.before, expected, one, now) != "untouched"
+    assert proven(case.before, expected, now) != "untouched"
 
 
 @settings(max_examples=300)
@@ -97,7 +103,7 @@ def test_a_text_without_repetition_proves_what_happened(at: int, where: int, new
     before = "".join(chr(0x4E00 + number) for number in range(40))
     case = Case(before, (Replacement(start=at, end=at + 1, text=new),), "typed")
     untouched, applied = typed_beside(case, where, where)
-    told = (case.before, case.expected, case.replacements)
+    told = (case.before, case.expected)
     assert proven(*told, untouched) == "untouched"
     assert proven(*told, applied) == "applied"
 
@@ -106,8 +112,39 @@ def test_many_edits_of_a_large_file_are_proven() -> None:
     before = "".join(f"x = {number}\n" for number in range(20_000))
     changes = tuple(Replacement(start=at, end=at, text="y") for at in range(0, 100_000, 100))
     expected = apply_replacements(before, changes)
-    assert proven(before, expected, changes, "# typed\n" + before) == "nothing"
+    assert proven(before, expected, "# typed\n" + before) == "nothing"
     changes = changes[1:]
     expected = apply_replacements(before, changes)
-    assert proven(before, expected, changes, "# typed\n" + before) == "untouched"
-    assert proven(before, expected, changes, "# typed\n" + expected) == "applied"
+    assert proven(before, expected, "# typed\n" + before) == "untouched"
+    assert proven(before, expected, "# typed\n" + expected) == "applied"
+
+
+BEFORE = "a\r\nb\r\nc\r\n"
+
+
+@pytest.mark.parametrize(
+    "before, expected, now, is_there",
+    [
+        pytest.param("a\n", "b\n", "b\n", True, id="the-very-text"),
+        pytest.param("a\n", "b\n", "a\n", False, id="the-old-text"),
+        pytest.param("a\n", "b\nc\n", "b\r\nc\r\n", True, id="all-ends-made-others"),
+        pytest.param("a\n", "b\nc\n", "b\rc\r", True, id="carriage-returns-alone"),
+        pytest.param(BEFORE, "a\r\nx\nb\r\nc\r\n", "a\r\nx\r\nb\r\nc\r\n", True, id="the-new-end"),
+        pytest.param(BEFORE, "a\r\nx\nb\r\nc\r\n", "a\nx\nb\nc\n", True, id="every-end"),
+        pytest.param(BEFORE, "x\n" + BEFORE, "x\r\n" + BEFORE, True, id="at-the-start"),
+        pytest.param(BEFORE, BEFORE + "x\n", BEFORE + "x\r\n", True, id="at-the-end"),
+        pytest.param(BEFORE, "a\r\nc\r\n", "a\r\nc\n", True, id="taken-out"),
+        pytest.param(BEFORE, "", "", True, id="all-taken-out"),
+        pytest.param(BEFORE, "a\r\nx\nb\r\nc\r\n", "a\r\nx\nb\r\nc\r\n.", False, id="typed-below"),
+        pytest.param(BEFORE, "a\r\nx\nb\r\nc\r\n", "a\r\n\r\nx\r\nb\r\nc\r\n", False, id="typed"),
+        pytest.param(BEFORE, "x\r\nb\r\ny\r\n", "x\r\nb\r\nc\r\n", False, id="one-of-two-places"),
+        pytest.param("a\r\nb", "a\rb", "a\r\nb", False, id="line-ends-alone-count"),
+        pytest.param("a\r\nb", "a\rb", "a\rb", True, id="line-ends-alone-are-there"),
+        pytest.param("a\r\nb", "a\rx\nb", "a\rx\r\nb", True, id="within-a-line-end"),
+        pytest.param("a\rb\nc", "a\r\nb\nc", "a\r\nb\r\nc", False, id="a-line-feed-more"),
+    ],
+)
+def test_a_text_is_the_wanted_one_but_for_its_line_ends(
+    before: str, expected: str, now: str, is_there: bool
+) -> None:
+    assert SentEdit(before, expected, ()).is_shown_in(now) is is_there
