@@ -24,9 +24,6 @@ StaleEdit = Literal["refused", "skipped", "applied", "unknown"]
 class ClientProfile:
     """What one client can do; the defaults are those of a client nothing is known of."""
 
-    name: str = ""
-    """As the client calls itself; empty when it does not say."""
-    version: str = ""
     row: str = "unknown"
     """The row of the quirks table that holds, such as `neovim`."""
     agent_version: int | None = None
@@ -50,31 +47,14 @@ class ClientProfile:
     message_requests: bool = True
     """`window/showMessageRequest` is worth a try; the answer may still be an error or nothing."""
     show_document: bool = False
-    command_limit_s: float | None = None
-    """The editor gives a command up after so long; answer before it."""
 
     progress: bool = False
-    progress_cancel: bool = False
-    code_lens: bool = False
     draws_lenses: bool = False
     """Code lenses are seen in the text without the person having set anything up."""
     lens_refresh: bool = False
     """The server may ask the client to ask for its code lenses anew."""
-    inlay_hints: bool = False
-    action_literals: bool = True
-    """Code actions may be objects; without it only bare commands are understood."""
-    action_resolve: frozenset[str] = frozenset()
-    """Which properties of a code action may be left to `codeAction/resolve`."""
-    disabled_actions: bool = False
-    llm_tag: bool = False
-    """Code actions may carry the tag that says a model wrote them."""
-    pull_diagnostics: bool = False
-    diagnostic_data: bool = False
-    """`data` of a diagnostic comes back with it; compute actions from ranges all the same."""
 
     configuration: bool = False
-    watches_files: bool = False
-    """The server may register for changes on disk."""
     text_document_content: bool = False
     shows_gone: bool = False
     """The editor itself tells the person that the file of an open document is gone."""
@@ -93,7 +73,7 @@ class ClientProfile:
         for row in _ROWS:
             if row.fits(name, version, params):
                 facts |= {**row.facts, "row": row.row}
-        return cls(name=name, version=version, agent_version=_agent_version(params), **facts)
+        return cls(agent_version=_agent_version(params), **facts)
 
 
 def _agent_version(params: types.InitializeParams) -> int | None:
@@ -108,31 +88,17 @@ def _declared(params: types.InitializeParams) -> dict[str, Any]:
     capabilities = params.capabilities
     workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
     window = capabilities.window or types.WindowClientCapabilities()
-    text = capabilities.text_document or types.TextDocumentClientCapabilities()
     edit = workspace.workspace_edit or types.WorkspaceEditClientCapabilities()
-    action = text.code_action or types.CodeActionClientCapabilities()
-    published = text.publish_diagnostics or types.PublishDiagnosticsClientCapabilities()
-    resolve, watched = action.resolve_support, workspace.did_change_watched_files
     operations = (str(getattr(o, "value", o)) for o in edit.resource_operations or ())
     is_versioned = bool(edit.document_changes)
-    tags = action.tag_support.value_set if action.tag_support else ()
     return {
         "document_changes": is_versioned,
         "stale_edit": "unknown" if is_versioned else "applied",
         "file_operations": _ALL_OPERATIONS.intersection(operations if is_versioned else ()),
         "show_document": bool(window.show_document and window.show_document.support),
         "progress": bool(window.work_done_progress),
-        "code_lens": text.code_lens is not None,
         "lens_refresh": bool(workspace.code_lens and workspace.code_lens.refresh_support),
-        "inlay_hints": text.inlay_hint is not None,
-        "action_literals": action.code_action_literal_support is not None,
-        "action_resolve": frozenset(resolve.properties if resolve else ()),
-        "disabled_actions": bool(action.disabled_support),
-        "llm_tag": types.CodeActionTag.LlmGenerated in tags,
-        "pull_diagnostics": text.diagnostic is not None,
-        "diagnostic_data": bool(published.data_support),
         "configuration": bool(workspace.configuration),
-        "watches_files": bool(watched and watched.dynamic_registration),
         "text_document_content": workspace.text_document_content is not None,
     }
 
@@ -149,14 +115,13 @@ class _Row:
     recognise: Recognise | None = None
     """How a client is known whose name does not tell."""
     since: tuple[int, ...] = ()
-    until: tuple[int, ...] | None = None
-    """Versions from `since` on and below `until`."""
+    """The first version of which it holds."""
     sources: str = field(default="", compare=False)
 
     def fits(self, name: str, version: str, params: types.InitializeParams) -> bool:
         if self.names is not None and self.names.fullmatch(name):
             number = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-            return self.since <= number and (self.until is None or number < self.until)
+            return self.since <= number
         return self.recognise is not None and self.recognise(params)
 
 
@@ -209,12 +174,7 @@ def _is_kate(params: types.InitializeParams) -> bool:
 
 
 _ALL_OPERATIONS: Final = frozenset({"create", "rename", "delete"})
-_EGLOT: Final[dict[str, Any]] = {
-    "edits": "asks_user",
-    "message_requests": True,
-    "command_limit_s": 10.0,
-    "progress_cancel": False,
-}
+_EGLOT: Final[dict[str, Any]] = {"edits": "asks_user"}
 _KATE: Final[dict[str, Any]] = {
     "edits": "after_command",
     "document_changes": True,
@@ -222,7 +182,6 @@ _KATE: Final[dict[str, Any]] = {
     "file_operations": frozenset[str](),
     "message_requests": False,
     "show_document": True,
-    "progress_cancel": False,
     "shows_gone": True,
 }
 
@@ -238,13 +197,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         "vscode",
         re.compile(_VSCODE_NAMES),
-        {
-            "stale_edit": "refused",
-            "progress_cancel": True,
-            "message_requests": True,
-            "draws_lenses": True,
-            "shows_gone": True,
-        },
+        {"stale_edit": "refused", "draws_lenses": True, "shows_gone": True},
         recognise=_is_of_vscode,
         sources="vscode-languageclient 9 to 11; VS Code 1.100 and 1.139 driven",
     ),
@@ -256,26 +209,13 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "stale_edit": "skipped",
             "line_ends": "lf",
             "file_operations": _ALL_OPERATIONS,
-            "message_requests": True,
-            "progress_cancel": False,
         },
         sources="sources of 0.7.2, notes of 0.10 to 0.12; 0.7.2 and 0.11.4 driven; CR in 0.11",
     ),
     _Row(
-        "neovim",
-        re.compile("Neovim"),
-        {"code_lens": True},
-        until=(0, 8),
-        sources="source of 0.7.2, which shows lenses without declaring it",
-    ),
-    _Row(
         "helix",
         re.compile("helix"),
-        {
-            "message_requests": False,
-            "code_lens": False,
-            "progress_cancel": False,
-        },
+        {"message_requests": False},
         sources="source of 2026-07; 25.01.1 driven: answers -32601",
     ),
     _Row(
@@ -289,16 +229,7 @@ _ROWS: Final[tuple[_Row, ...]] = (
         recognise=_is_old_eglot,
         sources="source of 1.9, driven in Emacs 28.2",
     ),
-    _Row(
-        "lsp-mode",
-        re.compile("emacs"),
-        {
-            "message_requests": True,
-            "command_limit_s": 10.0,
-            "progress_cancel": False,
-        },
-        sources="source of 2026-07; 8.0.0 driven",
-    ),
+    _Row("lsp-mode", re.compile("emacs"), {}, sources="source of 2026-07; 8.0.0 driven"),
     _Row("kate", None, _KATE, recognise=_is_kate, sources="source of 2026-08; 22.12.3 driven"),
     _Row("kate", re.compile("(?i)kate"), _KATE, sources="source of 2026-08"),
     _Row(
@@ -310,7 +241,6 @@ _ROWS: Final[tuple[_Row, ...]] = (
             "file_operations": frozenset[str](),
             "message_requests": False,
             "progress": False,
-            "diagnostic_data": False,
         },
         recognise=_is_ale,
         sources="3.3.0 driven: applies and never answers, drops source and data",
@@ -318,34 +248,19 @@ _ROWS: Final[tuple[_Row, ...]] = (
     _Row(
         "sublime",
         re.compile("Sublime Text LSP"),
-        {
-            "stale_edit": "applied",
-            "message_requests": True,
-            "show_document": True,
-            "progress_cancel": False,
-        },
+        {"stale_edit": "applied", "show_document": True},
         sources="source of 2026-08",
     ),
     _Row(
         "zed",
         re.compile("Zed.*"),
-        {
-            "stale_edit": "applied",
-            "message_requests": True,
-            "progress_cancel": False,
-            "shows_gone": True,
-        },
+        {"stale_edit": "applied", "shows_gone": True},
         sources="capabilities and pull requests of 2026",
     ),
     _Row(
         "jetbrains",
         re.compile(_JETBRAINS_NAMES),
-        {
-            "stale_edit": "applied",
-            "message_requests": True,
-            "progress_cancel": True,
-            "shows_gone": True,
-        },
+        {"stale_edit": "applied", "shows_gone": True},
         sources="LSP4IJ's source of 2026-06; after an exception it may not answer at all",
     ),
 )
