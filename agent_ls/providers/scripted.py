@@ -105,14 +105,14 @@ class ScriptedModel:
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self.connections += 1
             task = asyncio.ensure_future(
-                Conversation(self.scenario.model, self._take, reader, writer, left).run()
+                Conversation(self.scenario.model, self.take, reader, writer, left).run()
             )
             self._conversations.add(task)
             task.add_done_callback(self._conversations.discard)
 
         return WatchedConnection(left, connected)
 
-    async def _take(self, request: RecordedRequest) -> Answer | None:
+    async def take(self, request: RecordedRequest) -> Answer | None:
         """Record a request and choose its answer; None when it breaks the scenario."""
         self.requests.append(request)
         request.serial = len(self.requests)

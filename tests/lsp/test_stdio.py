@@ -320,7 +320,7 @@ def test_without_stderr_stray_output_still_does_not_reach_the_client() -> None:
 @pytest.mark.e2e
 def test_taking_the_pipes_needs_nothing_but_the_standard_library() -> None:
     script = (
-        "import sys; from agent_ls.lsp import stdio;"
+        "import sys; from agent_ls.lsp.connection import stdio;"
         "found = {n.partition('.')[0] for n in sys.modules};"
         "print(sorted(found - set(sys.stdlib_module_names) - {'agent_ls', '__main__'}))"
     )

@@ -124,7 +124,7 @@ def folders(params: Any) -> Any:
 
 @server.feature("raw/profile")
 def profile(params: Any) -> Any:
-    return [server.profile.name, server.profile.row, server.profile.agent_version]
+    return [server.profile.row, server.profile.agent_version]
 
 
 @server.feature("raw/flood")
