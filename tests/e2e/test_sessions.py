@@ -13,6 +13,7 @@ import pytest
 
 from agent_ls.lsp.demo.connection import ServerError
 from agent_ls.providers.scripted import ScriptedModel
+from agent_ls.session.held_leases import is_dead
 from agent_ls.store.sql_store import open_store
 from tests.store.conftest import postgres
 from tests.support.archive import Archive
@@ -52,12 +53,16 @@ async def server(
 
 
 async def check(folder: Path, sessions: int, *, place: str = "") -> list[str]:
-    """Return the ids of the stored sessions, of which there must be so many, none of them held."""
+    """Return the ids of the stored sessions, of which there must be so many, all free.
+
+    A server on a busy machine has no time to give a lease back; that of a dead process is none.
+    """
     store = open_store(place or folder / "data/agent-ls/store.db")
     try:
         found = [one.session_id for one in await store.sessions()]
         assert len(found) == sessions
-        assert [await store.lease_owner(one) for one in found] == [None] * sessions
+        owners = [await store.lease_owner(one) for one in found]
+        assert [one for one in owners if one is not None and not is_dead(one)] == []
         return found
     finally:
         await store.close()

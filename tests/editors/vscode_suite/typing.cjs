@@ -12,7 +12,10 @@ exports.run = async ({ step, until, screen }) => {
   const { panel, say } = agent({ until, screen });
   const folder = vscode.workspace.workspaceFolders[0].uri.fsPath;
   const document = await vscode.workspace.openTextDocument(vscode.Uri.file(path.join(folder, 'many.py')));
-  await vscode.window.showTextDocument(document);
+  const opened = await vscode.window.showTextDocument(document);
+  // Before the agent begins, whose edits move the caret with its line.
+  const at = new vscode.Position(TYPED_AFTER + 1, 2);
+  opened.selection = new vscode.Selection(at, at);
   let typed = '';
   const lines = (of) => Array.from({ length: EDITS }, (_, i) => of(i) + (i === TYPED_AFTER ? `# ${typed}\n` : '')).join('');
   const old = (i) => `value_${i} = ${i}\n`;
@@ -23,8 +26,7 @@ exports.run = async ({ step, until, screen }) => {
     await panel('wait', { selector: '.composer textarea' });
     await vscode.commands.executeCommand('agent-ls.mode', 'auto');
     await say('Change it.');
-    const at = new vscode.Position(TYPED_AFTER + 1, 2);
-    (await vscode.window.showTextDocument(document)).selection = new vscode.Selection(at, at);
+    await vscode.window.showTextDocument(document);
     await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
     while (typed.length < 300 && !document.getText().includes(`added_${EDITS - 1}`)) {
       const key = 'abcdefghij'[typed.length % 10];
