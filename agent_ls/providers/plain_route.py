@@ -32,7 +32,8 @@ from agent_ls.providers.frames import Access, Limits, Order
 from agent_ls.providers.prices import RESPONSES, UNKNOWN, KnownModel
 from agent_ls.providers.shapes import Object
 
-# Its command line, which would bring in four more packages; it takes what is missing for absent.
+# httpx imports its own command line, and with it four packages, unless that is marked as missing;
+# so this stands before the import.
 cast("dict[str, Any]", sys.modules).setdefault("httpx._main", None)
 
 import httpx  # noqa: E402
