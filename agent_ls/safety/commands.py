@@ -7,31 +7,25 @@ part of what makes it harmless is set there.
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Sequence as PySequence
 from pathlib import Path
-from typing import assert_never
 
 from agent_ls.domain.verdicts import Allow, Ask, Deny
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.catastrophes import catastrophe
-from agent_ls.safety.closer_looks import LOOKS, NotPlainError
-from agent_ls.safety.flags import Parsed, UnknownOptionError, parse
+from agent_ls.safety.closer_looks import LOOKS
+from agent_ls.safety.flags import MustAskError, Parsed, parse
 from agent_ls.safety.git_config import CLEAN_GIT
 from agent_ls.safety.git_reading import read_git
-from agent_ls.safety.git_repository import printing_objection, repository_objection
-from agent_ls.safety.operands import NotInsideError, Reach
+from agent_ls.safety.git_repository import check_printing, check_repository
+from agent_ls.safety.operands import Reach
 from agent_ls.safety.piped_names import found_names, piped_names
-from agent_ls.safety.programs import (
-    VERSION_OPTIONS,
-    ForeignProgramError,
-    check_command,
-    check_program,
-    check_version,
-)
-from agent_ls.safety.read_only import PROGRAMS, VERSIONED, Program
+from agent_ls.safety.programs import VERSION_OPTIONS, check_command, check_program, check_version
+from agent_ls.safety.read_only import LANGUAGES, PROGRAMS, VERSIONED, Program
 from agent_ls.safety.shell_tree import Sequence, read_shell
 from agent_ls.safety.shell_walk import State, Step, Walk, expanded
-from agent_ls.safety.shell_words import MAX_COMMAND_CHARS, NotUnderstoodError
+from agent_ls.safety.shell_words import MAX_COMMAND_CHARS
 from agent_ls.safety.text import visible_line
 
 CommandVerdict = Allow | Ask | Deny
@@ -49,10 +43,6 @@ READ_ONLY_ENV: dict[str, str] = {
 """What an allowed command runs with, over the runner's own list."""
 
 
-class _MustAskError(Exception):
-    """The command is not plainly harmless; the message completes "it asks because"."""
-
-
 def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
     """Say whether a shell command may run in ``cwd``: allow, ask with a reason, or deny.
 
@@ -64,16 +54,11 @@ def decide(command: str, cwd: Path, roots: PySequence[Root]) -> CommandVerdict:
         return Deny(f"This command is never run: {destroyed}.")
     try:
         _judge_all(read_shell(command), cwd, roots)
-    except (NotUnderstoodError, _MustAskError, NotInsideError, ForeignProgramError) as error:
+    except MustAskError as error:
         reason = f"The command is not plainly read-only: {error}."
         return Ask(reason, broad=not _must_be_seen(command))
-    except NotPlainError as error:
-        reason = f"The command is not plainly read-only: it uses {error}."
-        return Ask(reason, broad=not _must_be_seen(command))
-    except UnknownOptionError as error:
-        return Ask(f"The command has an option that is not known to only read: {error}.")
-    except OSError as error:
-        return Ask(f"The command's paths cannot be checked: {error}.")
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Ask(f"The command cannot be checked: {error}.")
     return Allow()
 
 
@@ -109,16 +94,16 @@ def _judge(step: Step, reach: Reach) -> None:
     check_command(step.name, reach)
     for word in step.reads:
         if word.is_pattern:
-            raise _MustAskError("its input is a file that the shell looks for")
+            raise MustAskError("its input is a file that the shell looks for")
         reach.check(word.value)
     if step.name == "xargs":
         _judge_xargs(step, reach)
     elif step.name == "find" and "-exec" in step.values:
         _judge_find_exec(step, reach)
     else:
-        values = step.values if step.name == "[[" else expanded(step.arguments, reach)
+        values = expanded(step.arguments, reach)
         if values != step.values and step.name in ("find", "sed", "awk", "git", "test", "["):
-            raise _MustAskError(f"{step.name} gets names that the shell fills in")
+            raise MustAskError(f"{step.name} gets names that the shell fills in")
         _judge_values(step.name, values, reach)
 
 
@@ -133,56 +118,40 @@ def _judge_values(name: str, values: list[str], reach: Reach) -> None:
     elif program := PROGRAMS.get(name):
         _judge_program(name, program, values, reach)
     else:
-        raise _MustAskError(f"{visible_line(name)[:60]} is not known to only read")
+        raise MustAskError(f"{visible_line(name)[:60]} is not known to only read")
 
 
 _SHOW_WORDS = frozenset({"echo", "basename", "dirname"})
 """What may get any words: it shows them and opens nothing."""
-_XARGS_ALONE = frozenset({"-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-x", "-0r",
-                          "-r0"})  # fmt: skip
-_XARGS_NUMBER = re.compile(r"(?:-[nLP]|--max-(?:args|lines|procs)=)(\d*)")
 
 
 def _judge_xargs(step: Step, reach: Reach) -> None:
     """Judge what xargs runs, with all names that it could get and with none."""
     if step.feed is None:
-        raise _MustAskError("xargs gets words that are not known")
-    rest, mark = _xargs_command(expanded(step.arguments, reach))
-    name, *arguments = rest or ["echo"]
+        raise MustAskError("xargs gets words that are not known")
+    parsed = parse(expanded(step.arguments, reach), LANGUAGES["xargs"].options, stops=True)
+    marks = parsed.given.pop("-I", [])
+    separators = {*parsed.given.pop("-d", []), *parsed.given.pop("--delimiter", [])}
+    numbers = [value for values in parsed.given.values() for value in values if value]
+    if len(marks) > 1 or separators - {"\\n", "\\0"} or not all(map(str.isdigit, numbers)):
+        raise MustAskError("it uses xargs with options that are not plain")
+    name, *arguments = parsed.operands or ["echo"]
     check_program(name, reach)
     if name in _SHOW_WORDS:
-        _judge_values(name, [one for one in arguments if one != mark], reach)
+        _judge_values(name, [one for one in arguments if one not in marks], reach)
         return
-    _judge_with_names(name, arguments, piped_names(step.feed, reach), mark, reach)
-
-
-def _xargs_command(rest: list[str]) -> tuple[list[str], str | None]:
-    """Return the command that xargs runs, and the word that stands for a name."""
-    mark = None
-    while rest and rest[0].startswith("-"):
-        option = rest.pop(0)
-        if option.startswith("-I"):
-            mark = option[2:] or (rest.pop(0) if rest else "")
-        elif option in ("-d", "--delimiter") and rest and rest[0] in ("\\n", "\\0"):
-            rest.pop(0)
-        elif number := _XARGS_NUMBER.fullmatch(option):
-            if not number[1] and not (rest and rest.pop(0).isdigit()):
-                raise _MustAskError(f"it uses xargs {visible_line(option)[:60]}")
-        elif option not in _XARGS_ALONE and option not in ("-d\\n", "-d\\0"):
-            raise _MustAskError(f"it uses xargs {visible_line(option)[:60]}")
-    return rest, mark
+    names = piped_names(step.feed, reach)
+    _judge_with_names(name, arguments, names, marks[0] if marks else None, reach)
 
 
 def _judge_find_exec(step: Step, reach: Reach) -> None:
     """Judge find without its -exec, and what that runs with all names that find could give."""
     values = expanded(step.arguments, reach)
-    if values != step.values or values.count("-exec") > 1:
-        raise _MustAskError("it uses find -exec")
     start = values.index("-exec")
     end = next((n for n in range(start, len(values)) if values[n] in (";", "+")), len(values))
     command, rest = values[start + 1 : end], [*values[:start], *values[end + 1 :]]
-    if not command or end == len(values):
-        raise _MustAskError("it uses find -exec")
+    if values != step.values or values.count("-exec") > 1 or not command or end == len(values):
+        raise MustAskError("it uses find -exec")
     _judge_values("find", rest, reach)
     check_program(command[0], reach)
     _judge_with_names(command[0], command[1:], found_names(rest, reach), "{}", reach)
@@ -192,64 +161,47 @@ def _judge_with_names(
     name: str, arguments: list[str], names: list[str] | None, mark: str | None, reach: Reach
 ) -> None:
     """Judge a program that gets file names in the place of ``mark``, or behind its words."""
-    if names is None:
-        raise _MustAskError(f"{visible_line(name)[:60]} gets names that are not known")
     program = PROGRAMS.get(name)
-    if program is None or program.operands not in ("paths", "pattern then paths"):
-        raise _MustAskError(f"{visible_line(name)[:60]} gets names from another program")
+    if names is None or program is None or program.operands not in ("paths", "pattern"):
+        raise MustAskError(f"{visible_line(name)[:60]} gets names that are not known")
     if mark is None:
         _judge_program(name, program, arguments, reach)
         arguments, mark = [*arguments, "{}"], "{}"
     if arguments.count(mark) != 1 or any(mark in one and one != mark for one in arguments):
-        raise _MustAskError("the place of the names is not plain")
+        raise MustAskError("the place of the names is not plain")
     place = arguments.index(mark)
-    if program.operands == "pattern then paths" and not _has_pattern(program, arguments[:place]):
-        raise _MustAskError("a name stands where a pattern is meant")
+    before = parse(arguments[:place], program.options)
+    if program.operands == "pattern" and not (before.operands or before.has(*program.pattern)):
+        raise MustAskError("a name stands where a pattern is meant")
     _judge_program(name, program, [*arguments[:place], *names, *arguments[place + 1 :]], reach)
-
-
-def _has_pattern(program: Program, before: list[str]) -> bool:
-    parsed = parse(before, program.options)
-    return bool(parsed.operands) or parsed.has(*program.pattern_options)
 
 
 def _judge_git(values: list[str], reach: Reach) -> None:
     use = read_git(values)
     inner = reach.moved(use.folder)
-    roots = [root.path for root in reach.roots]
-    objection = repository_objection(inner.folder, roots)
-    if objection is None and use.works_anywhere:
-        objection = "outside of a repository git reads any file"
-    if objection:
-        raise _MustAskError(objection)
+    is_repository = check_repository(inner.folder, [root.path for root in reach.roots])
+    if not is_repository and use.works_anywhere:
+        raise MustAskError("outside of a repository git reads any file")
     for path in use.paths:
         inner.check(path, may_be_name=True)
-    if objection == "" and (why := printing_objection(use, inner.folder, inner.below)):
-        raise _MustAskError(why)
+    if is_repository:
+        check_printing(use, inner.folder, inner.below)
 
 
 def _judge_program(name: str, program: Program, values: list[str], reach: Reach) -> None:
     parsed = parse(values, program.options)
     operands = parsed.operands
-    for path in parsed.paths:
-        reach.check(path)
-    if len(operands) > program.max_operands:
-        raise _MustAskError(f"{name} has more operands than it reads")
-    match program.operands:
-        case "text":
-            return
-        case "names":
-            if not all(re.fullmatch(r"[\w.+-]+", one) for one in operands):
-                raise _MustAskError(f"{name} gets something that is no name")
-            return
-        case "pattern then paths":
-            if not parsed.has(*program.pattern_options):
-                operands = operands[1:]
-        case "paths":
-            pass
-        case _:
-            assert_never(program.operands)
-    for path in operands:
+    if len(operands) > program.limit:
+        raise MustAskError(f"{name} has more operands than it reads")
+    if program.operands == "text":
+        operands = []
+    elif program.operands == "names":
+        if not all(re.fullmatch(r"[\w.+-]+", one) for one in operands):
+            raise MustAskError(f"{name} gets something that is no name")
+        operands = []
+    elif program.operands == "pattern" and not parsed.has(*program.pattern):
+        operands = operands[1:]
+    for path in (*parsed.paths, *operands):
         reach.check(path)
     _judge_folders(name, program, parsed, operands, reach)
 
@@ -275,7 +227,7 @@ def _judge_folders(
 ) -> None:
     """Refuse to let a program read whole folders in which secrets lie."""
     lists_names = parsed.has("--files", "--type-list")
-    reads_all = "*" in program.recursive_options or parsed.has(*program.recursive_options)
+    reads_all = "*" in program.recursive or parsed.has(*program.recursive)
     if lists_names or not reads_all:
         return
     hidden = name != "rg" or _looks_at_hidden(parsed)

@@ -23,8 +23,8 @@ Kind = Literal["bare", "text", "path", "optional"]
 _KINDS: dict[str, Kind] = {":": "text", "@": "path", "?": "optional"}
 
 
-class UnknownOptionError(Exception):
-    """An option that is not in the specification; the message names it."""
+class MustAskError(Exception):
+    """A command is not plainly read-only; the message completes "it asks because"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,12 @@ def options(specification: str, *, takes_number: bool = False) -> Options:
     return Options(kinds, takes_number)
 
 
-def parse(arguments: Sequence[str], known: Options) -> Parsed:
+def parse(arguments: Sequence[str], known: Options, *, stops: bool = False) -> Parsed:
     """Return the options and operands of a command line.
 
-    Errors: ``UnknownOptionError`` for an option that is not known, abbreviated or lacks its value.
+    With ``stops`` everything behind the first operand is an operand too.
+
+    Errors: ``MustAskError`` for an option that is not known, abbreviated or lacks its value.
     """
     parsed = Parsed()
     rest = list(arguments)
@@ -77,7 +79,8 @@ def parse(arguments: Sequence[str], known: Options) -> Parsed:
             parsed.operands += rest
             break
         if argument == "-" or not argument.startswith("-"):
-            parsed.operands.append(argument)
+            parsed.operands += [argument, *rest] if stops else [argument]
+            rest = [] if stops else rest
         elif argument.startswith("--"):
             _long(argument, rest, known, parsed)
         elif known.takes_number and re.fullmatch(r"-\d+", argument):
@@ -91,7 +94,7 @@ def _long(argument: str, rest: list[str], known: Options, parsed: Parsed) -> Non
     name, equals, value = argument.partition("=")
     kind = known.kinds.get(name)
     if kind is None or (kind == "bare" and equals):
-        raise UnknownOptionError(argument)
+        raise _unknown(argument)
     if kind in ("text", "path") and not equals:
         value = _next(argument, rest)
     _keep(name, kind, value, parsed)
@@ -103,7 +106,7 @@ def _short(argument: str, rest: list[str], known: Options, parsed: Parsed) -> No
         name = f"-{letter}"
         kind = known.kinds.get(name)
         if kind is None:
-            raise UnknownOptionError(argument)
+            raise _unknown(argument)
         if kind != "bare":
             value = argument[place + 1 :]
             if not value and kind != "optional":
@@ -113,9 +116,13 @@ def _short(argument: str, rest: list[str], known: Options, parsed: Parsed) -> No
         _keep(name, kind, "", parsed)
 
 
+def _unknown(option: str) -> MustAskError:
+    return MustAskError(f"it uses the option {option[:60]!r}, which is not known to only read")
+
+
 def _next(argument: str, rest: list[str]) -> str:
     if not rest:
-        raise UnknownOptionError(f"{argument} without its value")
+        raise _unknown(f"{argument} without its value")
     return rest.pop(0)
 
 

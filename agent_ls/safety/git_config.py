@@ -1,37 +1,20 @@
 """The configuration of a repository, which can name programs: overridden, or an objection.
 
 What can be overridden is, by ``CLEAN_GIT``. Of the rest only settings known to name no program
-are let through. Data; git itself reads the configuration, for ``git_repository``.
+are let through: reads ``git_settings.toml``.
 """
 
 from __future__ import annotations
 
-from agent_ls.safety.flags import words
+import tomllib
+from pathlib import Path
 
-_OVERRIDES = {
-    "core.fsmonitor": "false",
-    "core.hooksPath": "/dev/null",
-    "core.pager": "cat",
-    "core.editor": "false",
-    "core.sshCommand": "false",
-    "core.gitProxy": "",
-    "core.askPass": "false",
-    "core.attributesFile": "/dev/null",
-    "core.excludesFile": "/dev/null",
-    "diff.submodule": "short",
-    "core.untrackedCache": "keep",
-    "credential.helper": "",
-    "gpg.program": "false",
-    "gpg.ssh.program": "false",
-    "gpg.x509.program": "false",
-    "log.showSignature": "false",
-    "diff.ignoreSubmodules": "all",
-    "status.submoduleSummary": "false",
-    "submodule.recurse": "false",
-    "protocol.allow": "never",
-    "safe.bareRepository": "explicit",
-    "color.ui": "false",
-}
+_TABLE: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("git_settings.toml").read_text("utf-8")
+)
+_OVERRIDES = _TABLE["overrides"]
+_HARMLESS_SECTIONS = frozenset(_TABLE["harmless"]["sections"].split())
+_HARMLESS_KEYS = frozenset(_TABLE["harmless"]["keys"].split())
 
 CLEAN_GIT: dict[str, str] = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -53,42 +36,6 @@ CLEAN_GIT: dict[str, str] = {
     **{f"GIT_CONFIG_VALUE_{n}": value for n, value in enumerate(_OVERRIDES.values())},
 }
 """The environment under which a repository's hooks, pagers, monitors and helpers do not run."""
-
-# What a repository's configuration may hold. A section alone stands for all of its keys.
-_HARMLESS_SECTIONS = words(
-    """
-    user author committer commit tag branch pull push fetch init rebase rerere gc maintenance pack
-    index feature color column log advice gui i18n receive transfer http https url credential
-    lfs github gitlab vscode-merge-base vscode hub magit sendemail format notes checkout clean grep
-    worktree repack commitgraph stash apply alias
-    """
-)
-_HARMLESS_KEYS = words(
-    """
-    core.repositoryformatversion core.filemode core.logallrefupdates core.ignorecase
-    core.precomposeunicode core.symlinks core.autocrlf core.eol core.safecrlf core.longpaths
-    core.untrackedcache core.quotepath core.abbrev core.compression core.sharedrepository
-    core.preloadindex core.fscache core.splitindex core.commentchar core.sparsecheckout
-    core.sparsecheckoutcone core.multipackindex core.commitgraph core.whitespace core.hidedotfiles
-    core.protecthfs core.protectntfs core.excludesfile core.hookspath core.fsmonitor core.pager
-    core.editor core.sshcommand core.trustctime core.checkstat core.bigfilethreshold
-    core.createobject core.warnambiguousrefs core.loosecompression core.deltabasecachelimit
-    core.packedgitlimit core.packedgitwindowsize core.attributesfile
-    remote.*.url remote.*.pushurl remote.*.fetch remote.*.push remote.*.tagopt remote.*.prune
-    remote.*.prunetags remote.*.gh-resolved remote.*.mirror remote.*.skipfetchall
-    remote.*.skipdefaultupdate remote.*.followremotehead remote.pushdefault
-    submodule.*.url submodule.*.active submodule.*.update submodule.*.branch submodule.*.path
-    submodule.*.ignore submodule.*.fetchrecursesubmodules submodule.active submodule.recurse
-    submodule.fetchjobs status.showuntrackedfiles status.short status.branch status.relativepaths
-    status.submodulesummary status.renames diff.algorithm diff.renames diff.colormoved
-    diff.mnemonicprefix diff.noprefix diff.context diff.indentheuristic diff.ignoresubmodules
-    blame.date blame.showemail blame.showroot blame.coloring
-    diff.submodule diff.tool diff.guitool diff.wserrorhighlight diff.relative diff.statgraphwidth
-    merge.conflictstyle merge.ff merge.tool merge.log merge.renames merge.stat
-    extensions.worktreeconfig extensions.objectformat extensions.refstorage
-    extensions.preciousobjects extensions.noop extensions.relativeworktrees
-    """
-)  # fmt: skip
 
 
 def config_objection(setting: str, value: str) -> str:

@@ -415,7 +415,7 @@ def _configures(given: Sequence[list[str]]) -> bool:
 def _begins_with_pattern(name: str, given: Sequence[list[str]]) -> bool:
     """Say whether the first operand is what is looked for, and no file."""
     program = PROGRAMS.get(name)
-    if program is None or program.operands != "pattern then paths":
+    if program is None or program.operands != "pattern":
         return False
     return not any(re.match(r"-\w*[ef]|--regexp|--file", one[0]) for one in given)
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from agent_ls.loop.ports.workspace import Root
 from agent_ls.safety.control_files import has_secret_name
-from agent_ls.safety.flags import words
+from agent_ls.safety.flags import MustAskError, words
 from agent_ls.safety.paths import is_inside
 from agent_ls.safety.text import visible_line
 
@@ -33,10 +33,6 @@ SECRET_SAMPLES = words(
 _PATTERN = re.compile(r"[\w./@%+,:=-]*(?:\*[\w./@%+,:=-]*){1,3}")
 
 
-class NotInsideError(Exception):
-    """A path leads out, or to something that must not be read unasked."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reach:
     """A working directory and the folders that may be read from it."""
@@ -49,9 +45,9 @@ class Reach:
         real = self.folder.resolve()
         object.__setattr__(self, "folder", real)
         if not is_inside(real, self.roots):
-            raise NotInsideError("it would run outside of the workspace")
+            raise MustAskError("it would run outside of the workspace")
         if not real.is_dir():
-            raise NotInsideError(f"{_shown(real.name)} is no folder")
+            raise MustAskError(f"{_shown(real.name)} is no folder")
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -65,14 +61,14 @@ class Reach:
     def moved(self, path: str) -> Reach:
         """Return the reach from another folder, as ``cd`` would go there.
 
-        Errors: ``NotInsideError``, also where a link stands in the way: the shell goes back from
+        Errors: ``MustAskError``, also where a link stands in the way: the shell goes back from
         there by name, programs go by where it leads.
         """
         if not path or path.startswith("-"):
-            raise NotInsideError("it goes to a folder that is not named")
+            raise MustAskError("it goes to a folder that is not named")
         by_name = Path(os.path.normpath(self.folder / path))
         if not by_name == by_name.resolve() == (self.folder / path).resolve():
-            raise NotInsideError(f"{_shown(path)} leads through a link")
+            raise MustAskError(f"{_shown(path)} leads through a link")
         return Reach(by_name, self.roots)
 
     def check(self, path: str, *, may_be_name: bool = False) -> None:
@@ -83,13 +79,13 @@ class Reach:
         if path in ("-", "/dev/null"):
             return
         if "\x00" in path or (path.startswith("@") and not may_be_name):
-            raise NotInsideError(f"{_shown(path)} is no plain path")
+            raise MustAskError(f"{_shown(path)} is no plain path")
         place = self.folder / path
         real = place.resolve()
         if not is_inside(real, self.roots):
-            raise NotInsideError(f"{_shown(path)} is outside of the workspace")
+            raise MustAskError(f"{_shown(path)} is outside of the workspace")
         if any(has_secret_name(parts) for parts in (_parts(path), self._below(real))):
-            raise NotInsideError(f"{_shown(path)} looks like a place for secrets")
+            raise MustAskError(f"{_shown(path)} looks like a place for secrets")
         self._check_kind(path, real)
 
     def check_folder(
@@ -104,29 +100,25 @@ class Reach:
         if not top.is_dir():
             return
         skipped = frozenset[str]() if follows else _NOT_WALKED
-        for seen, (entry, below) in enumerate(_walk(top, hidden=hidden, skipped=skipped)):
+        for entry, below in walk_folder(top, hidden=hidden, skipped=skipped):
+            name = "/".join(below)
             if follows and entry.is_symlink():
-                raise NotInsideError(f"it would follow the link {_shown('/'.join(below))}")
-            if seen > _MAX_WALKED:
-                raise NotInsideError(
-                    f"{_shown(path)} holds more files than can be checked; use the grep tool"
-                )
-            if not entry.name.endswith(endings):
+                raise MustAskError(f"it would follow the link {_shown(name)}")
+            if not entry.name.endswith(endings) or not has_secret_name(below):
                 continue
-            if has_secret_name(below) and entry.is_file(follow_symlinks=False):
-                name = "/".join(below)
-                raise NotInsideError(f"it would read {_shown(name)}, a place for secrets")
+            if entry.is_file(follow_symlinks=False):
+                raise MustAskError(f"it would read {_shown(name)}, a place for secrets")
 
     def fitting(self, pattern: str) -> list[str]:
         """Return the names the shell would put in a pattern's place; itself when none fits.
 
-        Errors: ``NotInsideError`` for a pattern that could fit options, secrets or hidden files.
+        Errors: ``MustAskError`` for a pattern that could fit options, secrets or hidden files.
         """
         if not _PATTERN.fullmatch(pattern):
-            raise NotInsideError(f"the pattern {_shown(pattern)} is not plain")
+            raise MustAskError(f"the pattern {_shown(pattern)} is not plain")
         for part in PurePosixPath(pattern).parts:
             if "*" in part and (part.startswith(".") or _could_be_secret(part)):
-                raise NotInsideError(f"the pattern {_shown(pattern)} could fit secrets")
+                raise MustAskError(f"the pattern {_shown(pattern)} could fit secrets")
         self.check(
             pattern.split("*", 1)[0].rpartition("/")[0] or ("/" if pattern[0] == "/" else ".")
         )
@@ -134,9 +126,9 @@ class Reach:
         names = glob.iglob(pattern, root_dir=self.folder)  # noqa: PTH207
         found = sorted(islice(names, _MAX_FITTING + 1))
         if len(found) > _MAX_FITTING:
-            raise NotInsideError(f"the pattern {_shown(pattern)} fits too many files")
+            raise MustAskError(f"the pattern {_shown(pattern)} fits too many files")
         if any(name.startswith("-") for name in found):
-            raise NotInsideError(f"the pattern {_shown(pattern)} fits a name like an option")
+            raise MustAskError(f"the pattern {_shown(pattern)} fits a name like an option")
         for name in found:
             self.check(name)
         return found or [pattern]
@@ -154,9 +146,9 @@ class Reach:
             return
         if stat.S_ISREG(facts.st_mode):
             if facts.st_nlink > 1 and not _NOT_WALKED & set(real.parts):
-                raise NotInsideError(f"{_shown(path)} is a hard link")
+                raise MustAskError(f"{_shown(path)} is a hard link")
         elif not stat.S_ISDIR(facts.st_mode):
-            raise NotInsideError(f"{_shown(path)} is neither a file nor a folder")
+            raise MustAskError(f"{_shown(path)} is neither a file nor a folder")
 
 
 def _parts(path: str) -> tuple[str, ...]:
@@ -171,15 +163,25 @@ def _could_be_secret(pattern: str) -> bool:
     return bool(begins) and any(fnmatch.fnmatchcase(one, pattern) for one in SECRET_SAMPLES)
 
 
-def _walk(
-    top: Path, *, hidden: bool, skipped: frozenset[str] = _NOT_WALKED
+def walk_folder(
+    top: Path, *, hidden: bool = True, skipped: frozenset[str] = _NOT_WALKED
 ) -> Iterator[tuple[os.DirEntry[str], tuple[str, ...]]]:
-    """Yield every entry below a folder with its components, following no link."""
+    """Yield every entry below a folder with its components, following no link.
+
+    Errors: ``MustAskError`` when there are too many.
+    """
+    seen = 0
     stack: list[tuple[Path, tuple[str, ...]]] = [(top, ())]
     while stack:
         folder, parts = stack.pop()
         with os.scandir(folder) as entries:
             for entry in entries:
+                seen += 1
+                if seen > _MAX_WALKED:
+                    raise MustAskError(
+                        f"{_shown(top.name)} holds more files than can be checked; use the grep "
+                        "tool"
+                    )
                 if entry.name.startswith(".") and not hidden:
                     continue
                 yield entry, (*parts, entry.name)

@@ -6,70 +6,26 @@ be said there is none.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
-from pathlib import Path
 
 from agent_ls.safety.closer_looks import find_tests
-from agent_ls.safety.flags import parse, words
+from agent_ls.safety.flags import MustAskError, parse, words
 from agent_ls.safety.git_repository import tracked_names
-from agent_ls.safety.operands import NotInsideError, Reach
+from agent_ls.safety.operands import Reach, walk_folder
 from agent_ls.safety.read_only import PROGRAMS
 from agent_ls.safety.shell_walk import Step
 
-_MAX_WALKED = 20_000
 _MAX_NAMES = 2_000
 _PLAIN_NAME = re.compile(r"(?!-)[^\s'\"\\]+")
 """What stays one name in a list of names."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """What a search could find: everything below some places, but for these limits."""
-
-    places: Sequence[str]
-    fitting: Sequence[str] = ()
-    """Patterns in small letters, of which a name fits one; of all names when there is none."""
-    files_only: bool = False
-    skipped: Sequence[str] = ()
-    """Patterns that end with a star, of paths that are not shown."""
-
-    def names(self, reach: Reach) -> Iterator[str]:
-        seen = 0
-        for place in self.places:
-            if not self.files_only or not (reach.folder / place).is_dir():
-                yield place
-            stack = [place]
-            while stack:
-                folder = stack.pop()
-                for entry in _entries(reach.folder / folder):
-                    seen += 1
-                    if seen > _MAX_WALKED:
-                        raise NotInsideError("it looks through more files than can be checked")
-                    name = f"{folder}/{entry.name}"
-                    if entry.is_dir(follow_symlinks=False) and not self._skips(name):
-                        stack.append(name)
-                    if self._fits(entry):
-                        yield name
-
-    def _skips(self, folder: str) -> bool:
-        return any(fnmatchcase(f"{folder}/", pattern) for pattern in self.skipped)
-
-    def _fits(self, entry: os.DirEntry[str]) -> bool:
-        if self.files_only and not entry.is_file(follow_symlinks=False):
-            return False
-        name = entry.name.lower()
-        return not self.fitting or any(fnmatchcase(name, one) for one in self.fitting)
-
-
 def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
     """Return the names that could come out of these commands, a name a line; None: any text.
 
-    Errors: ``NotInsideError`` where names would fall apart, or there are too many.
+    Errors: ``MustAskError`` where names would fall apart, or there are too many.
     """
     if not feed or not all(map(_is_filter, feed[1:])):
         return None
@@ -80,107 +36,74 @@ def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
         case "find":
             return found_names(values, reach)
         case "grep" | "rg":
-            search = _text_search(first.name, values)
-            return None if search is None else _checked(search.names(reach))
-        case "git" if values[:1] == ["ls-files"]:
-            return _tracked(values[1:], reach)
+            return _searched_names(first.name, values, reach)
+        case "git" if values[:1] == ["ls-files"] and not any(v.startswith("-") for v in values):
+            tracked = tracked_names(reach.folder, values[1:])
+            return None if tracked is None else _checked(tracked)
         case _:
             return None
-
-
-def _tracked(pathspecs: Sequence[str], reach: Reach) -> list[str] | None:
-    if any(one.startswith("-") for one in pathspecs):
-        # With an option it could list something else.
-        return None
-    names = tracked_names(reach.folder, pathspecs)
-    return None if names is None else _checked(names)
 
 
 def found_names(arguments: Sequence[str], reach: Reach) -> list[str] | None:
     """Return the names that find could give; None: any text.
 
-    Errors: ``NotInsideError`` where names would fall apart, or there are too many.
+    Errors: ``MustAskError`` where names would fall apart, or there are too many.
     """
-    search = _find(arguments)
-    return None if search is None else _checked(search.names(reach))
+    places, tests = find_tests(arguments)
+    given = [word for word, _ in tests]
+    if {"-printf", "-ls"} & set(given):
+        return None
+    if {"(", ",", "-o", "-or"} & set(given) or {"-print", "-print0"} & set(given[:-1]):
+        # Not all tests hold for all names.
+        return _checked(_names_below(places, reach))
+    pairs = zip(["", *given], tests, strict=False)
+    narrow = [test for before, test in pairs if before not in ("!", "-not")]
+    fitting = [value for word, value in narrow if word in ("-name", "-iname")]
+    return _checked(_names_below(places, reach, fitting, files_only=("-type", "f") in narrow))
+
+
+_LISTS = words("-l --files-with-matches -L --files-without-match --files")
+_SEARCH = _LISTS | words(
+    "-i --ignore-case -w --word-regexp -F --fixed-strings -e --regexp -n --line-number -s -E "
+    "--include --exclude --exclude-dir -g --glob -t --type -T --type-not --hidden -S --smart-case"
+)
+"""Options with which nothing but names comes out, where one of ``_LISTS`` is among them."""
+
+
+def _searched_names(program: str, values: Sequence[str], reach: Reach) -> list[str] | None:
+    """Return the names that a search could list; None: any text."""
+    known = _SEARCH | (words("-r --recursive") if program == "grep" else frozenset[str]())
+    parsed = parse(values, PROGRAMS[program].options)
+    if not parsed.has(*_LISTS) or set(parsed.given) - known:
+        return None
+    takes_pattern = not parsed.has("-e", "--regexp", "--files")
+    places = parsed.operands[int(takes_pattern) :] or ["."]
+    return _checked(_names_below(places, reach, files_only=True))
+
+
+def _names_below(
+    places: Sequence[str], reach: Reach, fitting: Sequence[str] = (), *, files_only: bool = False
+) -> Iterator[str]:
+    """Yield what lies below these places and fits all patterns, and the places themselves."""
+    for place in places:
+        top = reach.folder / place
+        if not files_only or not top.is_dir():
+            yield place
+        for entry, below in walk_folder(top, skipped=frozenset()) if top.is_dir() else ():
+            is_wanted = entry.is_file(follow_symlinks=False) or not files_only
+            if is_wanted and all(fnmatchcase(entry.name.lower(), one.lower()) for one in fitting):
+                yield f"{place}/{'/'.join(below)}"
 
 
 def _checked(names: Iterable[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         if not _PLAIN_NAME.fullmatch(name):
-            raise NotInsideError("a file has a name that could be taken for several")
+            raise MustAskError("a file has a name that could be taken for several")
         found.append(name)
         if len(found) > _MAX_NAMES:
-            raise NotInsideError("it names more files than can be checked")
+            raise MustAskError("it names more files than can be checked")
     return found
-
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except (NotADirectoryError, FileNotFoundError):
-        return []
-
-
-_FIND_SHOWS = frozenset({"-printf", "-ls"})
-_FIND_PRINTS = frozenset({"-print", "-print0"})
-_NOT = frozenset({"!", "-not"})
-_OR = frozenset({"-o", "-or"})
-_SKIPPED = re.compile(r"[\w./*-]+/\*")
-
-
-def _find(arguments: Sequence[str]) -> _Search | None:
-    places, tests = find_tests(arguments)
-    given = [word for word, _ in tests]
-    if _FIND_SHOWS & set(given):
-        return None
-    if _FIND_PRINTS & set(given[:-1]):
-        # What is printed did not go through the tests behind that.
-        return _Search(places)
-    wanted: list[list[str]] = [[]]
-    """The names of each alternative: where all have one, what is found fits one of them."""
-    skipped: list[str] = []
-    files_only = is_negated = False
-    for word, value in tests:
-        if word in _OR:
-            wanted.append([])
-        elif word in ("-name", "-iname") and not is_negated:
-            wanted[-1].append(value.lower())
-        elif word == "-path" and is_negated and _SKIPPED.fullmatch(value):
-            skipped.append(value)
-        elif (word, value) == ("-type", "f") and not is_negated:
-            files_only = True
-        is_negated = word in _NOT
-    negates_group = any(one in _NOT and following == "(" for one, following in pairwise(given))
-    has_names = all(wanted) and "," not in given and not negates_group
-    fitting = [name for names in wanted for name in names] if has_names else []
-    if {"(", ",", *_OR} & set(given):
-        return _Search(places, fitting)
-    return _Search(places, fitting, files_only, skipped)
-
-
-_LISTS = words("-l --files-with-matches -L --files-without-match --files")
-_LISTS_WITH = _LISTS | words("-i --ignore-case -w --word-regexp -F --fixed-strings -e --regexp -n "
-                             "--line-number -s")  # fmt: skip
-_SEARCHES = {
-    "grep": _LISTS_WITH
-    | words("-r --recursive -E --extended-regexp --include --exclude --exclude-dir"),
-    "rg": _LISTS_WITH | words("-g --glob -t --type -T --type-not --hidden -S --smart-case"),
-}
-"""Options with which nothing but names comes out, where one of ``_LISTS`` is among them."""
-
-
-def _text_search(program: str, values: Sequence[str]) -> _Search | None:
-    parsed = parse(values, PROGRAMS[program].options)
-    if not parsed.has(*_LISTS) or set(parsed.given) - _SEARCHES[program]:
-        return None
-    takes_pattern = not parsed.has("-e", "--regexp", "--files")
-    globs = [one for name in ("-g", "--glob", "--include") for one in parsed.given.get(name, [])]
-    are_plain = all(re.fullmatch(r"\*\.\w+", one) for one in globs)
-    fitting = [one.lower() for one in globs] if are_plain else []
-    return _Search(parsed.operands[int(takes_pattern) :] or ["."], fitting, files_only=True)
 
 
 _FILTERS = {

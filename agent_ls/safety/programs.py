@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from agent_ls.safety.flags import words
+from agent_ls.safety.flags import MustAskError, words
 from agent_ls.safety.operands import Reach
 from agent_ls.safety.read_only import BUILTINS
 
@@ -20,10 +20,6 @@ _SHORT_VERSION = {
     "version": words("go"),
 }
 """Programs for which these say the version and nothing else."""
-
-
-class ForeignProgramError(Exception):
-    """The workspace may choose what runs; the message completes "it asks because"."""
 
 
 def child_path() -> str:
@@ -41,28 +37,28 @@ def check_command(name: str, reach: Reach) -> None:
 def check_program(name: str, reach: Reach) -> None:
     """Refuse a program that the workspace brings, or that it can choose."""
     if "/" in name:
-        raise ForeignProgramError("the program is named by a path")
+        raise MustAskError("the program is named by a path")
     found = shutil.which(name, path=child_path())
     if found is None:
         return
     real = Path(found).resolve()
     if reach.holds(Path(found)) or reach.holds(real):
-        raise ForeignProgramError(f"{name} is a program of the workspace")
+        raise MustAskError(f"{name} is a program of the workspace")
     is_shim = "shims" in (*Path(found).parts, *real.parts) or "shim" in real.name
     if is_shim and not _is_pyenv(found, reach):
-        raise ForeignProgramError(f"which {name} runs is chosen by the workspace")
+        raise MustAskError(f"which {name} runs is chosen by the workspace")
 
 
 def check_version(name: str, option: str, reach: Reach) -> None:
     """Refuse options that mean something else, and programs that a version file could replace."""
     if option in _SHORT_VERSION and name not in _SHORT_VERSION[option]:
-        raise ForeignProgramError(f"{name} {option} is more than a question for the version")
+        raise MustAskError(f"{name} {option} is more than a question for the version")
     found = shutil.which(name, path=child_path())
     real = Path(found).resolve() if found else None
     if not found or not real or _is_pyenv(found, reach):
         return
     if not any(real.is_relative_to(folder) for folder in _SYSTEM_FOLDERS):
-        raise ForeignProgramError(f"{name} is not installed with the system")
+        raise MustAskError(f"{name} is not installed with the system")
 
 
 def _is_pyenv(found: str, reach: Reach) -> bool:

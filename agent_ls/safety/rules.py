@@ -5,24 +5,17 @@ Owns one small file in the user's data folder, never one of the workspace.
 
 from __future__ import annotations
 
-import fcntl
-import os
-import tempfile
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import platformdirs
 from pydantic import TypeAdapter, ValidationError
 
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.record import Record
-
-_FILE_MODE = 0o600
-_FOLDER_MODE = 0o700
+from agent_ls.safety.user_files import changing, user_file
 
 
 class Rule(Record):
@@ -40,7 +33,7 @@ _RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])
 
 def rules_file() -> Path:
     """Return where the rules are written down."""
-    return Path(platformdirs.user_data_dir("agent-ls")) / "rules.json"
+    return user_file("rules.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,37 +105,8 @@ class SavedRules:
         self._change(lambda old: tuple(one for one in old if one != rule))
 
     def _change(self, how: Callable[[tuple[Rule, ...]], tuple[Rule, ...]]) -> None:
-        """Make the new list from the newest one, while no other server does the same."""
-        try:
-            self.file.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            folder = os.open(self.file.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                with suppress(OSError):
-                    # Without locks on this file system the last writer wins, as it would anyway.
-                    fcntl.flock(folder, fcntl.LOCK_EX)
-                self._write(how(self.all()))
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-        except OSError as error:
-            raise SettingsError(
-                f"The rules could not be written to {self.file}: {error.strerror}. "
-                "Make that folder writable and try again."
-            ) from error
-
-    def _write(self, rules: tuple[Rule, ...]) -> None:
-        # Readers see the old list or the new one, never a half; so does who starts after a crash.
-        handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".rules-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                os.fchmod(handle, _FILE_MODE)
-                file.write(_RULES.dump_json(rules, indent=2) + b"\n")
-                file.flush()
-                os.fsync(handle)
-            Path(name).replace(self.file)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with changing(self.file, "rules") as write:
+            write(_RULES.dump_json(how(self.all()), indent=2) + b"\n")
 
 
 def _names(folders: Sequence[Path]) -> tuple[str, ...]:

@@ -11,14 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_ls.safety.flags import words
-from agent_ls.safety.shell_words import (
-    NotUnderstoodError,
-    Word,
-    WordReader,
-    check_text,
-    out_of_place,
-)
+from agent_ls.safety.flags import MustAskError, words
+from agent_ls.safety.shell_words import Word, WordReader, check_text, out_of_place
 from agent_ls.syntax.parsing import Node, parse_shell, walk
 
 MAX_PARTS = 50
@@ -29,7 +23,7 @@ Connector = Literal["", "&&", "||", ";"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command, or a test in brackets."""
+    """One simple command."""
 
     words: tuple[Word, ...]
     """At least one."""
@@ -89,7 +83,7 @@ Sequence = tuple[Pipeline, ...]
 def read_shell(command: str) -> Sequence:
     """Return the commands of a text, at least one.
 
-    Errors: ``NotUnderstoodError`` for everything that is not words, quotes, plain variables and
+    Errors: ``MustAskError`` for everything that is not words, quotes, plain variables and
     their assignment, pipes, ``&& || ; !``, line ends, groups, loops over words, branches, input
     from a file, and output to /dev/null or to another descriptor.
     """
@@ -97,7 +91,7 @@ def read_shell(command: str) -> Sequence:
     parser = _Parser(command)
     tree = parser.whole()
     if parser.count > MAX_PARTS:
-        raise NotUnderstoodError(f"it has more than {MAX_PARTS} parts")
+        raise MustAskError(f"it has more than {MAX_PARTS} parts")
     _check_against_grammar(command, parser.facts)
     return tree
 
@@ -114,7 +108,6 @@ _RESERVED = words(
     "if then elif else fi for while until do done case esac in select function time coproc { } ! "
     "[[ ]]"
 )
-_JOINT = re.compile(r"(?:&&|\|\||=~|!(?==?[ \t])=?)(?=[ \t])")
 _ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 Fact = tuple[str, tuple[tuple[int, int], ...]]
@@ -142,14 +135,14 @@ class _Parser(WordReader):
         """Return all of it."""
         tree, _ = self._sequence(frozenset({""}))
         if not tree:
-            raise NotUnderstoodError("it holds no command")
+            raise MustAskError("it holds no command")
         return tree
 
     def _sequence(self, ends: frozenset[str]) -> tuple[Sequence, str]:
         """Read up to one of ``ends``, which is read too; an empty one is the end of the text."""
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise NotUnderstoodError("it is nested too deeply")
+            raise MustAskError("it is nested too deeply")
         found: list[Pipeline] = []
         connector: Connector = ""
         while True:
@@ -157,7 +150,7 @@ class _Parser(WordReader):
             end = self._end(ends)
             if end is not None:
                 if connector in ("&&", "||") or not (found or "" in ends):
-                    raise NotUnderstoodError("an operator or keyword has nothing behind it")
+                    raise MustAskError("an operator or keyword has nothing behind it")
                 self._depth -= 1
                 return tuple(found), end
             found.append(self._pipeline(connector))
@@ -174,7 +167,7 @@ class _Parser(WordReader):
         if self._at >= len(self._text):
             if "" in ends:
                 return ""
-            raise NotUnderstoodError("it ends before its last keyword")
+            raise MustAskError("it ends before its last keyword")
         if ")" in ends and self._text[self._at] == ")":
             self._at += 1
             return ")"
@@ -197,7 +190,7 @@ class _Parser(WordReader):
             return "||" if operator[0] == "||" else ";"
         closes = ")" in ends and self._text[self._at : self._at + 1] == ")"
         if self._at < len(self._text) and not closes:
-            raise NotUnderstoodError(out_of_place(self._text[self._at :]))
+            raise MustAskError(out_of_place(self._text[self._at :]))
         return ";"
 
     def _pipeline(self, connector: Connector) -> Pipeline:
@@ -218,7 +211,7 @@ class _Parser(WordReader):
         start = self._at
         if self._text[start : start + 1] == "(":
             if self._text.startswith("((", start):
-                raise NotUnderstoodError("it uses '(('")
+                raise MustAskError("it uses '(('")
             self._at += 1
             body, _ = self._sequence(frozenset({")"}))
             return self._compound("(", start, Group(body, is_subshell=True))
@@ -233,16 +226,14 @@ class _Parser(WordReader):
                 return self._compound("if", start, self._if())
             case "for":
                 return self._compound("for", start, self._for())
-            case "[[":
-                return self._double_bracket()
             case keyword:
-                raise NotUnderstoodError(f"it uses {keyword!r}")
+                raise MustAskError(f"it uses {keyword!r}")
 
     def _compound(self, kind: str, start: int, element: Element) -> Element:
         self._fact(kind, start)
         found = self._rest(takes_words=False)
         if found.reads:
-            raise NotUnderstoodError("a group of commands gets a file as input")
+            raise MustAskError("a group of commands gets a file as input")
         return element
 
     def _if(self) -> If:
@@ -262,46 +253,27 @@ class _Parser(WordReader):
         name = self._word()
         self._skip_blanks()
         if not name.is_plain or self._keyword() != "in":
-            raise NotUnderstoodError("it has a loop that is not over plain words")
+            raise MustAskError("it has a loop that is not over plain words")
         self._at += len("in")
         found = self._rest(takes_words=True)
         if found.reads or not found.words:
-            raise NotUnderstoodError("it has a loop that is not over plain words")
+            raise MustAskError("it has a loop that is not over plain words")
         self._fact("over", *(name, *found.words))
         return For(name.value, tuple(found.words), self._do())
 
     def _do(self) -> Sequence:
         operator = _OPERATOR.match(self._text, self._at)
         if operator is None or operator[0] not in (";", "\n"):
-            raise NotUnderstoodError("it has a loop without a body")
+            raise MustAskError("it has a loop without a body")
         self._at = operator.end()
         self._skip_lines()
         start = self._at
         if self._keyword() != "do":
-            raise NotUnderstoodError("it has a loop without a body")
+            raise MustAskError("it has a loop without a body")
         self._at += len("do")
         body, _ = self._sequence(frozenset({"done"}))
         self._fact("do", start)
         return body
-
-    def _double_bracket(self) -> Command:
-        start = self._at
-        inner = [Word("[[", start, start + 2)]
-        self._at += 2
-        while inner[-1].value != "]]":
-            self._skip_blanks()
-            at = self._at
-            if joint := _JOINT.match(self._text, at):
-                self._at = joint.end()
-                inner.append(Word(joint[0], at, self._at))
-                continue
-            inner.append(self._word())
-            if not inner[-1].is_plain and inner[-1].value in ("&&", "||", "]]"):
-                raise NotUnderstoodError("a test compares with an operator")
-        self._fact("[", start)
-        found = self._rest(takes_words=False)
-        self.count += 1
-        return Command(tuple(inner), tuple(found.reads))
 
     def _simple(self) -> Element:
         assigned = _ASSIGNED.match(self._text, self._at)
@@ -310,7 +282,7 @@ class _Parser(WordReader):
         start = self._at
         found = self._rest(takes_words=True)
         if not found.words:
-            raise NotUnderstoodError("an operator or redirection stands before its command")
+            raise MustAskError("an operator or redirection stands before its command")
         if found.words[0].value == "[":
             self.facts.append(("[", ((start, found.words[-1].end),)))
         else:
@@ -327,7 +299,7 @@ class _Parser(WordReader):
         self._skip_blanks()
         self.count += 1
         if self._at < len(self._text) and self._text[self._at] not in "\n;|&<>)":
-            raise NotUnderstoodError(f"it sets {assigned[1]} for one command alone")
+            raise MustAskError(f"it sets {assigned[1]} for one command alone")
         return Assignment(assigned[1], value)
 
     def _rest(self, *, takes_words: bool) -> _Found:
@@ -339,7 +311,7 @@ class _Parser(WordReader):
             redirection = _REDIRECTION.match(self._text, self._at)
             reading = None if redirection else _INPUT.match(self._text, self._at)
             if (redirection or reading) and takes_words and not found.words:
-                raise NotUnderstoodError("a redirection stands before its command")
+                raise MustAskError("a redirection stands before its command")
             if redirection:
                 self._at = redirection.end()
             elif reading:
@@ -367,8 +339,7 @@ _KNOWN_NODES = frozenset(
         "negated_command", "test_command", "unary_expression",
         "binary_expression", "test_operator", "extglob_pattern", "regex",
         "&&", "||", ";", "|", "|&", "\n", '"', ">", ">>", "<", "&>", "&>>", ">&", "$", "${", "!",
-        "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "(", ")", "[[",
-        "]]", "=~", "!=",
+        "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "(", ")", "!=",
         # The grammar splits words at these, the shell does not.
         "{", "}", ",", "..", "[", "]", "==", "=",
     }
@@ -383,18 +354,18 @@ def _check_against_grammar(command: str, ours: list[Fact]) -> None:
     """Refuse unless the grammar finds the same words and the same nesting, and nothing but them."""
     tree = parse_shell(command.encode())
     if tree is None or tree.root_node.has_error:
-        raise NotUnderstoodError("it does not parse")
+        raise MustAskError("it does not parse")
     theirs: list[Fact] = []
     for node in walk(tree.root_node):
         if node.is_missing or node.type not in _KNOWN_NODES:
-            raise NotUnderstoodError(f"it uses {_spoken(node.type)}")
+            raise MustAskError(f"it uses {_spoken(node.type)}")
         theirs += _facts_of(node)
     places = _byte_places(command)
     in_bytes = [
         (kind, tuple((places[start], places[end]) for start, end in spans)) for kind, spans in ours
     ]
     if sorted(theirs) != sorted(in_bytes):
-        raise NotUnderstoodError("it can be read in more than one way")
+        raise MustAskError("it can be read in more than one way")
 
 
 def _facts_of(node: Node) -> Iterator[Fact]:

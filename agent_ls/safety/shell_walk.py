@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from agent_ls.safety.flags import words
+from agent_ls.safety.flags import MustAskError, words
 from agent_ls.safety.operands import Reach
 from agent_ls.safety.shell_tree import (
     Assignment,
@@ -23,14 +23,14 @@ from agent_ls.safety.shell_tree import (
     Pipeline,
     Sequence,
 )
-from agent_ls.safety.shell_words import NUMBER, NotUnderstoodError, Word
+from agent_ls.safety.shell_words import NUMBER, Word
 
 _MAX_STEPS = 2_000
 _MAX_STATES = 16
 _NAME = re.compile(r"[a-z][a-z0-9_]*|[A-Z]")
 _NAMES = words("DIR FILE FILES NAME SRC ROOT BASE OUT COUNT MSG PATTERN TARGET VERSION")
 _SPECIAL = frozenset({"auto_resume", "histchars"})
-_TAKES_NUMBERS = frozenset({"exit", "test", "[", "[[", "echo", "printf"})
+_TAKES_NUMBERS = frozenset({"exit", "test", "[", "echo", "printf"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class State:
     def filled(self, word: Word) -> Word:
         """Return a word with the values of its variables.
 
-        Errors: ``NotUnderstoodError`` for one that is not known.
+        Errors: ``MustAskError`` for one that is not known.
         """
         special = {"?": NUMBER, "$": NUMBER, "#": "0", "PWD": str(self.reach.folder)}
         return word.filled({**special, **dict(self.variables)})
@@ -86,7 +86,7 @@ class Walk:
     def sequence(self, tree: Sequence, states: States) -> _Outcome:
         """Judge all commands of a sequence.
 
-        Errors: ``NotUnderstoodError``, and what the judge raises.
+        Errors: ``MustAskError``, and what the judge raises.
         """
         good, bad = states, states
         for pipeline in tree:
@@ -109,7 +109,7 @@ class Walk:
             return (bad, good) if pipeline.is_negated else (good, bad)
         for place, element in enumerate(pipeline.elements):
             if isinstance(element, Command) and element.words[0].value == "cd":
-                raise NotUnderstoodError("cd stands in a pipe")
+                raise MustAskError("cd stands in a pipe")
             self._element(element, states, pipeline.elements[:place])
         return states, states
 
@@ -135,7 +135,7 @@ class Walk:
         for state in states:
             self._steps += 1
             if self._steps > _MAX_STEPS:
-                raise NotUnderstoodError("it does more than can be checked")
+                raise MustAskError("it does more than can be checked")
             step = _step(command, state, feed)
             if step.name == "cd":
                 moved.append(replace(state, reach=_changed(step, state.reach)))
@@ -173,7 +173,7 @@ class Walk:
 def expanded(arguments: Iterable[Word], reach: Reach) -> list[str]:
     """Return the words with patterns replaced by the files they fit, as the shell would.
 
-    Errors: ``NotInsideError`` for a pattern that could fit what must not be read.
+    Errors: ``MustAskError`` for a pattern that could fit what must not be read.
     """
     values: list[str] = []
     for word in arguments:
@@ -184,20 +184,20 @@ def expanded(arguments: Iterable[Word], reach: Reach) -> list[str]:
 def _joined(*some: Iterable[State]) -> States:
     found = tuple(dict.fromkeys(state for states in some for state in states))
     if len(found) > _MAX_STATES:
-        raise NotUnderstoodError("where it would stand cannot be said")
+        raise MustAskError("where it would stand cannot be said")
     return found
 
 
 def _check_name(name: str) -> None:
     """Refuse to assign what a shell or a program may give a meaning to."""
     if name in _SPECIAL or not (_NAME.fullmatch(name) or name in _NAMES):
-        raise NotUnderstoodError(f"it assigns {name}")
+        raise MustAskError(f"it assigns {name}")
 
 
 def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Step:
     first, *rest = command.words
-    if not first.is_plain or (first.is_pattern and first.value not in ("[", "[[")):
-        raise NotUnderstoodError("the program's name is written in a roundabout way")
+    if not first.is_plain or (first.is_pattern and first.value != "["):
+        raise MustAskError("the program's name is written in a roundabout way")
     arguments = tuple(map(state.filled, rest))
     reads = tuple(map(state.filled, command.reads))
     step = Step(first.value, arguments, reads, _fed(feed, state))
@@ -208,9 +208,9 @@ def _step(command: Command, state: State, feed: tuple[Element, ...] = ()) -> Ste
 def _check_unknown(step: Step) -> None:
     """Refuse numbers that only the shell will know, but where any number does."""
     if step.name not in _TAKES_NUMBERS and any(NUMBER in value for value in step.values):
-        raise NotUnderstoodError(f"{step.name} gets a number that is not known")
+        raise MustAskError(f"{step.name} gets a number that is not known")
     if any(NUMBER in word.value for word in step.reads):
-        raise NotUnderstoodError("it reads a file whose name is not known")
+        raise MustAskError("it reads a file whose name is not known")
 
 
 def _fed(feed: tuple[Element, ...], state: State) -> tuple[Step, ...] | None:
@@ -222,5 +222,5 @@ def _fed(feed: tuple[Element, ...], state: State) -> tuple[Step, ...] | None:
 
 def _changed(step: Step, reach: Reach) -> Reach:
     if len(step.arguments) != 1 or step.arguments[0].is_pattern or step.reads:
-        raise NotUnderstoodError("cd goes to a folder that is not plain")
+        raise MustAskError("cd goes to a folder that is not plain")
     return reach.moved(step.arguments[0].value)

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from agent_ls.safety.flags import MustAskError
 from agent_ls.safety.text import has_hidden
 
 MAX_COMMAND_CHARS = 10_000
@@ -22,10 +23,6 @@ _QUOTED, _BARE, _END = "\ue001", "\ue002", "\ue003"
 _USE = re.compile(f"([{_QUOTED}{_BARE}])([^{_END}]*){_END}")
 _UNSPLIT = re.compile(f"[\\w./:=@%+,{NUMBER}-]+")
 """What stays one word outside of quotes, and no pattern."""
-
-
-class NotUnderstoodError(Exception):
-    """The text holds something beyond plain commands; the message says what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Word:
     def filled(self, variables: Mapping[str, str]) -> Word:
         """Return the word with the values of its variables.
 
-        Errors: ``NotUnderstoodError`` for one that is not known, or that would become more words.
+        Errors: ``MustAskError`` for one that is not known, or that would become more words.
         """
         if _QUOTED not in self.value and _BARE not in self.value:
             return self
@@ -55,28 +52,28 @@ class Word:
 def _value(use: re.Match[str], variables: Mapping[str, str]) -> str:
     value = variables.get(use[2])
     if value is None:
-        raise NotUnderstoodError(f"it uses ${use[2]}, whose value is not known")
+        raise MustAskError(f"it uses ${use[2]}, whose value is not known")
     if use[1] == _BARE and not _UNSPLIT.fullmatch(value):
-        raise NotUnderstoodError(f"${use[2]} may become several words; quote it")
+        raise MustAskError(f"${use[2]} may become several words; quote it")
     return value
 
 
 def check_text(command: str) -> None:
     """Refuse a text that is too long or empty, or that a person would not see as it is."""
     if len(command) > MAX_COMMAND_CHARS:
-        raise NotUnderstoodError(f"it is longer than {MAX_COMMAND_CHARS:,} characters")
+        raise MustAskError(f"it is longer than {MAX_COMMAND_CHARS:,} characters")
     if not command.strip():
-        raise NotUnderstoodError("it is empty")
+        raise MustAskError("it is empty")
     _check_characters(command)
 
 
 def _check_characters(command: str) -> None:
     """Refuse what a person would not see, or would take for something else."""
     if has_hidden(command) or any(not (c.isprintable() or c in "\n\t") for c in command):
-        raise NotUnderstoodError("it holds control or invisible characters")
+        raise MustAskError("it holds control or invisible characters")
     for word in re.findall(r"[^\W_]+", command):
         if not word.isascii() and _is_look_alike(word):
-            raise NotUnderstoodError(f"{word!r} mixes letters that look alike")
+            raise MustAskError(f"{word!r} mixes letters that look alike")
 
 
 def _is_look_alike(word: str) -> bool:
@@ -147,24 +144,24 @@ class WordReader:
             elif _UNQUOTED.match(character):
                 is_pattern = is_pattern or character in "*?["
                 if character == "~" and self._expands_tilde(start):
-                    raise NotUnderstoodError("it names a home folder with ~")
+                    raise MustAskError("it names a home folder with ~")
                 value.append(character)
                 self._at += 1
             else:
-                raise NotUnderstoodError(f"it uses {character!r} outside of quotes")
+                raise MustAskError(f"it uses {character!r} outside of quotes")
         written = self._text[start : self._at]
         if not written:
-            raise NotUnderstoodError(out_of_place(self._text[start:]))
+            raise MustAskError(out_of_place(self._text[start:]))
         if written.isdigit() and self._text[self._at : self._at + 1] in ("<", ">"):
-            raise NotUnderstoodError("it redirects a numbered descriptor")
+            raise MustAskError("it redirects a numbered descriptor")
         return Word("".join(value), start, self._at, is_pattern, is_plain)
 
     def _variable(self, kind: str) -> str:
         found = _VARIABLE.match(self._text, self._at)
         if found is None:
             if self._text.startswith("$(", self._at):
-                raise NotUnderstoodError("it uses what another command prints")
-            raise NotUnderstoodError("it uses '$' for more than a plain variable")
+                raise MustAskError("it uses what another command prints")
+            raise MustAskError("it uses '$' for more than a plain variable")
         self._at = found.end()
         return f"{kind}{found[1] or found[2]}{_END}"
 
@@ -183,7 +180,7 @@ class WordReader:
     def _single(self) -> str:
         end = self._text.find("'", self._at + 1)
         if end < 0:
-            raise NotUnderstoodError("a quote is not closed")
+            raise MustAskError("a quote is not closed")
         value = self._text[self._at + 1 : end]
         self._at = end + 1
         return value
@@ -200,22 +197,22 @@ class WordReader:
                 value.append(self._variable(_QUOTED))
                 continue
             if character == "`":
-                raise NotUnderstoodError("it uses '`' inside double quotes")
+                raise MustAskError("it uses '`' inside double quotes")
             if character == "\\":
                 following = self._text[self._at + 1 : self._at + 2]
                 if following in ("\n", ""):
-                    raise NotUnderstoodError("a quoted line is continued")
+                    raise MustAskError("a quoted line is continued")
                 # Inside double quotes a backslash stays unless it has something to escape.
                 value.append(following if following in '$`"\\' else character + following)
                 self._at += 2
                 continue
             value.append(character)
             self._at += 1
-        raise NotUnderstoodError("a quote is not closed")
+        raise MustAskError("a quote is not closed")
 
     def _escaped(self) -> str:
         following = self._text[self._at + 1 : self._at + 2]
         if not following or following not in _ESCAPABLE:
-            raise NotUnderstoodError("it escapes a character that needs no escape")
+            raise MustAskError("it escapes a character that needs no escape")
         self._at += 2
         return following

@@ -6,22 +6,17 @@ Owns one small file in the user's data folder; asks nobody and runs nothing.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
-import platformdirs
-
 from agent_ls.domain.errors import SettingsError
-
-_FILE_MODE = 0o600
-_FOLDER_MODE = 0o700
+from agent_ls.safety.user_files import changing, user_file
 
 
 def trust_file() -> Path:
     """Return where the trusted folders are written down."""
-    return Path(platformdirs.user_data_dir("agent-ls")) / "trusted.json"
+    return user_file("trusted.json")
 
 
 def _unreadable(file: Path, why: str) -> str:
@@ -70,30 +65,18 @@ class TrustedFolders:
     def trust(self, folder: Path) -> None:
         """Trust a folder from now on, for every server of this user.
 
-        Errors: ``SettingsError`` when it cannot be written down, or what is there cannot be read.
+        Errors: ``SettingsError`` when the list cannot be read or written.
         """
-        self._write({*self.listed(), folder.resolve()})
+        self._change(lambda old: old | {folder.resolve()})
 
     def forget(self, folder: Path) -> None:
-        """Trust a folder no longer, as it is written down or as it is found from here; one above
-        it may still be trusted.
+        """Trust a folder no longer, by this name or where it leads; one above may still be trusted.
 
-        Errors: as of ``trust``.
+        Errors: ``SettingsError`` when the list cannot be read or written.
         """
-        self._write(set(self.listed()) - {folder, folder.resolve()})
+        self._change(lambda old: old - {folder, folder.resolve()})
 
-    def _write(self, folders: set[Path]) -> None:
-        text = json.dumps(sorted(map(str, folders)), indent=2) + "\n"
-        try:
-            self._file.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            # Readers see the old list or the new one, never a half.
-            handle, name = tempfile.mkstemp(dir=self._file.parent, prefix=".trusted-")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-                os.fchmod(file.fileno(), _FILE_MODE)
-            Path(name).replace(self._file)
-        except OSError as error:
-            raise SettingsError(
-                f"The trusted folders could not be written to {self._file}: {error.strerror}. "
-                "Make that folder writable and try again."
-            ) from error
+    def _change(self, how: Callable[[set[Path]], set[Path]]) -> None:
+        with changing(self._file, "trusted folders") as write:
+            names = sorted(map(str, how(set(self.listed()))))
+            write(json.dumps(names, indent=2).encode() + b"\n")

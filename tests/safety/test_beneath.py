@@ -8,18 +8,9 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from agent_ls.safety.beneath import (
-    HAS_DESCRIPTORS,
-    folder_beneath,
-    has_openat2,
-    open_beneath,
-    rename_new,
-    walk_beneath,
-)
+from agent_ls.safety.beneath import HAS_DESCRIPTORS, folder_beneath, open_beneath, rename_new
 
 pytestmark = pytest.mark.skipif(not HAS_DESCRIPTORS, reason="no descriptors of folders here")
-
-_WAYS = ["openat2", "walk"]
 
 
 @pytest.fixture
@@ -36,41 +27,28 @@ def root(tmp_path: Path) -> Path:
     return base / "root"
 
 
-def check(way: str, root: Path, below: str) -> str:
-    """Return what opening ``below`` reads, through the chosen way."""
-    if way == "walk":
-        top = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            descriptor = walk_beneath(top, PurePath(below), os.O_RDONLY | os.O_NOFOLLOW, 0)
-        finally:
-            os.close(top)
-    else:
-        if not has_openat2():
-            pytest.skip("this kernel has no openat2")
-        descriptor = open_beneath(root, PurePath(below), os.O_RDONLY)
-    with os.fdopen(descriptor) as file:
+def check(root: Path, below: str) -> str:
+    """Return what opening ``below`` reads."""
+    with os.fdopen(open_beneath(root, PurePath(below), os.O_RDONLY)) as file:
         return file.read()
 
 
-@pytest.mark.parametrize("way", _WAYS)
-def test_a_file_inside_is_opened(root: Path, way: str) -> None:
-    assert check(way, root, "dir/file") == "inside"
+def test_a_file_inside_is_opened(root: Path) -> None:
+    assert check(root, "dir/file") == "inside"
 
 
-@pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize(
     "below", ["link/file", "link-file", "inner/file", "../outside/file", "dir/../../outside/file"]
 )
-def test_links_and_dots_are_not_followed(root: Path, way: str, below: str) -> None:
+def test_links_and_dots_are_not_followed(root: Path, below: str) -> None:
     with pytest.raises(OSError, match=r".*"):
-        check(way, root, below)
+        check(root, below)
 
 
-@pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize(
     "rounds", [1_000, pytest.param(100_000, marks=[pytest.mark.long, pytest.mark.timeout(900)])]
 )
-def test_a_folder_swapped_for_a_link_is_never_followed(root: Path, way: str, rounds: int) -> None:
+def test_a_folder_swapped_for_a_link_is_never_followed(root: Path, rounds: int) -> None:
     done = threading.Event()
 
     def swap() -> None:
@@ -86,7 +64,7 @@ def test_a_folder_swapped_for_a_link_is_never_followed(root: Path, way: str, rou
         seen: set[str] = set()
         for _ in range(rounds):
             try:
-                seen.add(check(way, root, "dir/file"))
+                seen.add(check(root, "dir/file"))
             except OSError:
                 seen.add("refused")
     finally:

@@ -186,7 +186,6 @@ git --no-pager --version
 git log --oneline -- ':!src'
 git log -- ':/src'
 [ -f README.md ]
-[[ -f README.md ]]
 cat < README.md
 (ls)
 { ls; }
@@ -202,6 +201,9 @@ def test_harmless_commands_are_allowed(command: str, project: Path) -> None:
 
 
 _ASKING = r"""
+[[ -f README.md ]]
+test -d src -a -d docs
+jq --arg k test '.scripts[$k]' package.json
 date; halt
 ls && rm x
 ls | xargs rm

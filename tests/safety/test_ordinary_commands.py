@@ -171,11 +171,6 @@ test -f README.md; echo $?
 [ ! -d nope ] && echo missing
 [ -z "" ] && echo empty
 [ $? -eq 0 ] && echo ok
-[[ -f README.md ]] && echo yes
-[[ -d src && -f README.md ]] && echo both
-[[ abc == a* ]] && echo match
-[[ "abc" =~ ^a ]] && echo match
-test -d src -a -d docs && echo both
 [ -f a ] || [ -f README.md ] && cat README.md
 [ README.md -nt CHANGELOG.md ] && echo newer
 test -e "$PWD/README.md" && echo there
@@ -215,7 +210,6 @@ cat nope 2>/dev/null || echo missing
 jq -r '.scripts | keys[]' package.json
 jq -r '.scripts | to_entries[] | "\(.key): \(.value)"' package.json
 cat package.json | jq -r .scripts.test
-jq --arg k test '.scripts[$k]' package.json
 jq 'length' package.json
 python3 --version
 node --version

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_ls.safety.flags import MustAskError
 from agent_ls.safety.shell_tree import Command, read_shell
-from agent_ls.safety.shell_words import NotUnderstoodError
 
 Parts = list[tuple[str, list[str]]]
 
@@ -30,7 +30,7 @@ def read_parts(command: str) -> Parts:
 def check(command: str, expected: Parts | None) -> None:
     """Assert the parts read, or with None that the text is not understood."""
     if expected is None:
-        with pytest.raises(NotUnderstoodError):
+        with pytest.raises(MustAskError):
             read_shell(command)
         return
     assert read_parts(command) == expected
@@ -83,7 +83,7 @@ def test_plain_commands_are_read_and_others_are_not(command: str, expected: Part
 def test_bash_reads_the_same_words(text: str) -> None:
     try:
         ((_, (_, *words)),) = read_parts(f"show {text}")
-    except (NotUnderstoodError, ValueError, AssertionError):
+    except (MustAskError, ValueError, AssertionError):
         return
     script = f'show() {{ for word; do printf "%s\\0" "$word"; done; }}\nshow {text}'
     done = subprocess.run(
@@ -118,7 +118,7 @@ def test_what_is_read_is_shell_for_bash_too(pieces: list[str]) -> None:
     text = " ".join(pieces)
     try:
         read_shell(text)
-    except NotUnderstoodError:
+    except MustAskError:
         return
     done = subprocess.run(
         ["bash", "--norc", "--noprofile", "-n", "-c", text], capture_output=True, timeout=10
@@ -134,7 +134,7 @@ def test_variables_are_filled_in_where_they_stay_one_word() -> None:
     known = {"x": "src", "y": "a b *", "?": "0"}
     assert [word.filled(known).value for word in words] == ["src", "srca b *", "src.py", "0"]
     for value in ("", "a b", "*", "~ ", "a\nb"):
-        with pytest.raises(NotUnderstoodError):
+        with pytest.raises(MustAskError):
             words[0].filled({"x": value})
-    with pytest.raises(NotUnderstoodError):
+    with pytest.raises(MustAskError):
         words[0].filled({})

@@ -1,0 +1,62 @@
+"""Small files in the user's data folder that several servers read and change."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import platformdirs
+
+from agent_ls.domain.errors import SettingsError
+
+_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700
+
+
+def user_file(name: str) -> Path:
+    """Return where a file of this name is kept."""
+    return Path(platformdirs.user_data_dir("agent-ls")) / name
+
+
+@contextmanager
+def changing(file: Path, content: str) -> Generator[Callable[[bytes], None]]:
+    """Let no other server change the file meanwhile; yields what writes it, all of it or nothing.
+
+    ``content`` says what the file holds, for messages.
+    Errors: ``SettingsError`` when it cannot be written.
+    """
+    try:
+        file.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with suppress(OSError):
+                # Without locks on this file system the last writer wins, as it would anyway.
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            yield lambda data: _replace(file, data)
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise SettingsError(
+            f"The {content} could not be written to {file}: {error.strerror}. "
+            "Make that folder writable and try again."
+        ) from error
+
+
+def _replace(file: Path, data: bytes) -> None:
+    # Readers see the old file or the new one, never a half; so does who starts after a crash.
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.stem}-")
+    try:
+        with os.fdopen(handle, "wb") as new:
+            os.fchmod(handle, _FILE_MODE)
+            new.write(data)
+            new.flush()
+            os.fsync(handle)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
