@@ -20,6 +20,8 @@ from agent_ls.safety.shell_walk import Step
 _MAX_NAMES = 2_000
 _PLAIN_NAME = re.compile(r"(?!-)[^\s'\"\\]+")
 """What stays one name in a list of names."""
+_PLAIN_PATTERN = re.compile(r"[\w.*+-]+")
+"""What find and we read alike: brackets and escapes differ."""
 
 
 def piped_names(feed: Sequence[Step], reach: Reach) -> list[str] | None:
@@ -58,7 +60,8 @@ def found_names(arguments: Sequence[str], reach: Reach) -> list[str] | None:
         return _checked(_names_below(places, reach))
     pairs = zip(["", *given], tests, strict=False)
     narrow = [test for before, test in pairs if before not in ("!", "-not")]
-    fitting = [value for word, value in narrow if word in ("-name", "-iname")]
+    named = [value for word, value in narrow if word in ("-name", "-iname")]
+    fitting = [value for value in named if _PLAIN_PATTERN.fullmatch(value)]
     return _checked(_names_below(places, reach, fitting, files_only=("-type", "f") in narrow))
 
 

@@ -36,7 +36,8 @@ def _program(specification: str, shared: dict[str, str]) -> Program:
     while "$" in text:
         text = re.sub(r"\$(\w+)", lambda use: shared[use[1]], text)
     given = [word for word in text.split() if word.startswith("-")]
-    facts = dict(word.partition("=")[::2] for word in text.split() if not word.startswith("-"))
+    others = (word.partition("=") for word in text.split() if not word.startswith("-"))
+    facts = {name: value for name, _, value in others}
     operands = next((one for one in ("text", "pattern", "names") if one in facts), "paths")
     pattern, recursive, lists = (
         tuple(facts.get(name, "").split(",")) if name in facts else ()

@@ -467,6 +467,9 @@ echo .env | xargs cat
 printf '%s\n' ../x | xargs cat
 find . | xargs cat
 find . -name '.e*' | xargs cat
+find . -name '[^z]env' | xargs cat
+find . -name '\.env' | xargs cat
+find . -name '?env' -exec cat {} +
 find left | xargs cat
 find left -name x | xargs -n 1 cat
 find src | xargs cat
