@@ -302,6 +302,12 @@ class Storyteller:
         """Choose the one code action whose title contains this."""
         await self.editor.choose(await self._offered(place, title))
 
+    async def step_codeaction_twice(self, place: Place, title: str) -> None:
+        """Choose the one code action whose title contains this, and then once more."""
+        action = await self._offered(place, title)
+        await self.editor.choose(action)
+        await self.editor.choose(action)
+
     async def step_offered(self, place: Place, title: str) -> None:
         """The one code action whose title contains this is there, soon; it is not chosen."""
         await self._offered(place, title)

@@ -27,6 +27,7 @@ _OUTPUT_CHARACTERS = 20_000
 _YES_OR_NO = (ApprovalChoice.ALLOW_ONCE, ApprovalChoice.REJECT_ONCE)
 _LINE_CHARACTERS = 120
 """Of an answer, or of what waits, in a message."""
+_TITLE_CHARACTERS = 40
 
 
 class Notices:
@@ -58,13 +59,12 @@ class Notices:
             case e.TurnEnded():
                 self._on_end(stored.event)
             case e.ApprovalRequested(request=request):
-                words = f"{sentence(request.preview.title)} {request.reason}"
                 choices = " or ".join(one for one in _YES_OR_NO if one in request.choices)
                 command = f"agent-ls.approval.resolve with {request.id} and {choices}"
-                self._ask(request.id, words, command)
+                self._ask(request.id, request.preview.title, request.reason, command)
             case e.QuestionAsked(question=question):
                 command = f"agent-ls.question.resolve with {question.id} and your words"
-                self._ask(question.id, question.text, command)
+                self._ask(question.id, question.text, "", command)
             case e.FindingsReported(problems=problems):
                 self._tell_once(problems)
             case _:
@@ -116,18 +116,22 @@ class Notices:
             self._say("log" if problem in self._told else "warning", problem)
             self._told.add(problem)
 
-    def _ask(self, subject_id: str, words: str, command: str) -> None:
-        """Say that something waits, and how it is answered."""
-        said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"
+    def _ask(self, subject_id: str, title: str, reason: str, command: str) -> None:
+        """Say that something waits, and how it is answered.
 
-        def unless_shown() -> None:
-            # A document may be open and not be seen; only the panel is sure to tell.
-            if self._write_answer is not None or not self._is_shown(subject_id):
-                self._say(
-                    "warning",
-                    f"{said} Answer by a code action in any open file, or by the command "
-                    f"{command}.",
-                )
+        Short where a document shows all of it: many editors stop for a message of two lines.
+        """
+
+        def say() -> None:
+            is_shown = self._is_shown(subject_id)
+            if is_shown and self._write_answer is not None:
+                # A document may be open and not be seen; only the panel is sure to tell.
+                asked = label(title, _TITLE_CHARACTERS)
+                self._say("warning", f"The agent asks: {asked} (answer: code action)")
+            elif not is_shown:
+                words = f"{sentence(title)} {reason}"
+                said = f"The agent asks: {sentence(label(words, _LINE_CHARACTERS))}"
+                self._say("warning", f"{said} Answer by a code action, or by {command}.")
 
         # After the marks, which read the same event, have found their places.
-        asyncio.get_running_loop().call_soon(unless_shown)
+        asyncio.get_running_loop().call_soon(say)
