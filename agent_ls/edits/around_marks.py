@@ -13,9 +13,9 @@ from agent_ls.edits.locate import Ground, Place, places
 from agent_ls.edits.marks import stands_for_others
 from agent_ls.edits.placing import find, put
 from agent_ls.edits.refusing import not_found
-from agent_ls.edits.requests import Hunk, Refused
+from agent_ls.edits.requests import Hunk, Refused, Wish
 from agent_ls.edits.spans import Span, of_blocks
-from agent_ls.edits.texts import Texts, hunk_of, lines_of
+from agent_ls.edits.texts import hunk_of, lines_of
 
 _MAX_PARTS = 16
 """With more each may stand in many places, and to try all of them takes long."""
@@ -26,7 +26,7 @@ _CONTROL = re.compile(
 """How a line begins that opens a block of a definition, and no definition."""
 
 
-def around_marks(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
+def around_marks(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused:
     """Return the wish whose old text leaves lines out, carried out around them."""
     old, new = lines_of(wish)
     olds, news = _parts(ground, old), _parts(ground, new)

@@ -14,8 +14,7 @@ from rapidfuzz import fuzz
 from agent_ls.edits.keys import stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, places
 from agent_ls.edits.refusing import MAX_SCORED_CHARS, nearest
-from agent_ls.edits.requests import Hunk
-from agent_ls.edits.texts import Texts
+from agent_ls.edits.requests import Hunk, Wish
 
 _MIN_ADDED_CHARS = 6
 """Fewer letters than this may stand twice in a row by chance."""
@@ -37,14 +36,8 @@ def partly_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
         if line.sign == "+" and _says_something([line.text])
     }
     known = set(place.at)
-    return next(
-        (
-            number
-            for number in range(place.first, place.past)
-            if number not in known and stripped(ground.file.lines[number]) in added
-        ),
-        None,
-    )
+    between = (number for number in range(place.first, place.past) if number not in known)
+    return next((one for one in between if stripped(ground.file.lines[one]) in added), None)
 
 
 def standing_at(ground: Ground, hunk: Hunk) -> int | None:
@@ -73,10 +66,9 @@ def is_meant_there(ground: Ground, hunk: Hunk, at: int) -> bool:
     return max(others, default=0.0) <= fuzz.ratio(old, new)
 
 
-def is_added_around(flat: str, wish: Texts, at: int) -> bool:
+def is_added_around(flat: str, wish: Wish, at: int) -> bool:
     """Tell whether an exact place already has around it what would be added."""
-    more = len(wish.new) - len(wish.old)
-    if more <= 0 or _letters([wish.new]) - _letters([wish.old]) < _MIN_ADDED_CHARS:
+    if not _says_something([wish.new.replace(wish.old, "", 1)]):
         return False
     start = wish.new.find(wish.old)
     while start >= 0:
@@ -146,8 +138,4 @@ def _kept(hunk: Hunk) -> list[str]:
 
 
 def _says_something(lines: Sequence[str]) -> bool:
-    return _letters(lines) >= _MIN_ADDED_CHARS
-
-
-def _letters(lines: Sequence[str]) -> int:
-    return sum(char.isalnum() for line in lines for char in line)
+    return sum(char.isalnum() for line in lines for char in line) >= _MIN_ADDED_CHARS

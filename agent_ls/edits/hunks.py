@@ -22,9 +22,8 @@ from agent_ls.edits.marks import added_markers, is_stub, is_sure_marker, stands_
 from agent_ls.edits.placing import find, missing, nearest_to, put
 from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous
-from agent_ls.edits.requests import Hunk, HunkLine, Refused
+from agent_ls.edits.requests import Hunk, HunkLine, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
-from agent_ls.edits.texts import Texts
 from agent_ls.edits.weave import Block
 
 _IN_WORD = re.compile(r"\w")
@@ -53,7 +52,7 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
             bare = _without_old(ground, hunk, number)
         elif _leaves_out(ground, hunk):
             old, new = "\n".join(hunk.old), "\n".join(hunk.new)
-            bare = around_marks(ground, Texts(old, new, hunk.line, replace_all=False), number)
+            bare = around_marks(ground, Wish(old, new, hunk.line), number)
         if isinstance(bare, Refused):
             return _numbered(bare, number, len(hunks))
         if bare is not None:

@@ -79,9 +79,10 @@ class Keyed:
 class Ground:
     """The file that hunks are placed in, with what is looked up once for all of them."""
 
-    def __init__(self, flat: str) -> None:
-        """Read the text once."""
+    def __init__(self, flat: str, *, is_read: bool = False) -> None:
+        """Read the text once; ``is_read`` when it is what the author of the edit read."""
         self.file = FileLines(flat)
+        self.is_read = is_read
         self._keyed: dict[Key, Keyed] = {}
 
     def keyed(self, key: Key) -> Keyed:

@@ -14,26 +14,18 @@ from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.carried_out import is_added_around
 from agent_ls.edits.elisions import restored, unclear_marker
 from agent_ls.edits.frames import old_as_spoken
+from agent_ls.edits.indents import indent_of
+from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_ALL, MAX_ALL_DRIFTED, MAX_PLACES, Ground, Place, places
 from agent_ls.edits.marks import added_markers, is_stub, stands_for_others
 from agent_ls.edits.placing import find, missing, nearest_to, nowhere, put
 from agent_ls.edits.readings import plainly_indented, readings
 from agent_ls.edits.refusing import ambiguous, applied, too_many
-from agent_ls.edits.requests import Hunk, Placed, Refused, Wish
-from agent_ls.edits.sequences import BUILT, IN_SEQUENCE, Added
+from agent_ls.edits.requests import Placed, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
-from agent_ls.edits.texts import Texts, hunk_of, lines_of
-from agent_ls.edits.torn import begins_torn, is_torn, parted_remark, remark_at
-from agent_ls.edits.weave import Block
-from agent_ls.edits.whole_lines import (
-    has_trailing_blanks,
-    is_glued,
-    is_glued_above,
-    of_whole_lines,
-    past_whole_lines,
-    restyle,
-)
+from agent_ls.edits.texts import hunk_of, lines_of
+from agent_ls.edits.torn import begins_line, is_torn
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
 _EQUAL_BUT_FOR_THE_END = Refused(
@@ -46,6 +38,16 @@ _BLANK = Refused(
     "file.",
     "blank",
 )
+_TWO_WAYS = Refused(
+    "The old text is in the file only without some of its backslashes, and the new text "
+    "can be read in two ways. Write both as they are in the file, without escaping.",
+    "not-found",
+)
+_IN_SEQUENCE = (
+    "\nAnother edit of the call adds a line of this old text. Each edit of a call is looked for in "
+    "the text as it was before the call, so none may build on another: give its old_string as that "
+    "text has it."
+)
 
 
 def place(text: str, wishes: Sequence[Wish], *, is_read: bool = False) -> Placed:
@@ -55,51 +57,60 @@ def place(text: str, wishes: Sequence[Wish], *, is_read: bool = False) -> Placed
     the text is the one that the author of the wishes read.
     """
     flat = FlatText(text)
-    ground = Ground(flat.text)
+    ground = Ground(flat.text, is_read=is_read)
     spans: list[Span] = []
     # An edit that is given twice is one.
     firsts = {wish: number for number, wish in reversed([*enumerate(wishes, 1)])}
-    read = {number: _read(wish, is_read=is_read) for wish, number in firsts.items()}
-    added = Added(ground.file.flat, read)
+    read = {number: _read(wish) for wish, number in firsts.items()}
     for number, wish in sorted(read.items()):
         found = _spans(ground, wish, number)
-        is_built = added.is_in(number, wish.old)
-        if is_built and not isinstance(found, Refused):
-            found = BUILT
         if isinstance(found, Refused):
             which = f"Edit {number} of {len(wishes)}: " if len(wishes) > 1 else ""
-            more = IN_SEQUENCE if is_built else ""
+            others = [one for one in read.values() if one is not wish]
+            more = _IN_SEQUENCE if _builds_on(ground, wish, others) else ""
             return replace(found, reason=which + found.reason + more)
         spans += found
     return joined(flat, spans)
 
 
-def _read(wish: Wish, *, is_read: bool) -> Texts:
+def _read(wish: Wish) -> Wish:
+    """Return the wish with LF alone."""
     old = flattened(wish.old).removeprefix(BOM)
     new = flattened(wish.new, alone="\r" in wish.old).removeprefix(BOM)
-    return Texts(old, new, wish.line, wish.replace_all, is_read)
+    return Wish(old, new, wish.line, wish.replace_all)
 
 
-def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
+def _builds_on(ground: Ground, wish: Wish, others: Sequence[Wish]) -> bool:
+    """Tell whether an old text has a line that only another edit of the call adds, or is one."""
+    strange = {
+        line
+        for line in map(stripped, wish.old.split("\n"))
+        if line and line not in ground.file.flat
+    }
+    return any(
+        wish.old == other.new or not strange.isdisjoint(map(stripped, other.new.split("\n")))
+        for other in others
+    )
+
+
+def _spans(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused:
     if wish.old == wish.new:
         return _EQUAL
     if not wish.old.strip():
         if ground.file.flat.strip(BOM + " \t\n\x0c"):
             return _BLANK
         return [Span(ground.file.first, len(ground.file.flat), wish.new, number)]
+    if wish.old == wish.new + "\n" and wish.new.strip():
+        return _EQUAL_BUT_FOR_THE_END
     old, new = plainly_indented(ground.file.flat, wish.old, wish.new)
     whole = _with_middle(ground, replace(wish, old=old, new=new))
     if isinstance(whole, Refused):
         return whole
     if whole.old == whole.new:
         return _EQUAL
-    found = _exactly(ground, whole, number)
-    if found is not None:
-        return found
-    found = _by_lines(ground, whole, number)
-    if found is not None:
-        return found
-    found = _otherwise_read(ground, whole, number)
+    found = _as_written(ground, whole, number)
+    if found is None:
+        found = _otherwise_read(ground, whole, number)
     if found is not None:
         return found
     flat = ground.file.flat
@@ -108,7 +119,7 @@ def _spans(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
     return _in_changed_context(ground, whole, number)
 
 
-def _with_middle(ground: Ground, wish: Texts) -> Texts | Refused:
+def _with_middle(ground: Ground, wish: Wish) -> Wish | Refused:
     """Return the wish with marks that only the new text has replaced by what they stand for."""
     old, new = wish.old.split("\n"), wish.new.split("\n")
     marks = added_markers(old, new, ground.file.flat)
@@ -121,45 +132,57 @@ def _with_middle(ground: Ground, wish: Texts) -> Texts | Refused:
     return whole if isinstance(whole, Refused) else replace(wish, new="\n".join(whole))
 
 
-def _exactly(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
-    """Return where the old text stands character by character; None when it does not."""
-    flat, old = ground.file.flat, wish.old
-    found = _offsets(flat, old, apart=wish.replace_all)
-    is_last = old.endswith("\n") and not flat.endswith("\n") and flat.endswith(old[:-1])
-    if not found and is_last and old.count("\n") > 1:
-        # The file's last line has no end, and keeps having none.
-        wish = replace(wish, old=old[:-1], new=wish.new.removesuffix("\n"))
-        return _exactly(ground, wish, number)
-    if not found:
-        return None
+def _as_written(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
+    """Return the wish carried out where its old text stands, in whatever dress; or None."""
+    found = _exactly(ground, wish, number)
+    return _by_lines(ground, wish, number) if found is None else found
+
+
+def _exactly(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
+    """Return the wish where the old text stands character by character; None when it does not.
+
+    A place that cuts a word or a line is none, but for whoever read just this text.
+    """
+    flat, size = ground.file.flat, len(wish.old)
+    found = _offsets(flat, wish.old, apart=wish.replace_all)
     if len(found) > MAX_ALL:
         return too_many(MAX_ALL)
-    is_word = old.replace("_", "").isalnum()
-    whole = [at for at in found if is_word or not is_torn(flat, wish, at, at + len(old))]
-    if wish.replace_all and whole:
-        return [
-            Span(at, past_whole_lines(flat, wish, at, at + len(old)), new, number)
-            for at in whole
-            if (new := _with_ends(flat, wish, at, at + len(old))) != old
-        ]
-    at = found[0] if wish.replace_all else _one_of(ground, wish, found, whole)
-    return at if isinstance(at, Refused) else _at(ground, wish, at, number)
+    untorn = [at for at in found if not is_torn(flat, wish, at, at + size)]
+    if wish.replace_all:
+        wish = _with_end(wish)
+        return [Span(at, _past(flat, wish, at), wish.new, number) for at in untorn] or None
+    if untorn or not ground.is_read:
+        found = untorn
+    at = _one_of(ground, wish, found) if found else None
+    if at is None or isinstance(at, Refused):
+        return at
+    if not is_whole(flat, at, at + size):
+        if is_added_around(flat, wish, at):
+            return applied(ground.file.number_at(at))
+        return [Span(at, at + size, _parted(flat, wish, at), number)]
+    first = ground.file.number_at(at)
+    if flat[at - 1 : at] not in ("", "\n", BOM):
+        # It begins inside the indentation, so new lines may have lost theirs as well.
+        return _by_lines(ground, replace(wish, line=first + 1), number)
+    old, new = lines_of(wish)
+    spot = Place(tuple(range(first, first + len(old))), first, first + len(old))
+    return _put(ground, wish, spot, number, old, new)
 
 
-def _one_of(ground: Ground, wish: Texts, found: list[int], whole: list[int]) -> int | Refused:
-    """Return the one exact place that is meant; a torn one is only where the line says so."""
-    told = [at for at in found if ground.file.number_at(at) + 1 == wish.line]
-    is_all = len(found) < MAX_PLACES
-    rivals = found
-    if is_all:
-        rivals = told if len(told) == 1 else of_whole_lines(ground.file.flat, wish, whole or found)
-    if len(rivals) == 1:
-        return rivals[0]
-    lines = [ground.file.number_at(at) for at in rivals]
-    chosen = nearest_to([line + 1 for line in lines], wish.line) if is_all else None
+def _one_of(ground: Ground, wish: Wish, found: list[int]) -> int | Refused:
+    """Return the one exact place that is meant; whole lines where the wish speaks of a line."""
+    if wish.line is not None or wish.old[0] in " \t":
+        size, flat = len(wish.old), ground.file.flat
+        is_flush = wish.old[0] in " \t"
+        whole = [at for at in found if is_whole(flat, at, at + size)]
+        found = [at for at in whole if not is_flush or flat[at - 1 : at] in ("", "\n")] or found
+    lines = [ground.file.number_at(at) + 1 for at in found]
+    if len(found) == 1:
+        return found[0]
+    chosen = nearest_to(lines, wish.line) if len(found) < MAX_PLACES else None
     if chosen is None:
-        return ambiguous(ground, lines, wish.line)
-    return rivals[chosen]
+        return ambiguous(ground, [line - 1 for line in lines], wish.line)
+    return found[chosen]
 
 
 def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
@@ -176,96 +199,70 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
     return found
 
 
-def _at(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refused | None:
-    """Return the wish carried out at one exact place."""
-    flat, end = ground.file.flat, at + len(wish.old)
-    if is_added_around(flat, wish, at):
-        return applied(ground.file.number_at(at))
-    if (wish.replace_all or not wish.is_read) and is_torn(flat, wish, at, end):
-        return _torn(ground, wish, at, number)
-    if (rest := remark_at(flat, wish, at, end)) is not None:
-        return parted_remark(ground, at + len(wish.old), rest)
-    line_start = flat.rfind("\n", 0, at) + 1
-    lead = flat[max(line_start, ground.file.first) : at]
-    if lead and not lead.strip(" \t") and (end == len(flat) or flat[end] == "\n" or
-                                            flat[end - 1] == "\n"):  # fmt: skip
-        # It begins inside the indentation, so new lines may have lost theirs as well.
-        return _by_lines(ground, replace(wish, line=ground.file.number_at(at) + 1), number)
-    if not lead and wish.new.strip() and has_trailing_blanks(flat, wish, end):
-        # Lines that stay keep the blanks that trail them; a changed one is the model's.
-        found = _by_lines(ground, replace(wish, line=ground.file.number_at(at) + 1), number)
-        if found is not None:
-            return found
-    new = _with_ends(flat, wish, at, end)
-    if new == wish.old:
-        return _EQUAL_BUT_FOR_THE_END
-    if not lead:
-        styled = restyle(ground, replace(wish, new=new), at)
-        if isinstance(styled, Refused):
-            return styled
-        new = styled
-    return [Span(at, past_whole_lines(flat, wish, at, end), new, number)]
+def is_whole(flat: str, at: int, end: int) -> bool:
+    """Tell whether a place is whole lines, but for blanks at the ends of the first and last."""
+    is_ended = flat[end - 1] == "\n" or not flat[end : (flat + "\n").find("\n", end)].strip(" \t")
+    return is_ended and begins_line(flat, at)
 
 
-def _with_ends(flat: str, wish: Texts, at: int, end: int) -> str:
-    """Return the new text with the line ends that the old one has around its lines."""
-    above = "\n" if is_glued_above(flat, wish, at) else ""
-    below = "\n" if is_glued(flat, wish, end) else ""
-    return above + wish.new + below
+def _parted(flat: str, wish: Wish, at: int) -> str:
+    """Return the new text behind the end of the line above, if it only lost that.
+
+    A first line in another indentation is meant to go on from that line.
+    """
+    is_lost = wish.old.startswith("\n") and not wish.new.startswith("\n") and wish.new.strip()
+    is_same = indent_of(wish.old.lstrip("\n")) == indent_of(wish.new)
+    return "\n" + wish.new if is_lost and is_same and at and flat[at - 1] != "\n" else wish.new
 
 
-def _torn(ground: Ground, wish: Texts, at: int, number: int) -> list[Span] | Refused:
-    """Return the wish whose first or last line goes on in the file: it stays, or nothing does."""
-    old, new = lines_of(wish)
-    if len(old) > 1 and len(new) > 1 and old != new:
-        found = _in_changed_context(ground, wish, number)
-        if not isinstance(found, Refused) or found.why == "applied":
-            return found
-    where = at if begins_torn(ground.file.flat, wish, at) else at + len(wish.old)
-    return Refused(
-        f"The old text ends or begins inside a longer word or expression in line "
-        f"{ground.file.number_at(where) + 1}: the line differs from it. Someone changed it, or "
-        "it is another one. Give the whole line as it is in the file.",
-        "conflict",
-    )
+def _with_end(wish: Wish) -> Wish:
+    """Return the wish with the line end that only its old text has in the new one, too."""
+    is_lost = wish.old.endswith("\n") and not wish.new.endswith("\n") and wish.new.strip()
+    return replace(wish, new=wish.new + "\n") if is_lost else wish
 
 
-def _by_lines(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
+def _past(flat: str, wish: Wish, at: int) -> int:
+    """Return where the replaced text ends: a line that is deleted takes its end along."""
+    end = at + len(wish.old)
+    is_line = not wish.new and flat[end : end + 1] == "\n" and (at == 0 or flat[at - 1] == "\n")
+    return end + 1 if is_line and not wish.old.endswith("\n") else end
+
+
+def _by_lines(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
     """Return the wish carried out where its lines stand in another dress; None when nowhere."""
     old, new = lines_of(wish)
     known = places(ground, old, are_apart=wish.replace_all)
     if not known:
         return None
-    if wish.replace_all and len(known) > MAX_ALL_DRIFTED:
+    if not wish.replace_all:
+        one = find(ground, hunk_of(old, new, wish.line), known)
+        return one if isinstance(one, Refused) else _put(ground, wish, one, number, old, new)
+    if len(known) > MAX_ALL_DRIFTED:
         return too_many(MAX_ALL_DRIFTED)
-    hunk = hunk_of(old, new, wish.line)
+    spans: list[Span] = []
+    past = 0
+    for one in known:
+        if one.first >= past:
+            past = one.past
+            found = _put(ground, wish, one, number, old, new)
+            if isinstance(found, Refused):
+                return found
+            spans += found
+    return spans
+
+
+def _put(
+    ground: Ground, wish: Wish, spot: Place, number: int, old: list[str], new: list[str]
+) -> list[Span] | Refused:
+    """Return the new lines put to their place, in whose indentation they speak."""
+    hunk = hunk_of(old_as_spoken(ground, spot, old, new), new, wish.line)
     if all(line.sign == " " for line in hunk.lines):
         return _EQUAL
-    if wish.replace_all:
-        spans: list[Span] = []
-        past = 0
-        for one in known:
-            if one.first >= past:
-                past = one.past
-                found = _put(ground, hunk, one, new)
-                if isinstance(found, Refused):
-                    return found
-                spans += of_blocks(ground, found, number)
-        return spans
-    one = find(ground, hunk, known)
-    if isinstance(one, Refused):
-        return one
-    found = _put(ground, hunk, one, new)
+    found = put(ground, hunk, spot)
     return found if isinstance(found, Refused) else of_blocks(ground, found, number)
 
 
-def _put(ground: Ground, hunk: Hunk, spot: Place, new: list[str]) -> list[Block] | Refused:
-    """Return the blocks that put the new lines to their place, in whose indentation they speak."""
-    spoken = old_as_spoken(ground, spot, hunk.old, new)
-    return put(ground, hunk if spoken == hunk.old else hunk_of(spoken, new, hunk.line), spot)
-
-
-def _otherwise_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
+def _otherwise_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
     """Return the wish read without what does not belong into it; None when no reading fits."""
     results: list[list[Span] | Refused] = []
     group = -1
@@ -274,26 +271,20 @@ def _otherwise_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Re
             break
         group = reading.group
         line = wish.line if wish.line is not None else reading.line
-        meant = Texts(reading.old, reading.new, line, wish.replace_all)
+        meant = Wish(reading.old, reading.new, line, wish.replace_all)
         if meant.old == meant.new or not meant.old.strip():
             continue
         found = _as_read(ground, meant, number)
         if found is not None and found not in results:
             results.append(found)
     if len(results) > 1:
-        return Refused(
-            "The old text is in the file only without some of its backslashes, and the new text "
-            "can be read in two ways. Write both as they are in the file, without escaping.",
-            "not-found",
-        )
+        return _TWO_WAYS
     return results[0] if results else None
 
 
-def _as_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused | None:
+def _as_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
     """Return a reading carried out where its old text stands; None when it does not."""
-    found = _exactly(ground, wish, number)
-    if found is None:
-        found = _by_lines(ground, wish, number)
+    found = _as_written(ground, wish, number)
     if found is None or isinstance(found, Refused):
         return found
     # What surrounded the texts may have kept a mark from being known as one.
@@ -303,12 +294,9 @@ def _as_read(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused |
     return found if whole == wish else _as_read(ground, whole, number)
 
 
-def _in_changed_context(ground: Ground, wish: Texts, number: int) -> list[Span] | Refused:
+def _in_changed_context(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused:
     """Return the wish where only lines that stay differ from the file, or why not."""
     old, new = lines_of(wish)
     hunk = hunk_of(old, new, wish.line)
     spot = nowhere(ground, hunk) if wish.replace_all else missing(ground, hunk)
-    if isinstance(spot, Refused):
-        return spot
-    found = _put(ground, hunk, spot, new)
-    return found if isinstance(found, Refused) else of_blocks(ground, found, number)
+    return spot if isinstance(spot, Refused) else _put(ground, wish, spot, number, old, new)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from agent_ls.domain.edits import Replacement
@@ -32,19 +32,9 @@ def of_blocks(ground: Ground, blocks: Sequence[Block], number: int) -> list[Span
 
 def joined(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...] | Refused:
     """Return the replacements of all spans, or why they cannot all be carried out."""
-    quoted = sorted(spans, key=_place)
-    ordered = quoted
-    is_close = any(_overlap(flat.text, *pair) for pair in pairwise(quoted))
-    if is_close:
-        # Lines that an edit only quotes may be another's too.
-        both = [(_bare(flat.text, one), one) for one in quoted]
-        both.sort(key=lambda pair: _place(pair[0]))
-        ordered, quoted = [one for one, _ in both], [one for _, one in both]
-    for (one, other), (was, then) in zip(pairwise(ordered), pairwise(quoted), strict=True):
-        # An edit that quotes what another one changes right beside does not know of that change.
-        is_unknown = one.end == other.start and max(was.start, then.start) < min(was.end, then.end)
-        is_same = is_close and (is_unknown or _is_doubled(flat.text, one, other))
-        if _overlap(flat.text, one, other) or is_same:
+    ordered = sorted(spans, key=_place)
+    for one, other in pairwise(ordered):
+        if _overlap(flat.text, one, other) or _is_doubled(flat.text, one, other):
             line = LineIndex(flat.text).line_of(other.start)
             who = (
                 f"Edits {one.number} and {other.number} overlap"
@@ -82,29 +72,6 @@ def _is_doubled(text: str, one: Span, other: Span) -> bool:
     is_added = one.start == one.end <= other.start == other.end
     is_same = one.text.strip() == other.text.strip() != ""
     return is_added and is_same and not text[one.end : other.start].strip()
-
-
-def _bare(text: str, span: Span) -> Span:
-    """Return the span without the whole lines at its ends that stay as they are."""
-    if span.text and text[span.end : span.end + 1] == "\n" != text[span.end - 1 : span.end]:
-        # Behind a line without its end is where the next one begins.
-        span = replace(span, end=span.end + 1, text=span.text + "\n")
-    elif not span.text and all(text.startswith("\n", at) for at in (span.start, span.end)):
-        # So too where lines go with the end of the one above.
-        span = replace(span, start=span.start + 1, end=span.end + 1)
-    old, new = _lines(text[span.start : span.end]), _lines(span.text)
-    most = min(len(old), len(new))
-    above = next((at for at in range(most) if old[at] != new[at]), most)
-    most -= above
-    below = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
-    start = span.start + sum(map(len, old[:above]))
-    end = span.end - sum(map(len, old[len(old) - below :]))
-    return replace(span, start=start, end=end, text="".join(new[above : len(new) - below]))
-
-
-def _lines(text: str) -> list[str]:
-    *ended, last = text.split("\n")
-    return [*(f"{line}\n" for line in ended), last]
 
 
 def replacements_of(flat: FlatText, spans: Sequence[Span]) -> tuple[Replacement, ...]:

@@ -1,28 +1,15 @@
-"""The two texts of a wish, as they are read: with LF alone, and as lines."""
+"""A wish as lines, and the hunk that makes its new lines of its old ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.minimal import blocks
-from agent_ls.edits.requests import Hunk, HunkLine
+from agent_ls.edits.requests import Hunk, HunkLine, Wish
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """A wish as it is read, with LF alone."""
-
-    old: str
-    new: str
-    line: int | None
-    replace_all: bool
-    is_read: bool = False
-    """The file is as its author read it, so a part of a word was meant to be one."""
-
-
-def lines_of(wish: Texts) -> tuple[list[str], list[str]]:
+def lines_of(wish: Wish) -> tuple[list[str], list[str]]:
     """Return the lines of both texts.
 
     A last line end that only one has counts when nothing else differs, or as a blank line that
@@ -40,10 +27,6 @@ def lines_of(wish: Texts) -> tuple[list[str], list[str]]:
     return old, new if wish.new else []
 
 
-def _blanks(lines: Sequence[str]) -> int:
-    return sum(not stripped(line) for line in lines)
-
-
 def hunk_of(old: Sequence[str], new: Sequence[str], line: int | None = None) -> Hunk:
     """Return the hunk that makes the new lines of the old ones."""
     lines: list[HunkLine] = []
@@ -54,3 +37,7 @@ def hunk_of(old: Sequence[str], new: Sequence[str], line: int | None = None) -> 
         lines += [HunkLine("-", one) for one in old[low:high]]
         lines += [HunkLine("+", one) for one in new[new_low:new_high]]
     return Hunk(tuple(lines), line)
+
+
+def _blanks(lines: Sequence[str]) -> int:
+    return sum(not stripped(line) for line in lines)
