@@ -13,12 +13,17 @@ from itertools import groupby
 
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.around_marks import around_marks
-from agent_ls.edits.elisions import unclear_marker
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import FlatText
 from agent_ls.edits.locate import Ground, Place, most_places, places
-from agent_ls.edits.marks import added_markers, is_stub, is_sure_marker, stands_for_others
+from agent_ls.edits.marks import (
+    added_markers,
+    is_stub,
+    is_sure_marker,
+    stands_for_others,
+    unclear_marker,
+)
 from agent_ls.edits.placing import find, missing, nearest_to, put
 from agent_ls.edits.readings import readings
 from agent_ls.edits.refusing import ambiguous

@@ -1,17 +1,20 @@
 """Marks that stand for lines left out (``...``, ``# ... existing code ...``).
 
-Owns what is such a mark: by what it says alone, or by what it says where old lines vanish. What
-it stands for is told elsewhere.
+Owns what is such a mark, by what it says alone or by what it says where old lines vanish, and which
+lines one stands for that only the new text has. A mark never gets into a file.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.minimal import blocks
+from agent_ls.edits.requests import Refused
 
 _REMARK = re.compile(
     r"(?P<sign>//+|#+|--+|;+|%+|/\*+|\*|<!--|\{/\*|\(\*)[ \t]*(?P<said>.*?)"
@@ -19,27 +22,21 @@ _REMARK = re.compile(
 )
 _FRAME = " \t[](){}<>=-*_~"
 """What some put around a mark, to set it off."""
-_KEPT = (
-    r"(?:existing|rest|remain\w*|unchanged|unmodified|same|previous|original|omitted|elided|other|"
-    r"keep|kept|stays?|truncated|skipped|snip\w*|more|etc|as before|as is)"
-)
-_WORDS = rf"(?:{_KEPT}|code|implementation|lines?|content\w*|body)"
-_DOTS = re.compile(
-    r"(?:\.{3,}|…)\]?(?P<gap>[ \t]*)(?P<words>.*?)[ \t]*(?P<end>\.{3,}|…)?",
+_KEPT = re.compile(
+    r"existing|rest|remain\w*|unchanged|unmodified|same|previous|original|omitted|elided|other|"
+    r"keep|kept|stays?|truncated|skipped|snip\w*|more|etc|before",
     re.I,
 )
-_TELLING = re.compile(
-    rf"(?:(?:the|of|is|are|and) )*{_WORDS}(?: (?:the|of|is|are|and|{_WORDS}))+", re.I
+_LITTLE = re.compile(
+    rf"{_KEPT.pattern}|code|implementation|lines?|content\w*|body|methods?|functions?|class(?:es)?|"
+    r"files?|imports?|logic|tests?|fields?|the|this|of|is|are|as|and|all|here|it|in|to|for|"
+    r"brevity|no|changes?|not|shown|goes|above|below|they|everything|else|your|my|our|current|"
+    r"steps?|continues?",
+    re.I,
 )
-_PROSE = re.compile(r"\(?[\w'`./-]+\)?(?:,? \(?[\w'`./-]+\)?)*")
+_ANY = re.compile(rf"\b(?:{_KEPT.pattern}|code|implementation|lines?|content\w*|body)\b", re.I)
 _WORD = re.compile(r"[^\W\d][\w'-]*")
-_SAYS_KEPT = re.compile(_KEPT, re.I)
-_SAYS_LITTLE = re.compile(
-    rf"{_WORDS}|methods?|functions?|class(?:es)?|files?|imports?|logic|tests?|fields?|the|this|of|is|"
-    r"are|as|and|all|here|it|in|to|for|brevity|no|changes?|not|shown|goes|above|below|before|they|"
-    r"everything|else|your|my|our|current|steps?|continues?",
-    re.I,
-)
+_DOTS = re.compile(r"(?:\.{3,}|…)\]?[ \t]*(?P<words>.*?)[ \t]*(?P<end>\.{3,}|…)?")
 _CODE = re.compile(r"[={}<>|&\\\[\]@$+?!]|\w\(")
 _PLAIN = re.compile(
     r"(?:the )?(?:rest of\b|existing (?:code|implementation|content)\b|remaining code\b|"
@@ -49,41 +46,54 @@ _PLAIN = re.compile(
 )
 _SAYS_SAME = re.compile(r"as (?:before|above)|no changes? (?:above|below)", re.I)
 _PLACEHOLDER = re.compile(r"pass\b|raise NotImplementedError\b|\.\.\.$|return NotImplemented\b")
-_DOC_ENDS = ('"""', "'''")
+_BLOCKS = (":", '"""', "'''")
+_OPENERS = (*_BLOCKS, "= (", "[", ",")
 _BARE = ("...", "…", "....", "[...]", "<...>", "(...)", "⋮", "⋮...")
 _MAX_WORDS = 8
-_BEFORE = " \t0123456789L[]()|│→:"
+_NUMBERS = " \t0123456789L[]()|│→:"
+_HEAD = re.compile(
+    r"(return)\b"
+    r"|([\w. ]*\b(?:def|class|func|fn|function\*?|struct|interface|enum|trait|impl) +[\w$.<>]+)"
+    r"|([^=!<>+*/%&|^-]+?) *=(?![=>])"
+    r"|([\"'][^\"']*[\"']|[\w-]+) *:(?![:=])"
+    r"|([^(){}]+)\(.*\{$"
+)
+"""What a line is about: what it returns, defines, sets, or names."""
 
 
-def is_marker(line: str) -> bool:
-    """Tell whether the line may stand for lines that were left out."""
-    return is_sure_marker(line) or stripped(line) in _BARE
+def unclear_marker() -> Refused:
+    """Return the refusal of a mark whose lines are not certain."""
+    return Refused(
+        "The new text has a mark for left-out code (like `...`), and it is not certain which "
+        "lines it stands for. Nothing was changed. Write the new text in full, or edit only the "
+        "lines that change.",
+        "marker",
+    )
 
 
 def stands_for_others(line: str, flat: str) -> bool:
     """Tell whether the line is a mark, and no line of the file that looks like one."""
-    return is_marker(line) and not (is_sure_marker(line) and stripped(line) in flat)
+    if is_sure_marker(line):
+        return stripped(line) not in flat
+    return stripped(line) in _BARE and not re.search(
+        rf"^[ \t]*{re.escape(stripped(line))}[ \t]*$", flat, re.M
+    )
 
 
 def is_sure_marker(line: str) -> bool:
     """Tell whether the line can hardly be anything else: it is a comment or says so."""
     sign, said = _read(line)
-    if "..." not in said and "…" not in said:
-        said = said.rstrip(".")
-        return bool(sign and _PLAIN.match(said) and not _others_in(_WORD.findall(said)))
     match = _DOTS.fullmatch(said)
     if match is None:
-        return False
-    words = match["words"]
+        return bool(sign and _PLAIN.match(said.rstrip(".")) and not _others_in(said))
+    words = match["words"].split()
     if not words:
         return sign not in ("", "*", "%")
     # A sentence that only begins with dots is a comment like any other.
-    is_short = len(words) <= 80 and (len(words.split()) <= 8 or said.endswith("."))
-    if not is_short or not re.search(rf"\b{_WORDS}\b", words, re.I):
+    if len(words) > _MAX_WORDS or not _ANY.search(match["words"]):
         return False
     # Without a comment's sign dots are code as well: they spread, collect or continue something.
-    likeness = _PROSE if match["gap"] else _TELLING
-    return bool(sign or match["end"] or likeness.fullmatch(words))
+    return bool(sign or match["end"] or (len(words) > 1 and not _others_in(said)))
 
 
 def _read(line: str) -> tuple[str, str]:
@@ -100,19 +110,20 @@ def added_markers(old: Sequence[str], new: Sequence[str], flat: str) -> list[int
     vanishes, nothing was left out.
     """
     doubtful = {
-        number: is_marker(line)
+        number
         for number, line in enumerate(new)
-        if not is_sure_marker(line) and (is_marker(line) or _is_like_a_mark(line))
+        if not is_sure_marker(line) and (stripped(line) in _BARE or _is_like_a_mark(line))
     }
     lost = _vanished(old, new, doubtful)
     found: list[int] = []
     for number, line in enumerate(new):
         if number not in doubtful:
             is_mark = is_sure_marker(line) and line not in flat
-        elif doubtful[number]:
+        elif stripped(line) in _BARE:
             is_mark = not _is_statement(new, number, lost[number])
         else:
-            is_mark = _are_left_out(lost[number])
+            # One other comment is what this one rewords.
+            is_mark = len(lost[number]) > 1 or any(not _read(one)[0] for one in lost[number])
         if is_mark and not (_is_known(old, stripped(line)) or _is_doctest(new, number)):
             found.append(number)
     return found
@@ -128,7 +139,7 @@ def leaves_out(old: str, new: str) -> bool:
 def _is_known(old: Sequence[str], mark: str) -> bool:
     """Tell whether the old text has the mark too, perhaps with a line number copied before it."""
     return any(
-        line.rstrip().endswith(mark) and not line.rstrip()[: -len(mark)].strip(_BEFORE)
+        line.rstrip().endswith(mark) and not line.rstrip()[: -len(mark)].strip(_NUMBERS)
         for line in old
     )
 
@@ -140,20 +151,14 @@ def _is_like_a_mark(line: str) -> bool:
     is_apart = sign not in ("", "*", "%") or stripped(line)[:1] in ("[", "<", "(")
     if not is_apart or len(words) > _MAX_WORDS:
         return False
-    if _SAYS_SAME.fullmatch(said.rstrip(".")):
-        return True
-    kept = sum(bool(_SAYS_KEPT.fullmatch(word)) for word in words)
-    return kept > _others_in(words) and not _CODE.search(said)
+    kept = sum(bool(_KEPT.fullmatch(word)) for word in words)
+    is_kept = kept > _others_in(said) and not _CODE.search(said)
+    return is_kept or bool(_SAYS_SAME.fullmatch(said.rstrip(".")))
 
 
-def _others_in(words: Sequence[str]) -> int:
+def _others_in(said: str) -> int:
     """Return how many words would be no mark's."""
-    return sum(not _SAYS_LITTLE.fullmatch(word) for word in words)
-
-
-def _are_left_out(lines: Sequence[str]) -> bool:
-    """Tell whether these lines make a mark of a comment: one other comment is what it rewords."""
-    return len(lines) > 1 or any(not _read(line)[0] for line in lines)
+    return sum(not _LITTLE.fullmatch(word) for word in _WORD.findall(said))
 
 
 def _vanished(
@@ -183,28 +188,93 @@ def _is_doctest(new: Sequence[str], number: int) -> bool:
 
 
 def _is_statement(new: Sequence[str], number: int, lost: Sequence[str]) -> bool:
-    before = next((stripped(line) for line in reversed(new[:number]) if stripped(line)), "")
     is_all = not any(stripped(line) for at, line in enumerate(new) if at != number)
-    is_body = before.endswith((":", *_DOC_ENDS, "= (", "[", ","))
     # A mark for all of the old text would change nothing.
-    is_free = not lost or (len(lost) == 1 and (is_all or _PLACEHOLDER.match(stripped(lost[0]))))
-    is_alone = is_body and not _goes_on(new, number)
-    return stripped(new[number]) == "..." and (is_alone or is_all) and bool(is_free)
+    is_free = not lost or (
+        len(lost) == 1 and (is_all or bool(_PLACEHOLDER.match(stripped(lost[0]))))
+    )
+    return is_free and stripped(new[number]) == "..." and (is_all or is_stub(new, number, _OPENERS))
 
 
-def _goes_on(new: Sequence[str], number: int) -> bool:
-    """Tell whether more follows in what the line is in, which no block or list with it has."""
-    below = next((line for line in new[number + 1 :] if stripped(line)), "")
-    return len(indent_of(below)) >= len(indent_of(new[number])) and bool(below)
-
-
-def is_stub(new: Sequence[str], number: int) -> bool:
+def is_stub(new: Sequence[str], number: int, openers: tuple[str, ...] = _BLOCKS) -> bool:
     """Tell whether the line is ``...`` and all that a block has: its body, or a mark for it."""
     above, below = (
         next((line for line in lines if stripped(line)), "")
         for lines in (reversed(new[:number]), new[number + 1 :])
     )
-    mark = len(indent_of(new[number]))
-    is_inner = len(indent_of(above)) < mark or stripped(above).endswith(_DOC_ENDS)
-    begins = stripped(above).endswith((":", *_DOC_ENDS))
-    return stripped(new[number]) == "..." and begins and is_inner and len(indent_of(below)) < mark
+    is_last = len(indent_of(below)) < len(indent_of(new[number])) or not below
+    return stripped(new[number]) == "..." and stripped(above).endswith(openers) and is_last
+
+
+def restored(old: Sequence[str], new: Sequence[str], marks: Sequence[int]) -> list[str] | Refused:
+    """Return the new lines with each mark replaced by the old lines that it stands for."""
+    parts = [list(new[low + 1 : high]) for low, high in pairwise([-1, *marks, len(new)])]
+    result, at = parts[0], 0
+    for above, below in pairwise(parts):
+        start = _size_of(old[at:], above)
+        size = None if start is None else _size_of(old[at + start :][::-1], below[::-1])
+        if start is None or size is None:
+            return unclear_marker()
+        middle = list(old[at + start : len(old) - size])
+        if not any(map(stripped, middle)) or _has_more(old, middle, new):
+            return unclear_marker()
+        result += [*_without_doubled_blanks(middle, above, below), *below]
+        at = len(old) - size
+    return result
+
+
+def _size_of(old: Sequence[str], part: Sequence[str]) -> int | None:
+    """Return with how many of the old lines a part ends that begins with them; None if unknown.
+
+    It is the first lines, or ends with the only run of lines like it, or is the first lines, some
+    of them changed.
+    """
+    rows = [number for number, line in enumerate(old) if stripped(line)]
+    lines, want = [old[row] for row in rows], [line for line in part if stripped(line)]
+    count = len(want)
+    if not want:
+        return 0
+    if want != lines[:count]:
+        ends: list[int] = []
+        for size in range(1, count + 1):
+            run = want[-size:]
+            ends = [at for at in range(size, len(lines) + 1) if lines[at - size : at] == run]
+            if len(ends) < 2:
+                break
+        if len(ends) == 1:
+            return rows[ends[0] - 1] + 1
+        if count > len(lines) or not all(map(_is_change_of, lines, want)):
+            return None
+    return rows[count - 1] + 1
+
+
+def _is_change_of(old: str, line: str) -> bool:
+    """Tell whether both lines are equal, or about one thing, which no text has twice in a row.
+
+    So two imports are not, and two calls are not: there the line may be a new one.
+    """
+    heads = [_HEAD.match(stripped(one)) for one in (old, line)]
+    names = [next((one for one in head.groups() if one), "") if head else "" for head in heads]
+    return stripped(old) == stripped(line) or (bool(names[0]) and names[0] == names[1])
+
+
+def _has_more(old: Sequence[str], middle: list[str], new: Sequence[str]) -> bool:
+    """Tell whether the new text has a line of the middle itself: it was moved, and is no copy."""
+    known, within, shown = (Counter(map(stripped, lines)) for lines in (old, middle, new))
+    return any(
+        sum(map(str.isalnum, line)) > 1 and shown[line] > known[line] - within[line]
+        for line in within
+    )
+
+
+def _without_doubled_blanks(middle: list[str], above: list[str], below: list[str]) -> list[str]:
+    """Return the middle without the blank lines at its ends that the new text has itself."""
+    for line in reversed(above):
+        if stripped(line) or not middle or stripped(middle[0]):
+            break
+        middle = middle[1:]
+    for line in below:
+        if stripped(line) or not middle or stripped(middle[-1]):
+            break
+        middle = middle[:-1]
+    return middle

@@ -12,13 +12,12 @@ from unicodedata import combining
 
 from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.carried_out import is_added_around
-from agent_ls.edits.elisions import restored, unclear_marker
 from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM, FlatText, flattened
 from agent_ls.edits.locate import MAX_ALL, MAX_ALL_DRIFTED, MAX_PLACES, Ground, Place, places
-from agent_ls.edits.marks import added_markers, is_stub, stands_for_others
+from agent_ls.edits.marks import added_markers, is_stub, restored, stands_for_others, unclear_marker
 from agent_ls.edits.placing import find, missing, nearest_to, nowhere, put
 from agent_ls.edits.readings import plainly_indented, readings
 from agent_ls.edits.refusing import ambiguous, applied, too_many

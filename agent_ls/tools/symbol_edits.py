@@ -10,10 +10,9 @@ from typing import Literal
 
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
-from agent_ls.edits.elisions import unclear_marker
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
-from agent_ls.edits.marks import leaves_out
+from agent_ls.edits.marks import leaves_out, unclear_marker
 from agent_ls.syntax.languages import Language
 from agent_ls.tools.symbol_bounds import as_entry, begun, in_lines, keyed, whole
 from agent_ls.tools.symbol_heads import lost

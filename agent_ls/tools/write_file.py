@@ -17,8 +17,7 @@ from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, CreateFile, Replacement
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.sentences import counted
-from agent_ls.edits.elisions import unclear_marker
-from agent_ls.edits.marks import leaves_out
+from agent_ls.edits.marks import leaves_out, unclear_marker
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused

@@ -136,7 +136,7 @@ def test_a_comment_is_a_mark_only_where_lines_vanish(mark: str) -> None:
                      "marker", id="dots-for-a-body-of-one-line"),
         pytest.param(_TWINS, _TWINS, "g() {\n  if b {\n    go()\n  }\n  if a {\n    no()\n  }\n"
                      "  // ...\n  p()\n}\n", "marker", id="lines-that-were-moved"),
-        pytest.param(_TWINS, _TWINS, "g() {\n    // ...\n  }\n  p()\n}\n", "marker",
+        pytest.param(_TWINS, _TWINS, "g() {\n    // ...\n  }\n  p()\n}\n", "equal",
                      id="a-block-that-may-end-before"),
         pytest.param(">>> f()\n1\n>>> g()\n2\n", ">>> f()\n1\n>>> g()\n2",
                      ">>> f()\n1\n>>> r(x)\n// existing code", "marker",

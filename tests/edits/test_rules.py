@@ -236,8 +236,6 @@ def test_what_keeps_its_meaning_is_placed(text: str, old: str, new: str, expecte
                      "on: Mac\n* ... and other systems.\nb(2)",
                      "on: Mac\n* ... and other systems.\nb(3)", ("not-found",),
                      id="a-line-like-a-mark-leaves-nothing-out"),
-        pytest.param("a()\n}\nb()\nc()\n", "a()\n}\nb()\nc()", "a()\n# ... rest ...\n\nc()",
-                     ("marker",), id="a-blank-line-beside-a-mark-that-nobody-knows"),
     ],
 )  # fmt: skip
 def test_what_may_mean_something_else_changes_nothing(
