@@ -17,8 +17,6 @@ from agent_ls.edits.keys import stripped
 _LEAD = re.compile(r"[ \t]*")
 _TAB = 4
 _SAMPLE = 2_000
-_MIN_STEPS = 3
-"""Fewer steps do not tell which others a file has not."""
 
 Indent = Callable[[str], str | None]
 """From the model's indentation to the file's; None when that is not certain."""
@@ -47,8 +45,6 @@ class Style:
     unit: str
     """One level: a tab or some spaces; empty when nothing is indented."""
     is_mixed: bool = False
-    steps: frozenset[int] = frozenset()
-    """How many blanks its lines are deeper than those above them, where it has enough such."""
 
 
 def style_of(lines: Sequence[str]) -> Style:
@@ -72,8 +68,7 @@ def style_of(lines: Sequence[str]) -> Style:
         return Style("")
     steps.pop(1, None)
     size = min(steps, key=lambda one: (-steps[one], one)) if steps else 4
-    shown = frozenset(steps) if steps.total() >= _MIN_STEPS else frozenset[int]()
-    return Style(" " * size, is_mixed=tabs > 0, steps=shown)
+    return Style(" " * size, is_mixed=tabs > 0)
 
 
 def learned(

@@ -1,13 +1,12 @@
-"""New lines whose quoted lines say nothing of their indentation, in the file's own.
+"""New lines that are indented with tabs where all of the file has blanks, or the other way round.
 
-Lines indented with the other character than all of the file, or by other steps, are mapped by the
-unit; where that is not certain, the other character is refused, as it breaks Python, YAML and make.
+Quoted lines that say nothing of it leave the file's unit; where the depth is not certain, the edit
+is refused, as the other character breaks Python, YAML and make.
 """
 
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -17,11 +16,8 @@ from agent_ls.edits.locate import Ground
 from agent_ls.edits.requests import Refused
 
 _BLOCKS = (":", "{", "(", "[", "=>", "->", "then", "do", "else")
-_RULE = re.compile(r"[^\s:=#][^:=#]*::?(?: [^=]*)?")
-"""A target with what it is made of: what is made is below, behind a tab."""
-_DIRECTIVE = re.compile(r"[ \t]*(?:ifn?def|ifn?eq|endif|else)\b")
+_TARGET = re.compile(r"[\w.%/$() -]+:(?!=)")
 _QUOTES = ("`", "~~~", '"""', "'''")
-_HERE = re.compile(r"<<[-~]?([\"']?)([A-Z_][A-Z0-9_]*)\1(?![\w(])")
 _SAMPLE = 2_000
 _OTHER = Refused(
     "The new text is indented with tabs where the file has blanks, or the other way round, and it "
@@ -37,60 +33,30 @@ def styled(
 
     ``old`` are the lines that the new ones replace, which are indented as in the file.
     """
-    style, flat = ground.style, ground.file.flat
+    unit, is_tabs = ground.style.unit, ground.style.unit == "\t"
     added = [line for line in new if stripped(line) and line not in old]
     leads = [lead for line in added if len(lead := indent_of(line)) > 1 or lead == "\t"]
-    if not leads or not style.unit or style.is_mixed or _is_text(flat, new, at):
+    if not unit or ground.style.is_mixed or all(("\t" in lead) == is_tabs for lead in leads):
         return None
-    is_open = not any(indent_of(line) for line in old)
-    is_tabs = style.unit == "\t"
-    if not any(("\t" in lead) != is_tabs for lead in leads):
-        return _in_steps(ground, new) if is_open and not is_tabs else None
-    quoted = {"\t" in lead for line in old if (lead := indent_of(line))}
-    is_wide = len(style.unit) == width("\t") or _has_blocks(ground.file.lines, style.unit)
-    if (not is_tabs) in quoted or not is_wide:
+    if any(indent_of(line) and ("\t" in indent_of(line)) != is_tabs for line in old):
         return None
-    if is_tabs:
-        step = _step(new) or min(map(width, leads))
-        if any(map(_DIRECTIVE.match, new)) or any(
-            " " in lead and width(lead) % step for lead in leads
-        ):
-            return _OTHER
-        return lambda indent: "\t" * (width(indent) // step) if len(indent) > 1 else indent
-    if any(set(lead) != {"\t"} for lead in leads if "\t" in lead):
+    if not _has_blocks(ground.file.lines, unit) or _is_text(ground.file.flat, new, at):
+        return None
+    if not is_tabs:
+        is_plain = all(set(lead) == {"\t"} for lead in leads if "\t" in lead)
+        return (lambda indent: indent.replace("\t", unit)) if is_plain else _OTHER
+    step = min(map(width, leads))
+    if any(" " in lead and width(lead) % step for lead in leads):
         return _OTHER
-    return lambda indent: indent.replace("\t", style.unit)
-
-
-def _in_steps(ground: Ground, new: Sequence[str]) -> Indent | None:
-    """Return the map of blanks into the file's steps, where all of the lines show their own."""
-    unit, steps, step = ground.style.unit, ground.style.steps, _step(new)
-    if not step or step == 1 or not steps or step in steps:
-        # One blank is no level: it sets a label off, such as `public:`.
-        return None
-    if not _has_blocks(ground.file.lines, unit):
-        return None
-    return lambda indent: unit * (len(indent) // step) + " " * (len(indent) % step)
-
-
-def _step(new: Sequence[str]) -> int:
-    """Return how deep blocks are in the new lines; 0 where a line is deeper for another reason."""
-    solid = ["", *(line for line in new if stripped(line))]
-    deeper = [
-        (one, width(indent_of(other)) - width(indent_of(one)))
-        for one, other in pairwise(solid)
-        if width(indent_of(other)) > width(indent_of(one))
-    ]
-    opens = all(stripped(one).endswith(_BLOCKS) or _RULE.fullmatch(one) for one, _ in deeper)
-    return min((size for _, size in deeper), default=0) if opens else 0
+    return lambda indent: "\t" * (width(indent) // step) if len(indent) > 1 else indent
 
 
 def _has_blocks(lines: Sequence[str], unit: str) -> bool:
-    """Tell whether lines of the file are one level deeper below what opens a block."""
+    """Tell whether lines of the file are a level deeper below what opens a block, or a target."""
     solid = [line for line in lines[:_SAMPLE] if line and not line.isspace()]
     return any(
         indent_of(other) == indent_of(one) + unit
-        and (stripped(one).endswith(_BLOCKS) or _RULE.fullmatch(one))
+        and (stripped(one).endswith(_BLOCKS) or _TARGET.match(one))
         for one, other in pairwise(solid)
     )
 
@@ -98,18 +64,11 @@ def _has_blocks(lines: Sequence[str], unit: str) -> bool:
 def _is_text(flat: str, new: Sequence[str], at: int) -> bool:
     """Tell whether the lines may be text over several lines, which may be another language.
 
-    They are in a string, a comment or a fence that began lines above, or one begins in them.
+    They may be in a string, a comment, a fence or a here-document, or one begins in them.
     """
-    if any(line.count(mark) % 2 for line in new for mark in (*_QUOTES, "<<-")):
+    if any(line.count(mark) % 2 for line in new for mark in _QUOTES):
         return True
-    if any(stripped(line).endswith("::") for line in new):
-        return True
-    if any(flat.count(mark, 0, at) % 2 for mark in _QUOTES):
+    if any("<<" in line for line in new) or flat.find("<<", 0, at) >= 0:
         return True
     opened = max(flat.rfind(f"{before}/*", 0, at) for before in ("\n", " ", "\t"))
-    if opened > flat.rfind("*/", 0, at):
-        return True
-    return any(
-        not re.search(rf"(?m)^[ \t]*{one[2]}$", flat[one.end() : at])
-        for one in deque(_HERE.finditer(flat, 0, at), maxlen=1)
-    )
+    return opened > flat.rfind("*/", 0, at) or any(flat.count(one, 0, at) % 2 for one in _QUOTES)

@@ -12,7 +12,6 @@ from unicodedata import combining
 
 from agent_ls.edits.around_marks import around_marks
 from agent_ls.edits.carried_out import is_added_around
-from agent_ls.edits.frames import old_as_spoken
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import stripped
 from agent_ls.edits.lines import BOM, FlatText, flattened
@@ -25,6 +24,7 @@ from agent_ls.edits.requests import Placed, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import hunk_of, lines_of
 from agent_ls.edits.torn import begins_line, is_torn
+from agent_ls.edits.ways import old_as_spoken
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
 _EQUAL_BUT_FOR_THE_END = Refused(

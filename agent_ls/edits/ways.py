@@ -1,18 +1,19 @@
 """How the indentation of a hunk's new lines may be read.
 
-Comes after ``frames`` has told whether the new lines speak of their own old lines or of the
-file's, and before ``weave`` takes the way that looks least odd. Owns what the old lines and the
-file's lines at the place say about it; never carries it out.
+Owns what the old lines and the file's lines at the place say about it, and whether the new lines
+speak of their own old lines or of the file's; never carries it out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from rapidfuzz.distance import LCSseq
 
 from agent_ls.edits.indents import Indent, indent_of, kept, learned, width
 from agent_ls.edits.keys import stripped
-from agent_ls.edits.locate import Ground
+from agent_ls.edits.locate import Ground, Place
 from agent_ls.edits.requests import Hunk, Refused
 from agent_ls.edits.restyling import styled
 
@@ -27,14 +28,13 @@ class Way:
 
 
 def ways(
-    ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], bodies: list[list[str]], first: int
+    ground: Ground, hunk: Hunk, pairs: list[tuple[str, str]], news: list[str], first: int
 ) -> Iterator[Way]:
     """Yield the readings that the lines allow; where one is certain, it alone.
 
-    ``first`` is the file's line, from 0, from which on they go.
+    ``news`` are the lines to add; ``first`` is the file's line, from 0, from which on they go.
     """
     leads = [(indent_of(one), indent_of(other)) for one, other in pairs]
-    news = [line for body in bodies for line in body]
     if all(ours == theirs for ours, theirs in leads):
         # A diff shows what its author wants by lines that are as the file's.
         is_silent = not hunk.is_diff or all(not ours for ours, _ in leads)
@@ -42,20 +42,33 @@ def ways(
         if not isinstance(into, Refused):
             yield Way(into or kept)
         return
-    if hunk.is_diff and all(
-        ours in (theirs, " " + theirs) or " " + ours == theirs for ours, theirs in leads
-    ):
-        yield Way(_unprefixed(ground, hunk, dict(pairs), news))
-        return
-    o0, f0 = leads[0]
-    rest = leads[1:]
+    solid = [line for line in news if stripped(line)]
+    if hunk.is_diff and all(ours == " " + theirs for ours, theirs in leads if ours != theirs):
+        # A blank behind each sign is how some write the signs.
+        is_all = all(line.startswith(" ") for line in solid)
+        yield Way(lambda indent: indent[1:] if is_all else indent)
+    elif hunk.is_diff and all(theirs == " " + ours for ours, theirs in leads if ours != theirs):
+        # Context has lost the blank that stands for its sign; added lines may have theirs, or not.
+        levels = {indent_of(line) for line in ground.file.lines}
+        new = {indent_of(line) for line in solid} - levels
+        if not any(" " + lead in levels for lead in new):
+            yield Way(kept)
+    else:
+        yield from _by_pairs(ground, hunk, leads, solid)
+
+
+def _by_pairs(
+    ground: Ground, hunk: Hunk, leads: list[tuple[str, str]], news: list[str]
+) -> Iterator[Way]:
+    """Yield the readings that follow from pairs of old and file indentation."""
+    (o0, f0), *rest = leads
     n0 = next((indent_of(line) for line in hunk.new if stripped(line)), "")
     is_lost = not o0 and bool(f0)
     if is_lost and rest and all(ours == theirs for ours, theirs in rest):
         # A first line of the new text that has blanks has not lost them.
         yield Way(kept, kept if n0 else _first(o0, f0))
         return
-    if _is_halved(leads) and any(stripped(line) and not indent_of(line) for line in news):
+    if _is_halved(leads) and any(not indent_of(line) for line in news):
         # A line at the margin stands there, or a level deeper: both may be meant.
         return
     into = learned(leads, [*hunk.old, *hunk.new], ground.style)
@@ -64,52 +77,47 @@ def ways(
     has_kept = any(line.sign == " " and stripped(line.text) for line in hunk.lines)
     if not has_kept and n0 == f0:
         yield Way(kept)
-    if len(pairs) == 1 and is_lost and not _hangs_on_a_dash(hunk.new):
+    if not rest and is_lost and not stripped(hunk.new[0]).startswith("- "):
         # Only the first line may have lost its blanks, the others being as in the file.
         yield Way(kept, _first(o0, f0))
 
 
+def old_as_spoken(ground: Ground, place: Place, old: list[str], new: Sequence[str]) -> list[str]:
+    """Return the old lines in the indentation that the new ones speak of: their own or the file's.
+
+    Shape: as many lines as before.
+    """
+    file = ground.file.lines
+    theirs = [
+        line if number is None else indent_of(file[number]) + line[len(indent_of(line)) :]
+        for line, number in zip(old, place.at, strict=True)
+    ]
+    if old == theirs:
+        return old
+    ours, others, news = (
+        [line for line in lines if stripped(line)] for lines in (old, theirs, new)
+    )
+    if not news or indent_of(news[0]) != indent_of(others[0]):
+        return old
+    if [stripped(line) for line in ours] == [stripped(line) for line in news]:
+        # Indentation is all that changes, so both texts have to be read the same way.
+        return old
+    if not all(_is_whole(line, ground.style.unit) or line in others for line in news):
+        # The new text has steps that the file has not, so it speaks of its own.
+        return old
+    return theirs if LCSseq.similarity(others, news) > LCSseq.similarity(ours, news) else old
+
+
+def _is_whole(line: str, unit: str) -> bool:
+    """Tell whether a line is indented by whole steps of the file."""
+    lead = indent_of(line)
+    return not unit or lead == unit * (len(lead) // len(unit))
+
+
 def _is_halved(leads: list[tuple[str, str]]) -> bool:
     """Tell whether all old lines are on one level, as far from the margin as smaller steps are."""
-    ours, theirs = leads[0]
-    size, there = width(ours), width(theirs)
+    size, there = map(width, leads[0])
     return len(set(leads)) == 1 and 0 < size < there and there % size == 0
-
-
-def _hangs_on_a_dash(new: list[str]) -> bool:
-    """Tell whether the second line goes on with an item of a list that the first one begins."""
-    lines = [line for line in new if stripped(line)][:2]
-    return len(lines) == 2 and lines[0].startswith("- ") and indent_of(lines[1]) == "  "
-
-
-def _unprefixed(ground: Ground, hunk: Hunk, theirs: dict[str, str], news: list[str]) -> Indent:
-    """Return how added lines are read in a diff whose signs have lost or doubled their blank.
-
-    Context shows less by a blank where the sign was forgotten, which added lines have. Where the
-    removed lines are off as well, or no added line could be right, all lines are: the signs stand
-    in the place of the first blank.
-    """
-    removed = {line.text for line in hunk.lines if line.sign == "-"} & theirs.keys()
-    shown = {line: theirs[line] for line in removed or theirs}
-    is_more = all(indent_of(line) == " " + indent_of(there) for line, there in shown.items())
-    if is_more and all(line.startswith(" ") for line in news if stripped(line)):
-        return lambda indent: indent[1:]
-    is_less = all(" " + indent_of(line) == indent_of(there) for line, there in shown.items())
-    if is_less and (removed or _are_between_levels(ground, news)):
-        return lambda indent: " " + indent
-    return kept
-
-
-def _are_between_levels(ground: Ground, news: list[str]) -> bool:
-    """Tell whether lines are indented as none of the file is, and with one more blank all are."""
-    levels = {indent_of(line) for line in ground.file.lines}
-    unit = len(ground.style.unit) if ground.style.unit.strip("\t") else 0
-    found = [indent_of(line) for line in news if stripped(line)]
-
-    def is_level(lead: str) -> bool:
-        return lead in levels or bool(unit and not len(lead) % unit)
-
-    return not any(map(is_level, found)) and all(is_level(" " + lead) for lead in found)
 
 
 def _first(ours: str, theirs: str) -> Indent:

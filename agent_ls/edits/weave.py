@@ -32,8 +32,6 @@ def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
     ranges = _ranges(ground, old, place, changes)
     if isinstance(ranges, Refused):
         return ranges
-    fitted = [_fitted(ground, old, place, *one) for one in zip(changes, ranges, strict=True)]
-    changes, ranges = [change for change, _ in fitted], [span for _, span in fitted]
     pairs = [
         (line, ground.file.lines[number])
         for line, number in zip(old, place.at, strict=True)
@@ -58,15 +56,14 @@ def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
         return bodies
     results = _results(ground, hunk, pairs, changes, bodies, ranges)
     if not results:
-        by_line = _line_for_line(ground, old, place, changes, bodies, ranges)
-        return by_line if by_line is not None else _unclear(ground, place)
+        return _unclear(place)
     if is_flat(hunk.new) and any(indent_of(one) != indent_of(other) for one, other in pairs):
-        return _unclear(ground, place)
+        return _unclear(place)
     if len(results) == 1:
         return results[0]
     scored = sorted((_roughness(ground, place, blocks), at) for at, blocks in enumerate(results))
     if scored[0][0] == scored[1][0]:
-        return _unclear(ground, place)
+        return _unclear(place)
     return results[scored[0][1]]
 
 
@@ -92,7 +89,8 @@ def _results(
 ) -> list[list[Block]]:
     """Return what the readings of the indentation make of the hunk; equal ones once."""
     results: list[list[Block]] = []
-    for way in ways(ground, hunk, pairs, bodies, ranges[0][0]):
+    added = [line for body in bodies for line in body]
+    for way in ways(ground, hunk, pairs, added, ranges[0][0]):
         news = [_indented(way, change, body) for change, body in zip(changes, bodies, strict=True)]
         if all(new is not None for new in news):
             blocks = [
@@ -103,7 +101,7 @@ def _results(
     return results
 
 
-def _unclear(ground: Ground, place: Place) -> Refused:
+def _unclear(place: Place) -> Refused:
     return Refused(
         f"The place is found at line {place.first + 1}, but the indentation of the old text "
         "differs from the file's in a way that leaves open how the new text is to be indented. "
@@ -152,32 +150,6 @@ def _gap(ground: Ground, old: list[str], place: Place, change: Change) -> tuple[
     return at, at
 
 
-def _fitted(
-    ground: Ground, old: list[str], place: Place, change: Change, span: tuple[int, int]
-) -> tuple[Change, tuple[int, int]]:
-    """Return a change without the blank lines at its ends that the file has there already.
-
-    The old text lacks them, so they are no addition: between two lines of which it says that they
-    are neighbours, the new text tells all blank lines.
-    """
-    new = change.new
-    solid = {at for at, line in enumerate(old) if stripped(line) and place.at[at] is not None}
-    is_above, is_below = change.low - 1 in solid, change.high in solid
-    low, high = start, stop = span
-    while is_above and start - 1 in ground.blanks:
-        start -= 1
-    while is_below and stop in ground.blanks:
-        stop += 1
-    head = next((at for at, line in enumerate(new) if stripped(line)), len(new))
-    tail = next((at for at, line in enumerate(reversed(new)) if stripped(line)), len(new))
-    if low < high:
-        head, tail = min(head, low - start), min(tail, stop - high)
-        return replace(change, new=new[head : max(head, len(new) - tail)]), span
-    if not (is_above and is_below and head) or start == stop:
-        return change, span
-    return replace(change, new=new[min(head, stop - start) :]), (stop, stop)
-
-
 def _is_solid_side(old: Sequence[str], at: Sequence[int | None]) -> bool:
     """Tell whether the nearest line on one side that is not blank is in the file."""
     for line, there in zip(old, at, strict=True):
@@ -209,29 +181,6 @@ def _indented(way: Way, change: Change, body: list[str]) -> list[str] | None:
             return None
         lines.append(mapped + line[len(lead) :])
     return lines
-
-
-def _line_for_line(
-    ground: Ground,
-    old: list[str],
-    place: Place,
-    changes: list[Change],
-    bodies: list[list[str]],
-    ranges: list[tuple[int, int]],
-) -> list[Block] | None:
-    """Return the blocks when each new line stands for one old line; None when one does not."""
-    found: list[Block] = []
-    for change, body, span in zip(changes, bodies, ranges, strict=True):
-        if body and len(body) != change.high - change.low:
-            return None
-        new: list[str] = []
-        for number, line in zip(range(change.low, change.high), body, strict=False):
-            there = place.at[number]
-            if there is None or indent_of(line) != indent_of(old[number]):
-                return None
-            new.append(indent_of(ground.file.lines[there]) + line[len(indent_of(line)) :])
-        found.append(Block(*span, new))
-    return found
 
 
 def _roughness(ground: Ground, place: Place, blocks: list[Block]) -> int:
