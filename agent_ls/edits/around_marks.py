@@ -45,8 +45,10 @@ def around_marks(ground: Ground, wish: Wish, number: int) -> list[Span] | Refuse
                 return unclear_marker()
             hunk = hunk_of(one, other, wish.line if at == 0 else None)
             spot = find(ground, hunk, inside)
-            found = spot if isinstance(spot, Refused) else put(ground, hunk, spot)
-            if isinstance(spot, Refused) or isinstance(found, Refused):
+            if isinstance(spot, Refused):
+                return spot
+            found = put(ground, hunk, spot)
+            if isinstance(found, Refused):
                 return found
             spans += of_blocks(ground, found, number)
             inside = [spot]

@@ -61,21 +61,18 @@ def place_hunks(text: str, hunks: Sequence[Hunk]) -> tuple[Replacement, ...] | R
         if isinstance(bare, Refused):
             return _numbered(bare, number, len(hunks))
         if bare is not None:
-            spans += _ended(ground, hunk, number, len(ground.file.lines), bare)
+            spans += bare
             continue
         found = _searched(ground, hunk, number)
         if isinstance(found, Refused):
             return _numbered(found, number, len(hunks))
         searches.append(found)
-    before: list[int] = []
     for search in searches:
         chosen = _chosen(ground, search, searches)
-        if not isinstance(chosen, Refused):
-            chosen = _behind(chosen, before)
-        made = chosen if isinstance(chosen, Refused) else _made(ground, search, chosen)
+        made = chosen if isinstance(chosen, Refused) else put(ground, search.hunk, chosen)
         if isinstance(made, Refused):
             return _numbered(made, search.number, len(hunks))
-        spans += made
+        spans += of_blocks(ground, made, search.number)
     return joined(flat, spans)
 
 
@@ -95,7 +92,7 @@ def _searched(ground: Ground, hunk: Hunk, number: int) -> _Search | Refused:
     """Return the hunk, read so that its old lines are found, and all its places, or none."""
     if _adds_a_mark(ground, hunk):
         return unclear_marker()
-    if hunk.old == hunk.new and hunk.final_end in (None, ground.file.has_final_end):
+    if hunk.old == hunk.new:
         return Refused("The hunk removes and adds the same lines: nothing to change.", "equal")
     for one in (hunk, *_readings(ground, hunk)):
         found = places(ground, one.old)
@@ -256,23 +253,6 @@ def _between(ground: Ground, search: _Search, searches: Sequence[_Search]) -> ra
     return range(low, high)
 
 
-def _behind(place: Place, before: list[int]) -> Place | Refused:
-    """Return the place, unless it reaches into that of an earlier hunk from above.
-
-    Shape: ``before`` are the first lines of the places of earlier hunks, sorted; it is added to.
-    """
-    at = bisect_right(before, place.first)
-    if at < len(before) and before[at] < place.past:
-        return Refused(
-            f"Its lines are found only around line {before[at] + 1}, where an earlier hunk of "
-            "the patch goes, so one of the two is not where it was meant. Read the file again "
-            "and give more unchanged lines around both.",
-            "overlap",
-        )
-    before.insert(at, place.first)
-    return place
-
-
 def _without_old(ground: Ground, hunk: Hunk, number: int) -> list[Span] | Refused:
     """Return the addition of a hunk that names no line to stand beside."""
     new = [line.text for line in hunk.lines if line.sign == "+"]
@@ -289,31 +269,3 @@ def _without_old(ground: Ground, hunk: Hunk, number: int) -> list[Span] | Refuse
         "unchanged lines around it.",
         "blank",
     )
-
-
-def _made(ground: Ground, search: _Search, place: Place) -> list[Span] | Refused:
-    """Return the spans of a hunk at its place; it may be about the last line end alone."""
-    hunk = search.hunk
-    blocks = put(ground, hunk, place) if hunk.old != hunk.new else []
-    if isinstance(blocks, Refused):
-        return blocks
-    spans = of_blocks(ground, blocks, search.number)
-    return _ended(ground, hunk, search.number, place.past, spans)
-
-
-def _ended(ground: Ground, hunk: Hunk, number: int, past: int, spans: list[Span]) -> list[Span]:
-    """Return the spans with what the diff says about the file's last line end.
-
-    Shape: ``past`` is the line behind the hunk; the diff speaks of the end of its own lines.
-    """
-    end, count = len(ground.file.flat), len(ground.file.lines)
-    has_end = ground.file.has_final_end or not count
-    is_emptied = not hunk.new and count == len(hunk.old)
-    if hunk.final_end in (None, has_end) or past < count or is_emptied:
-        return spans
-    last = spans[-1] if spans and spans[-1].end == end else None
-    if last is None:
-        added = Span(end, end, "\n", number) if hunk.final_end else Span(end - 1, end, "", number)
-        return [*spans, added]
-    text = last.text + "\n" if hunk.final_end else last.text.removesuffix("\n")
-    return [*spans[:-1], replace(last, text=text)]

@@ -52,8 +52,6 @@ def plan_patch(
         return parsed
     plans: list[FilePlan] = []
     gathered = _gathered(parsed)
-    if isinstance(gathered, Refused):
-        return gathered
     named = [path for one in gathered for path in (one.path, one.new_path) if path is not None]
     twice = [path for path in dict.fromkeys(named) if named.count(path) > 1]
     if twice:
@@ -70,14 +68,12 @@ def plan_patch(
     return tuple(plans)
 
 
-def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch] | Refused:
+def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch]:
     """Return the patches with those of one file joined where one goes on from the other."""
     found: list[FilePatch] = []
     for one in patches:
         at = next((n for n, known in enumerate(found) if known.path == one.path), None)
         both = None if at is None else _joined(found[at], one)
-        if isinstance(both, Refused):
-            return replace(both, reason=f"{one.path}: {both.reason} Nothing was changed.")
         if at is None or both is None:
             found.append(one)
         else:
@@ -85,16 +81,11 @@ def _gathered(patches: tuple[FilePatch, ...]) -> list[FilePatch] | Refused:
     return found
 
 
-def _joined(one: FilePatch, then: FilePatch) -> FilePatch | Refused | None:
+def _joined(one: FilePatch, then: FilePatch) -> FilePatch | None:
     """Return what two patches of one file do together; None where they exclude each other."""
     match one.kind, then.kind:
         case "change", "change":
             return replace(one, hunks=(*one.hunks, *then.hunks))
-        case "create", "change":
-            placed = place_hunks(one.text, then.hunks)
-            if isinstance(placed, Refused):
-                return placed
-            return replace(one, text=apply_replacements(one.text, placed))
         case "delete", "create" if not one.hunks:
             return replace(then, kind="replace")
         case _:

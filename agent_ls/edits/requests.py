@@ -62,8 +62,6 @@ class Hunk:
     """Its lines carry a prefix, which models lose or double; so one blank is no indentation."""
     at_end: bool = False
     """The old lines are said to be the file's last."""
-    final_end: bool | None = None
-    """Whether the file is to end with a line end; None leaves it as it is."""
 
     @cached_property
     def old(self) -> list[str]:

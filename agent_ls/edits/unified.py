@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from agent_ls.domain.edits import Replacement
 from agent_ls.edits.hunks import place_hunks
 from agent_ls.edits.patch_lines import NO_END, hunk_line, patch_lines
-from agent_ls.edits.requests import FilePatch, Hunk, HunkLine, Refused
+from agent_ls.edits.requests import FilePatch, Hunk, Refused
 
 _NUMBERS = re.compile(r"^@@+ *-(\d+)(?:,(\d+))? *\+(\d+)(?:,(\d+))? *@@+ ?(.*)$")
 _FROM_NOTHING = re.compile(r"^@@+ *-0,0 ")
@@ -21,9 +21,6 @@ _NAME = re.compile(
     r"^(?:---|\+\+\+) +(\"(?:[^\"\\]|\\.)*\"|.+?)"
     r"(?:\t.*| +\d{4}-\d\d-\d\d[ T]\d.*| +\((?:original|modified|old|new|updated|before|after)\))?$"
 )
-_QUOTED = re.compile(r"\\(\d{3}|.)")
-_KEPT = (".orig", ".old", ".bak")
-"""What a name ends with that is told for the text before."""
 _GIT = re.compile(r'^diff --git "?a/(.+?)"? "?b/(.+?)"?$')
 _EXTENDED = re.compile(
     r"^(?:index [0-9a-f]+\.\.|new file mode|deleted file mode|old mode|new mode|similarity index|"
@@ -173,13 +170,7 @@ def _of_git(lines: Sequence[str], at: int, draft: _Draft) -> int:
 def _name(line: str) -> str:
     """Return the path that a line names, with its prefix."""
     match = _NAME.match(line)
-    name = match[1].strip() if match else ""
-    if name.startswith('"') and name.endswith('"'):
-        # Git writes other bytes than ASCII in octal.
-        name = _QUOTED.sub(
-            lambda one: chr(int(one[1], 8)) if one[1].isdigit() else one[1], name[1:-1]
-        )
-        name = name.encode("latin-1", "ignore").decode(errors="replace")
+    name = match[1].strip().strip('"') if match else ""
     return name.removeprefix("./")
 
 
@@ -205,40 +196,21 @@ def _end_of_hunk(lines: Sequence[str], at: int) -> int:
 def _hunk(header: str, body: Sequence[str]) -> Hunk:
     match = _NUMBERS.match(header)
     section = match.group(5).strip() if match else _section(header)
-    lines: list[HunkLine] = []
-    ends: dict[str, bool] = {}
-    body = _without_prose(list(body), match)
+    body = _without_prose(list(body))
     while body and not body[-1].strip():
         # What is left after the last hunk is the end of the message, not blank context.
         body.pop()
-    for raw in body:
-        if raw.startswith(NO_END):
-            if lines:
-                ends[lines[-1].sign] = False
-            continue
-        lines.append(hunk_line(raw))
+    lines = [hunk_line(raw) for raw in body if not raw.startswith(NO_END)]
     number = int(match.group(1)) if match else None
-    return Hunk(
-        tuple(lines),
-        number or None,
-        (section,) if section else (),
-        is_diff=True,
-        final_end=_final_end(ends),
-    )
+    return Hunk(tuple(lines), number or None, (section,) if section else (), is_diff=True)
 
 
-def _without_prose(body: list[str], match: re.Match[str] | None) -> list[str]:
-    """Return the lines without words that follow a hunk which has all lines that it counts."""
-    if match is None:
-        return body
-    left = _counts(match)
+def _without_prose(body: list[str]) -> list[str]:
+    """Return the lines without words that follow the hunk behind a blank line."""
     for number, line in enumerate(body):
-        if max(left) <= 0:
-            rest = [one for one in body[number:] if one]
-            is_prose = not line and not any(one[0] in " +-\\" for one in rest)
-            return body[:number] if is_prose else body
-        left[0] -= not line.startswith(("+", "\\"))
-        left[1] -= not line.startswith(("-", "\\"))
+        rest = [one for one in body[number:] if one]
+        if not line and not any(one[0] in " \t+-\\" for one in rest):
+            return body[:number]
     return body
 
 
@@ -251,15 +223,6 @@ def _section(header: str) -> str:
     parts = [part.strip() for part in header.split("@@")]
     named = [part for part in parts if part and not set(part) <= set(".…+-, 0123456789")]
     return named[-1] if named else ""
-
-
-def _final_end(ends: dict[str, bool]) -> bool | None:
-    """Return whether the file is to end with a line end, when the diff says so."""
-    if not ends or " " in ends:
-        return None
-    if "+" in ends and "-" in ends:
-        return None
-    return "+" not in ends
 
 
 def _patch(draft: _Draft) -> FilePatch | Refused:
@@ -279,8 +242,6 @@ def _patch(draft: _Draft) -> FilePatch | Refused:
         return _created(draft.new or path, hunks)
     if not hunks:
         return _NO_DIFF
-    if draft.new and path in [draft.new + kept for kept in _KEPT]:
-        return FilePatch("change", draft.new, hunks)
     if draft.old and draft.new and draft.old != draft.new:
         return FilePatch("move", draft.old, hunks, draft.new)
     return FilePatch("change", path, hunks, text=_text(hunks) if draft.is_from_nothing else "")
@@ -301,22 +262,16 @@ def _created(path: str, hunks: Sequence[Hunk]) -> FilePatch | Refused:
 
 def _text(hunks: Sequence[Hunk]) -> str:
     """Return the text of a file that consists of the lines of the hunks."""
-    lines = [line.text for hunk in hunks for line in hunk.lines]
-    has_end = all(hunk.final_end is not False for hunk in hunks)
-    return "\n".join(lines) + ("\n" if lines and has_end else "")
+    return "".join(f"{line.text}\n" for hunk in hunks for line in hunk.lines)
 
 
 def _is_cut_off(hunk: Hunk, counts: Sequence[int], body: Sequence[str]) -> bool:
-    """Tell whether the last hunk lacks what was to come behind it.
-
-    Shape: it ends with a line that goes, none comes, and ``counts`` (lines before, lines after) say
-    that lines of both follow. ``body`` is all text behind the header.
-    """
-    last = max((number for number, line in enumerate(body) if line.strip()), default=0)
-    is_removal = bool(hunk.lines) and all(line.sign != "+" for line in hunk.lines)
-    if not is_removal or not body[last].startswith("-"):
+    """Tell whether the last hunk ends with a line that goes and lacks lines of both counts."""
+    if not hunk.lines or hunk.lines[-1].sign != "-":
         return False
+    last = max(number for number, line in enumerate(body) if line.strip())
     # Blank lines below may be context, all but the one that ends the message.
     blanks = max(0, len(body) - last - 2)
     shown = (len(hunk.old), len(hunk.new))
-    return all(said > have + blanks for said, have in zip(counts, shown, strict=True))
+    is_short = all(said > have + blanks for said, have in zip(counts, shown, strict=True))
+    return is_short and all(line.sign != "+" for line in hunk.lines)
