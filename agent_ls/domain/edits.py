@@ -145,45 +145,6 @@ def text_after(edit: FileEdit, before: str | None) -> str | None:
             return apply_replacements(before or "", edit.replacements)
 
 
-def taken_back(
-    edit: FileEdit,
-    before: str | None,
-    version: str,
-    mode: int | None = None,
-    encoding: str | None = None,
-) -> FileEdit:
-    """Return the edit that undoes one; the file it left has this version.
-
-    A file that it took away had these permissions, None: not known, and this encoding.
-    """
-    match edit:
-        case MoveFile():
-            return MoveFile(path=edit.new_path, base_version=version, new_path=edit.path)
-        case DeleteFile():
-            return CreateFile(path=edit.path, text=before or "", mode=mode, encoding=encoding)
-        case CreateFile() if before is None:
-            return DeleteFile(path=edit.path, base_version=version)
-        case CreateFile():
-            # It filled a buffer that was there, empty.
-            made = (Replacement(start=0, end=0, text=edit.text),)
-        case ChangeText():
-            made = edit.replacements
-    back = inverse(made, before or "")
-    return ChangeText(path=edit.path, base_version=version, replacements=back)
-
-
-def inverse(made: tuple[Replacement, ...], before: str) -> tuple[Replacement, ...]:
-    """Return the replacements that make ``before`` of what ``made`` makes of it."""
-    found: list[Replacement] = []
-    shift = 0
-    for one in made:
-        start = one.start + shift
-        old = before[one.start : one.end]
-        found.append(Replacement(start=start, end=start + len(one.text), text=old))
-        shift += len(one.text) - len(old)
-    return tuple(found)
-
-
 _MAX_DIFFED_LINES = 2_000
 
 

@@ -355,13 +355,7 @@ class EditIntended(_Event):
     new_place: str = ""
     """The same of where it moves to."""
     takes_back: bool = False
-    """It undoes an earlier edit of the call, of which not all edits could be applied."""
-
-    @property
-    def first_path(self) -> str:
-        """Return the path before the call's edit, which this is or takes back."""
-        edit = self.edit
-        return edit.new_path if edit.kind == "move" and self.takes_back else edit.path
+    """Only in journals of earlier versions: it undoes an earlier edit of the call."""
 
 
 class EditApplied(_Event):
@@ -378,7 +372,7 @@ class EditApplied(_Event):
     added_lines: int = 0
     removed_lines: int = 0
     takes_back: bool = False
-    """As its intent says."""
+    """As of ``EditIntended``."""
 
 
 class ReviewDecided(_Event):

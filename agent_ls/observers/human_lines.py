@@ -100,8 +100,6 @@ def trouble_of(event: ev.RecoveryChosen) -> str:
 
 def edited(event: ev.EditApplied) -> str:
     """Return what became of an edit."""
-    if event.status == "applied" and event.takes_back:
-        return f"↩ {short(event.path)}: taken back"
     if event.status == "applied":
         return f"✎ {short(event.path)} (+{event.added_lines} -{event.removed_lines})"
     return f"✎ {short(event.path)}: {event.status}: {short(event.reason)}"

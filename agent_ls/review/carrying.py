@@ -105,4 +105,4 @@ class Carrying:
         """Carry an edit out that follows from a decision, both recorded."""
         if isinstance(edit, PutImage):
             return await self._edits.put(edit, event)
-        return (await self._edits.apply(edit, event)).outcome
+        return await self._edits.apply(edit, event)

@@ -19,7 +19,7 @@ from agent_ls.domain.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from agent_ls.loop.calls.applying import standing
+from agent_ls.loop.calls.applying import changed_by
 from agent_ls.loop.calls.edit_recorder import EditRecorder
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.ports.workspace import Look, Workspace
@@ -31,11 +31,6 @@ _UNKNOWN = (
     "you repeat it."
 )
 _APPLIED = "The process died right after this edit; the file shows that it was applied."
-_TAKEN_BACK = "This edit was applied and taken back, since not all of the call's could be applied."
-_NOT_TAKEN_BACK = (
-    "This edit is applied; the process died before it was taken back, since not all of the call's "
-    "could be applied."
-)
 _NOT_BEGUN = "The process died before this edit; the file was not changed."
 
 
@@ -50,7 +45,7 @@ async def repair(recorder: Recorder, workspace: Workspace, blobs: Blobs) -> None
     await _withdraw_questions(recorder)
     editing = EditRecorder(recorder, workspace, blobs, watch=None)
     edits = {
-        path: _settled(intent, await editing.settle(intent.edit, intent))
+        path: _settled(await editing.settle(intent.edit, intent))
         for path, intent in turn.intents.items()
     }
     interrupted: list[str] = []
@@ -74,13 +69,8 @@ async def _changed_since(recorder: Recorder, workspace: Workspace) -> tuple[str,
 
 def _told(turn: TurnState, call_id: str, settled: Mapping[str, str]) -> str:
     """Return what became of each file of a call; nothing when none of its edits was begun."""
-    said = {
-        path: _APPLIED if stays else _TAKEN_BACK
-        for path, stays in standing(turn.events, call_id).items()
-    }
-    for path, intent in turn.intents.items():
-        if intent.call_id == call_id:
-            said[intent.first_path] = settled[path]
+    said = dict.fromkeys(changed_by(turn.events, call_id), _APPLIED)
+    said |= {path: settled[path] for path, one in turn.intents.items() if one.call_id == call_id}
     begun = [one for one in turn.events.of(EditIntended) if one.call_id == call_id]
     goals = {one.edit.new_path for one in begun if one.edit.kind == "move"}
     for started in turn.events.of(ToolCallStarted) if said else ():
@@ -105,12 +95,12 @@ async def _withdraw_questions(recorder: Recorder) -> None:
         await recorder.emit(QuestionResolved(question_id=question_id, answer=answer))
 
 
-def _settled(intent: EditIntended, outcome: EditOutcome) -> str:
+def _settled(outcome: EditOutcome) -> str:
     """Return in words what became of an edit during which the process died."""
     match outcome.status:
         case "applied":
-            return _TAKEN_BACK if intent.takes_back else _APPLIED
+            return _APPLIED
         case "refused":
-            return _NOT_TAKEN_BACK if intent.takes_back else outcome.reason
+            return outcome.reason
         case _:
             return _UNKNOWN

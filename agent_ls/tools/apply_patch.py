@@ -71,9 +71,9 @@ class ApplyPatch:
 
     name: ClassVar[str] = "apply_patch"
     description: ClassVar[str] = (
-        "Change one or more files, all or nothing. Copy context and removed lines exactly from "
-        "what you read. There are also `*** Delete File: PATH` and, below Update File, `*** Move "
-        "to: PATH`; a unified diff works, too. Example:\n"
+        "Change one or more files; nothing changes unless every part matches. Copy context and "
+        "removed lines exactly from what you read. There are also `*** Delete File: PATH` and, "
+        "below Update File, `*** Move to: PATH`; a unified diff works, too. Example:\n"
         "*** Begin Patch\n*** Update File: src/a.py\n@@ def area(r):\n-    return 3 * r * r\n"
         "+    return math.pi * r * r\n*** Add File: src/b.py\n+NAME = 1\n*** End Patch"
     )

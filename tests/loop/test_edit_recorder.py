@@ -44,7 +44,7 @@ _CREATE = CreateFile(path="a.txt", text="new\n")
 _DELETE = DeleteFile(path="a.txt", base_version="v")
 _MOVE = MoveFile(path="a.txt", base_version="v", new_path="b.txt")
 
-_BY_CALL = e.EditIntended(call_id="cal_1", edit=_CREATE, before_blob=None, takes_back=True)
+_BY_CALL = e.EditIntended(call_id="cal_1", edit=_CREATE, before_blob=None)
 _BY_REVIEW = e.ReviewDecided(review_id="rev_1", decision="undo", turn_id="trn_1", path="a.txt")
 _BY = pytest.mark.parametrize(
     "intent", [pytest.param(_BY_CALL, id="a-call"), pytest.param(_BY_REVIEW, id="the-review")]
@@ -125,7 +125,7 @@ async def check(
             await recorder.emit(begun)
             outcome = await editing.settle(edit, begun)
         else:
-            outcome = (await editing.apply(edit, intent)).outcome
+            outcome = await editing.apply(edit, intent)
         before, after = [one.event for one in await store.load("ses_1")]
         assert isinstance(before, e.EditIntended | e.ReviewDecided)
         assert isinstance(after, e.EditApplied | e.ReviewApplied)
@@ -160,7 +160,7 @@ async def test_an_edit_stands_in_the_journal_with_the_bytes_around_it(
     assert told.spans == [("a.txt", b"one\ntwo\n", b"ONE\n1\ntwo\n")]
     if isinstance(after, e.EditApplied):
         assert isinstance(before, e.EditIntended)
-        assert (before.call_id, before.takes_back) == (after.call_id, after.takes_back)
+        assert before.call_id == after.call_id
         assert (after.added_lines, after.removed_lines) == (2, 1)
     else:
         assert isinstance(before, e.ReviewDecided)
@@ -251,4 +251,3 @@ async def test_of_an_edit_during_which_the_process_died_the_file_proves_what_bec
     assert bool(after.reason) is (status != "applied")
     if isinstance(after, e.EditApplied):
         assert (after.added_lines, after.removed_lines) == lines
-        assert after.takes_back

@@ -264,10 +264,6 @@ def test_where_answers_stream_they_are_not_said_twice() -> None:
             ["      ✎ a: stale: it changed"],
         ),
         (
-            ev.EditApplied(call_id="c", path="a", status="applied", takes_back=True),
-            ["      ↩ a: taken back"],
-        ),
-        (
             ev.ApprovalResolved(
                 approval_id="a",
                 answer=ApprovalAnswer(choice=ApprovalChoice.REJECT_ONCE, note="not now"),

@@ -126,6 +126,14 @@ async def test_reports_questions_offers_and_code_are_no_announcements(text) -> N
     await check(IncompleteAction(), text, view_of(), PASSES)
 
 
+async def test_what_the_person_reads_of_a_nudge_is_not_said_to_the_model() -> None:
+    answer = AssistantMessage(text="I'll now fix it.")
+    verdict = await IncompleteAction().judge(answer, view_of())
+    assert isinstance(verdict, Nudge)
+    assert verdict.shown == "The agent wrote “I'll now fix it.” and did nothing."
+    assert "You wrote" in verdict.text
+
+
 ANSWER_ONLY = [
     "Just explain how it works",
     "Only tell me what's wrong.",

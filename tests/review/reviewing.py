@@ -186,8 +186,8 @@ class Reviewed:
             self.types_behind = None
         intent = e.EditIntended(call_id=self.call_id, edit=edit, before_blob=None)
         editing = EditRecorder(self.recorder, workspace, self.store, self.watch)
-        made = await editing.apply(edit, intent)
-        assert made.outcome.status == "applied", made
+        outcome = await editing.apply(edit, intent)
+        assert outcome.status == "applied", outcome
 
     async def command(self, path: str, text: str | None) -> None:
         """Have a command of the agent's give a file this text; None: delete it."""

@@ -38,7 +38,6 @@ async def check(
     happened: list[e.Event],
     *,
     begin: FileEdit | None = None,
-    takes_back: bool = False,
 ) -> SessionState:
     """Store what happened, forget the process, load, repair; return the state then."""
     folder.mkdir(exist_ok=True)
@@ -55,8 +54,7 @@ async def check(
         ]:
             await first.emit(event)
         if begin is not None:
-            intent = await _intent(begin, store)
-            await first.emit(intent.model_copy(update={"takes_back": takes_back}))
+            await first.emit(await _intent(begin, store))
         await store.append([], durable=True)
         again = Recorder("ses_1", store, SystemClock(), await store.load("ses_1"))
         assert again.state == first.state
@@ -67,8 +65,7 @@ async def check(
 
 
 async def _intent(edit: FileEdit, store: SqlStore) -> e.EditIntended:
-    before = b"ONE\ntwo\n" if edit == _ONE else _BEFORE
-    blob = None if edit.kind == "create" else await store.put_blob(before)
+    blob = None if edit.kind == "create" else await store.put_blob(_BEFORE)
     return e.EditIntended(call_id="cal_1", edit=edit, before_blob=blob)
 
 
@@ -153,12 +150,11 @@ async def test_of_an_edit_the_file_tells_whether_it_happened(
     assert state.turn.intents == {}
 
 
-def edited(edit: FileEdit, *, takes_back: bool = False) -> list[e.Event]:
+def edited(edit: FileEdit) -> list[e.Event]:
     """Return an edit that was applied before the process died."""
-    path = edit.path
     return [
-        e.EditIntended(call_id="cal_1", edit=edit, before_blob=None, takes_back=takes_back),
-        e.EditApplied(call_id="cal_1", path=path, status="applied", takes_back=takes_back),
+        e.EditIntended(call_id="cal_1", edit=edit, before_blob=None),
+        e.EditApplied(call_id="cal_1", path=edit.path, status="applied"),
     ]
 
 
@@ -167,49 +163,30 @@ _PATCHED = e.ToolCallStarted(
 )
 _B = CreateFile(path="b.txt", text="b\n")
 _MOVE = MoveFile(path="b.txt", base_version="v", new_path="c.txt")
-_MOVED_BACK = MoveFile(path="c.txt", base_version="v", new_path="b.txt")
-_ONE = ChangeText(
-    path="a.txt", base_version="v", replacements=(Replacement(start=0, end=3, text="one"),)
-)
 
 
 @pytest.mark.parametrize(
-    ("happened", "takes_back", "on_disk", "said"),
+    ("happened", "on_disk", "said"),
     [
         pytest.param(
-            edited(_B), False, b"ONE\ntwo\n",
+            edited(_B), b"ONE\ntwo\n",
             {"b": "was applied", "c": "was not changed", "a": "was applied", "d": "not changed"},
             id="in-the-middle",
         ),
         pytest.param(
-            edited(_MOVE), False, b"one\ntwo\n",
+            edited(_MOVE), b"one\ntwo\n",
             {"b": "was applied", "a": "not applied", "d": "not changed"},
             id="what-a-move-made-is-no-other-file",
-        ),
-        pytest.param(
-            edited(_MOVE) + edited(_MOVED_BACK, takes_back=True), True, b"one\ntwo\n",
-            {"b": "taken back", "a": "was applied and taken back", "d": "not changed"},
-            id="while-it-was-taken-back",
-        ),
-        pytest.param(
-            edited(_B), True, b"ONE\ntwo\n",
-            {"b": "was applied", "c": "not changed", "a": "before it was taken back", "d": "not"},
-            id="before-it-was-taken-back",
         ),
     ],
 )  # fmt: skip
 async def test_the_model_is_told_of_each_file_of_a_patch(
-    tmp_path: Path, happened: list[e.Event], takes_back: bool, on_disk: bytes, said: dict[str, str]
+    tmp_path: Path, happened: list[e.Event], on_disk: bytes, said: dict[str, str]
 ) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "a.txt").write_bytes(on_disk)
-    state = await check(
-        folder,
-        [_PATCHED, *happened],
-        begin=_ONE if takes_back else _CHANGE,
-        takes_back=takes_back,
-    )
+    state = await check(folder, [_PATCHED, *happened], begin=_CHANGE)
     found = re.split(r"(\w)\.txt: ", result_words(state))[1:]
     told = dict(zip(found[::2], found[1::2], strict=True))
     assert sorted(told) == sorted(said)

@@ -97,8 +97,7 @@ def _line(event: e.Event) -> str:  # noqa: C901 - one case per kind of event, no
         case e.ToolCallStarted():
             return f"  {event.call_id} {event.tool} starts ({event.effect}) {' '.join(event.paths)}"
         case e.EditIntended():
-            back = ", to take an edit back" if event.takes_back else ""
-            return f"  {event.call_id} intends to {event.edit.kind} {event.edit.path}{back}"
+            return f"  {event.call_id} intends to {event.edit.kind} {event.edit.path}"
         case e.EditApplied():
             lines = f" +{event.added_lines} -{event.removed_lines}"
             return f"  {event.call_id} {event.path} {event.status}{lines}"

@@ -34,17 +34,6 @@ NOT_HELD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """An edit that was tried."""
-
-    outcome: EditOutcome
-    before: bytes | None
-    """What was there before; None: nothing."""
-    before_mode: int | None
-    """The permissions of a file that went from its path; None: not known, or it stays."""
-
-
-@dataclass(frozen=True, slots=True)
 class EditRecorder:
     """Applies edits such that the journal knows of each before it happens, and how it ended."""
 
@@ -53,7 +42,7 @@ class EditRecorder:
     blobs: Blobs
     watch: CommandWatch | None
 
-    async def apply(self, edit: FileEdit, intent: Intent) -> Recorded:
+    async def apply(self, edit: FileEdit, intent: Intent) -> EditOutcome:
         """Store the intent with the edit and the exact bytes before, apply, store the outcome.
 
         Errors: ``WorkspaceError`` when the file cannot be read; then nothing has begun.
@@ -73,7 +62,7 @@ class EditRecorder:
             outcome = EditOutcome(status="refused", reason=str(error))
         after = await self._after(edit, outcome, before) if outcome.status == "applied" else None
         await self._end(edit, intent, outcome, before, after)
-        return Recorded(outcome, before, mode)
+        return outcome
 
     def _place(self, path: str) -> str:
         """Return which file a path leads to now, if it is not the one that the path says."""
@@ -223,7 +212,6 @@ class EditRecorder:
                 else None,
                 added_lines=added,
                 removed_lines=removed,
-                takes_back=intent.takes_back,
             )
         await self.recorder.emit(ended)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 
 from agent_ls.domain.approvals import Question
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
-from agent_ls.domain.edits import FileEdit
 from agent_ls.domain.errors import StoreError, ToolError, WorkspaceError
 from agent_ls.domain.events import CallOutputStreamed
-from agent_ls.loop.calls.applying import Unapplied, apply_all, standing
+from agent_ls.loop.calls.applying import Unapplied, apply_all, changed_by
 from agent_ls.loop.calls.keeping import with_value
 from agent_ls.loop.calls.plans import is_as_allowed
 from agent_ls.loop.sockets import PlannedCall, Ran, ToolContext, ToolOutput
@@ -50,8 +48,8 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
     except WorkspaceError as error:
         output = ToolOutput(str(error), ErrorKind.RUNTIME)
     except TimeoutError:
-        left = [path for path, stays in standing(turn.state.events, call_id).items() if stays]
-        said = f" Changed by it: {', '.join(left)}." if left else ""
+        changed = changed_by(turn.state.events, call_id)
+        said = f" Changed by it: {', '.join(changed)}." if changed else ""
         # Without a limit of its own it is the tool that gave up waiting for something.
         limit = "in time" if limit_s is None else f"within {limit_s:.3g} s"
         output = ToolOutput(f"It did not end {limit}.{said}", ErrorKind.TIMEOUT)
@@ -95,17 +93,17 @@ async def _plan_and_apply(planned: PlannedCall, turn: Turn) -> ToolOutput:
         failed = await apply_all(planned.call.id, output.edits, turn)
         if failed is None:
             return output
-        is_stale = failed.outcome.status == "stale" and not failed.left
+        is_stale = failed.outcome.status == "stale" and not failed.changed
         may_replan = replans < turn.kit.options.max_replans and output.may_plan_again
         if not (is_stale and may_replan):
-            return ToolOutput(_refusal(output.edits, failed), ErrorKind.RUNTIME)
+            return ToolOutput(_refusal(failed, is_one=len(output.edits) == 1), ErrorKind.RUNTIME)
         if not await is_as_allowed(planned, turn.view):
             return ToolOutput(_NOT_AS_ALLOWED, ErrorKind.RUNTIME)
         await turn.kit.clock.sleep(_PAUSES_S[min(replans, len(_PAUSES_S) - 1)])
         replans += 1
 
 
-def _refusal(edits: Sequence[FileEdit], failed: Unapplied) -> str:
+def _refusal(failed: Unapplied, *, is_one: bool) -> str:
     """Return what the model reads when the edits did not all happen."""
     path, outcome = failed.edit.path, failed.outcome
     reason = outcome.reason.removeprefix(f"{path}: ").rstrip(".")
@@ -115,10 +113,8 @@ def _refusal(edits: Sequence[FileEdit], failed: Unapplied) -> str:
         text = f"{path} was not changed: it changed meanwhile. Read it again first."
     if outcome.status == "unconfirmed":
         text = f"{path}: {outcome.reason} Read it before doing anything else with it."
-    back = f" As before again: {', '.join(failed.back)}." if failed.back else ""
-    if failed.left:
-        left = "; ".join(f"{path} ({reason.rstrip('.')})" for path, reason in failed.left.items())
-        return f"{text} Still changed by this call: {left}.{back}"
-    if len(edits) == 1:
+    if failed.changed:
+        return f"{text} Changed by this call before that: {', '.join(failed.changed)}."
+    if is_one:
         return text
-    return f"{text} Nothing {'else ' if outcome.status == 'unconfirmed' else ''}is changed.{back}"
+    return f"{text} Nothing {'else ' if outcome.status == 'unconfirmed' else ''}is changed."

@@ -8,7 +8,7 @@ from typing import ClassVar
 from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import HookOutcome, HookPoint
-from agent_ls.loop.calls.applying import standing
+from agent_ls.loop.calls.applying import changed_by
 from agent_ls.loop.hooks import Hooks
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
@@ -62,4 +62,4 @@ class PostEditHooks:
         """
         if planned.effect is not Effect.WRITE or not self.hooks.options.post_edit:
             return False
-        return any(standing(view.turn.events, planned.call.id).values())
+        return bool(changed_by(view.turn.events, planned.call.id))

@@ -79,8 +79,8 @@ class _SinceCommand:
 
     def see(self, event: Event) -> None:
         match event:
-            case EditApplied(status="applied", takes_back=takes_back):
-                self.edits += -1 if takes_back else 1
+            case EditApplied(status="applied"):
+                self.edits += 1
             case ToolCallFinished(effect=Effect.EXECUTE | Effect.DELEGATE):
                 self.edits, self.is_said = 0, False
             case RequestPrepared(slots=slots) if any(_VERIFY in slot for slot in slots):
