@@ -6,19 +6,17 @@ Source: seed 000 sub-agents and wrap-up, seed 002 ``dispatch_subagent``.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
+from agent_ls.domain.json_answers import objects_in
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 _MAX_CHARS = 2_000
 
 
@@ -128,7 +126,7 @@ REPORT_FORMAT = (
 
 def report_of(text: str) -> AgentReport:
     """Return the report in an answer; an answer without one is a finding as a whole."""
-    for candidate in _objects(text):
+    for candidate in objects_in(text):
         known = {key: candidate[key] for key in AgentReport.model_fields if key in candidate}
         if known:
             try:
@@ -136,18 +134,6 @@ def report_of(text: str) -> AgentReport:
             except ValidationError:
                 continue
     return AgentReport(findings=(text.strip(),)) if text.strip() else AgentReport()
-
-
-def _objects(text: str) -> Iterator[dict[str, JsonValue]]:
-    """Yield the JSON objects that an answer is or holds: plain, in a code block, or somewhere."""
-    begin, end = text.find("{"), text.rfind("}")
-    for candidate in (text, *_FENCED.findall(text), text[begin : end + 1]):
-        try:
-            found: object = json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            yield cast("dict[str, JsonValue]", found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -25,6 +24,7 @@ from agent_ls.loop.state.spelling import canonical
 
 _log = logging.getLogger(__name__)
 
+_EDITED = "AGENT_LS_EDITED_FILE"
 _BLOCKS = 2
 """The exit code that says no."""
 _MAX_CHARS = 2_000
@@ -98,10 +98,9 @@ class Hooks:
         limit_s = hook.timeout_s or self.options.tool_timeout_s
         root, absolute = self.workspace.locate(path)
         name = absolute.relative_to(root.path).as_posix()
-        env = {"AGENT_LS_HOOK": HookPoint.POST_EDIT.value, "AGENT_LS_FILE": name}
-        env["AGENT_LS_EDITED_FILE"] = name
-        # A name that begins with a dash must not become an option of the command.
-        command = hook.command.replace(FILE, shlex.quote(f"./{name}"))
+        env = {"AGENT_LS_HOOK": HookPoint.POST_EDIT.value, "AGENT_LS_FILE": name, _EDITED: name}
+        # The shell never reads the name as code, and "./" keeps it from being read as an option.
+        command = hook.command.replace(FILE, f'"./${_EDITED}"')
         run = await self._run(hook, command, "", root.path, limit_s, env)
         return _checked(run, limit_s) if isinstance(run, HookRun) else run
 

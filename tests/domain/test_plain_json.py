@@ -12,8 +12,7 @@ from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.plain_json import MAX_DEPTH, object_in, plain_json, softened
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.arguments import plan_call
-from agent_ls.loop.evidence.fingerprints import call_fingerprint
-from agent_ls.loop.evidence.retries import fingerprint
+from agent_ls.loop.evidence.fingerprints import fingerprint
 from agent_ls.lsp.marks.titles import call_title, parsed
 from agent_ls.observers.call_summary import summary_of
 from agent_ls.store.upcasts import read_event
@@ -52,7 +51,6 @@ def test_stored_arguments_of_any_kind_are_shown(name: str) -> None:
     assert parsed(text) == text
     assert call_title("t", text) == "t"
     assert summary_of("t", text)
-    assert call_fingerprint("t", text)
     assert fingerprint("t", text)
     assert object_in(text) == {}
 

@@ -11,10 +11,8 @@ import pytest
 
 from agent_ls.domain import events as e
 from agent_ls.domain.approvals import ApprovalAnswer, ApprovalChoice
-from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.calls import Effect
 from agent_ls.domain.edits import EditOutcome, FileEdit
-from agent_ls.domain.stops import StopReason
-from agent_ls.domain.usage import Usage
 from agent_ls.loop.kit import Kit
 from agent_ls.loop.ports.commands import CommandChange, CommandMark
 from agent_ls.loop.ports.models import Provider
@@ -165,45 +163,3 @@ async def test_what_a_command_changed_is_waited_for_when_the_turn_is_stopped(
         await session.wait_idle()
         kinds = [type(one) for one in watch.events]
         assert kinds.index(e.CommandChanged) < kinds.index(e.TurnEnded)
-
-
-def late_news(call_id: str) -> list[e.Event]:
-    return [
-        e.CommandChanged(call_id=call_id, path="a.txt", after_blob="b" * 64),
-        e.ChildEnded(
-            call_id=call_id,
-            child_id="ses_2",
-            kind="explore",
-            stop=StopReason.CANCELLED,
-            usage=Usage(input_tokens=7),
-            files=(e.ChildFile(path="b.txt", before_blob=None, after_blob="c" * 64),),
-        ),
-        e.ToolCallFinished(result=ToolResult(call_id=call_id, text="late"), effect=Effect.EXECUTE),
-    ]
-
-
-async def test_what_is_heard_late_of_a_turns_call_is_not_the_next_turns(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    scenario = "[[answer]]\n" + call("write_file", '{ path = "a.txt", content = "x" }')
-    hangs = '[[answer]]\nhang = "before"\n'
-    async with (
-        scripted(scenario + hangs, port=model_port, is_strict=False) as model,
-        open_test_sessions(tmp_path, model_host) as sessions,
-    ):
-        session = await sessions.create()
-        watch = Watch(session)
-        await session.submit("One.")
-        await watch.until(lambda event: isinstance(event, e.ApprovalRequested))
-        await session.cancel("test")
-        await session.wait_idle()
-        [broken_off] = watch.of(e.ToolCallFinished)
-        assert isinstance(broken_off, e.ToolCallFinished)
-        await session.submit("Two.")
-        await model.wait_for_requests(2)
-        before = session.state.turn
-        for event in late_news(broken_off.result.call_id):
-            await session._recorder.emit(event)
-        assert session.state.turn == before
-        # The session has spent it all the same.
-        assert session.state.usage.input_tokens >= 7

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.hooks import Hook, HookAnswer, HookOptions, HookOutcome, HookPoint
@@ -150,29 +149,13 @@ def test_a_hook_that_watches_a_file_is_asked_however_its_path_is_spelled(tmp_pat
     assert not hooks.of(HookPoint.BEFORE_TOOL, "edit_file", ("b/a.md",))
 
 
-async def test_a_file_name_is_no_option_of_a_check(tmp_path: Path) -> None:
-    (tmp_path / "-x.py").write_text("")
-    hook = Hook(name="x", command="printf %s {file}; exit 1")
-    assert (await _hooks(tmp_path, HookOptions()).check_file(hook, "-x.py")).text == "./-x.py"
-
-
-@pytest.mark.parametrize(
-    ("command", "is_taken"),
-    [
-        ("mypy {file}", True),
-        ("echo 'it is' {file} \\' && grep \"a'b\" {file}", True),
-        ('mypy "{file}"', False),
-        ("sh -c 'mypy {file}'", False),
-        ("mypy {file} '{file}'", False),
-        ('echo \\"{file}', True),
-    ],
-)
-def test_a_name_that_is_quoted_already_is_not_quoted_again(command: str, is_taken: bool) -> None:
-    if is_taken:
-        assert Hook(name="x", command=command).command == command
-    else:
-        with pytest.raises(ValidationError, match="quoted already"):
-            Hook(name="x", command=command)
+@pytest.mark.parametrize("name", ["-x.py", "a b.py", "$(touch ran).py", "'; touch ran; '.py"])
+async def test_a_file_name_is_no_code_and_no_option_of_a_check(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("")
+    for command in ("printf %s {file}; exit 1", "sh -c 'printf %s {file}; exit 1'"):
+        said = await _hooks(tmp_path).check_file(Hook(name="x", command=command), name)
+        assert said.text == f"./{name}"
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "not-trusted"])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from agent_ls.domain import events as e
-from agent_ls.domain.calls import Effect, ToolResult
+from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 
 _COUNTS = ("hits", "files", "found", "entries", "symbols", "lines", "chars")
 """The facts in which reading tools say how much they found."""
@@ -27,6 +28,21 @@ def is_news(event: e.Event) -> bool:
             return is_said and event.answer.by != "nobody"
         case _:
             return False
+
+
+_TRANSIENT = re.compile(
+    r"connection (reset|refused|aborted|closed|lost)|temporar(y|ily)|timed? ?out|try again"
+    r"|too many requests|rate.?limit|service unavailable|bad gateway|resource busy"
+    r"|database is locked|network is unreachable",
+    re.IGNORECASE,
+)
+
+
+def is_transient(result: ToolResult) -> bool:
+    """Say whether the same call may well succeed a little later."""
+    if result.error is ErrorKind.TIMEOUT:
+        return True
+    return result.error is ErrorKind.RUNTIME and _TRANSIENT.search(result.text) is not None
 
 
 class ReadVersions:

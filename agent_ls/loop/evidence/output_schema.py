@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -15,8 +15,6 @@ from agent_ls.domain.errors import SettingsError
 
 Schema = dict[str, JsonValue]
 
-_VALUES = frozenset({"const", "default", "enum", "examples"})
-"""Keys below which values stand and no schemas."""
 _MAX_ERRORS = 5
 _PATTERN_S = 0.2
 
@@ -33,46 +31,7 @@ def check_schema(schema: JsonValue, name: str) -> Schema:
         library.validators.validator_for(schema).check_schema(schema)
     except library.exceptions.SchemaError as error:
         raise SettingsError(f"{name} is no valid JSON schema: {error.message}.") from None
-    if wrong := _broken_reference(schema):
-        raise SettingsError(f"{name} is no usable JSON schema: {wrong}.")
     return schema
-
-
-def _broken_reference(schema: Schema) -> str:
-    """Return what is wrong with the first reference that cannot be followed; empty if all can."""
-    subschemas = list(_objects(schema))
-    if any("$id" in one for one in subschemas):
-        # What a reference is relative to changes within it; only violations finds out.
-        return ""
-    specification = importlib.import_module("referencing.jsonschema").DRAFT202012
-    registry = importlib.import_module("referencing").Registry()
-    resolver = registry.with_resource("", specification.create_resource(schema)).resolver()
-    unresolvable = importlib.import_module("referencing.exceptions").Unresolvable
-    for one in subschemas:
-        seen: list[Schema] = []
-        target = one
-        while isinstance(reference := target.get("$ref"), str):
-            if any(target is earlier for earlier in seen):
-                return f"the reference {reference} leads back to itself"
-            seen.append(target)
-            try:
-                found = resolver.lookup(reference).contents
-            except unresolvable:
-                return f"the reference {reference} leads nowhere"
-            target = cast("Schema", found) if isinstance(found, dict) else {}
-    return ""
-
-
-def _objects(value: JsonValue) -> Iterator[Schema]:
-    """Yield every object of a schema that may be a schema itself."""
-    if isinstance(value, list):
-        for one in value:
-            yield from _objects(one)
-    elif isinstance(value, dict):
-        yield value
-        for key, one in value.items():
-            if key not in _VALUES:
-                yield from _objects(one)
 
 
 def violations(value: JsonValue, schema: Schema) -> list[str]:
@@ -81,13 +40,16 @@ def violations(value: JsonValue, schema: Schema) -> list[str]:
     registry = importlib.import_module("referencing").Registry()
     plain = library.validators.validator_for(schema)
     bounded = library.validators.extend(plain, {"pattern": _pattern})
-    validator = bounded(schema, registry=registry)
     try:
-        errors = sorted(validator.iter_errors(value), key=lambda one: one.json_path)
+        errors = sorted(bounded(schema, registry=registry).iter_errors(value), key=_place)
     except Exception as error:
-        # A reference that leads nowhere shows only here.
+        # A reference that leads nowhere, or to itself, shows only here.
         return [f"the schema itself cannot be used: {error}"]
     return [f"{one.json_path}: {one.message[:300]}" for one in errors[:_MAX_ERRORS]]
+
+
+def _place(error: Any) -> str:
+    return error.json_path
 
 
 def _pattern(validator: Any, pattern: str, instance: JsonValue, schema: Schema) -> Iterator[Any]:

@@ -7,48 +7,16 @@ event tells what others do to files: what a call met there goes with its failure
 
 from __future__ import annotations
 
-import json
-import re
-from typing import cast
-
 from agent_ls.domain import events as e
 from agent_ls.domain.calls import Effect, ErrorKind, ToolResult
 from agent_ls.domain.errors import WorkspaceError
-from agent_ls.domain.plain_json import plain_json
+from agent_ls.loop.evidence.fingerprints import fingerprint
 from agent_ls.loop.evidence.news import ReadVersions, is_news
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
-from agent_ls.loop.state.spelling import in_one_spelling
 from agent_ls.loop.state.view import TurnView
 
-_TRANSIENT = re.compile(
-    r"connection (reset|refused|aborted|closed|lost)|temporar(y|ily)|timed? ?out|try again"
-    r"|too many requests|rate.?limit|service unavailable|bad gateway|resource busy"
-    r"|database is locked|network is unreachable",
-    re.IGNORECASE,
-)
 _REJECTS = ("reject_once", "reject_always")
-_DATA_NAMES = ("output_path", "output_method")
-"""Say where a result goes, not what is done."""
-
-
-def fingerprint(tool: str, arguments_json: str) -> str:
-    """Return what is equal for calls that do the same, however their JSON is written."""
-    try:
-        data: object = plain_json(arguments_json)
-    except ValueError:
-        return f"{tool} {arguments_json}"
-    if isinstance(data, dict):
-        given = cast("dict[str, object]", data)
-        data = in_one_spelling({key: given[key] for key in given if key not in _DATA_NAMES})
-    return f"{tool} {json.dumps(data, sort_keys=True)}"
-
-
-def is_transient(result: ToolResult) -> bool:
-    """Say whether the same call may well succeed a little later."""
-    if result.error is ErrorKind.TIMEOUT:
-        return True
-    return result.error is ErrorKind.RUNTIME and _TRANSIENT.search(result.text) is not None
 
 
 async def met_by(planned: PlannedCall, workspace: Workspace) -> tuple[str, ...]:

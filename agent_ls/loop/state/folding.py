@@ -42,7 +42,7 @@ def fold(state: SessionState, stored: e.StoredEvent) -> SessionState:
     event = stored.event
     state = _fold_session(_fold_changed(replace(state, seq=stored.seq), event), event)
     before = state.turn
-    if before is None or _call_id(event) in before.strays:
+    if before is None:
         return state
     after = fold_turn(before, event)
     state = replace(state, turn=replace(after, events=after.events.appended(stored)))
@@ -110,35 +110,6 @@ def _fold_changed(state: SessionState, event: e.Event) -> SessionState:
     return replace(state, changed_at=MappingProxyType(changed))
 
 
-def _call_id(event: e.Event) -> str | None:
-    """Return the call whose effect or result an event tells; None for every other event."""
-    match event:
-        case e.ToolCallFinished(result=result):
-            return result.call_id
-        case (
-            e.EditIntended()
-            | e.EditApplied()
-            | e.CommandChanged()
-            | e.CommandChangesLeftOut()
-            | e.ChildEnded()
-        ):
-            return event.call_id
-        case _:
-            return None
-
-
-def _strays(turn: TurnState | None) -> frozenset[str]:
-    """Return the calls of a turn, and of those before, that may still be heard of after it."""
-    if turn is None:
-        return frozenset()
-    broken_off = (
-        one.call.id
-        for one in turn.calls
-        if one.result is None or one.result.error in (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)
-    )
-    return turn.strays.union(broken_off)
-
-
 def _fold_seen(state: SessionState, event: e.Event) -> SessionState:
     """Carry out what an event means to the texts that the model knows."""
     match event:
@@ -164,7 +135,6 @@ def _fold_conversation(state: SessionState, event: e.Event) -> SessionState:
                     anchor=event.anchor,
                     goal=event.goal,
                     output_schema=event.output_schema,
-                    strays=_strays(state.turn),
                 ),
                 turns=state.turns + 1,
                 title=state.title or event.prompt.strip().partition("\n")[0][:80],

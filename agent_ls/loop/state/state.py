@@ -85,8 +85,6 @@ class TurnState:
     """The one that was prepared last."""
     calls: tuple[CallState, ...] = ()
     """Those of the last answer, in the order the model wrote them."""
-    strays: frozenset[str] = frozenset()
-    """Calls of turns before that were broken off: what is heard of them late is not this turn's."""
     answer: AssistantMessage | None = None
     reasks: tuple[UserMessage, ...] = ()
     """Told to the model in the next attempt of this step only."""

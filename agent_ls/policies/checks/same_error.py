@@ -12,9 +12,8 @@ from agent_ls.domain.events import Answered, Event, ToolCallFinished
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, Escalate, Proceed
-from agent_ls.loop.evidence.fingerprints import error_signature, paths_in
+from agent_ls.loop.evidence.fingerprints import error_signature, fingerprint, paths_in
 from agent_ls.loop.evidence.news import Known, is_news
-from agent_ls.loop.evidence.retries import fingerprint
 from agent_ls.loop.state.view import TurnView
 
 _NOT_THE_MODELS = (ErrorKind.CANCELLED, ErrorKind.INTERRUPTED)

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from agent_ls.domain.errors import ProviderError
 from agent_ls.domain.goals import Goal, Proof
+from agent_ls.domain.json_answers import object_in
 from agent_ls.domain.messages import AssistantMessage
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.record import Record
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import Deny, GateVerdict, Nudge, Pass
-from agent_ls.loop.evidence.json_answers import object_in
 from agent_ls.loop.evidence.proofs import cut_off_commands, unproven
 from agent_ls.loop.evidence.wishes import wants_no_action
 from agent_ls.loop.evidence.work_report import work_report

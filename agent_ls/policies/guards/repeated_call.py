@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
-from agent_ls.loop.evidence.fingerprints import call_fingerprint, calls_in_vain
+from agent_ls.loop.evidence.fingerprints import calls_in_vain, fingerprint
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView
 
@@ -38,7 +38,7 @@ class RepeatedCall:
         limit = self.options.refuse_at
         if not limit or view.is_silenced(self.name):
             return Allow()
-        mark = call_fingerprint(planned.call.tool, planned.call.arguments_json)
+        mark = fingerprint(planned.call.tool, planned.call.arguments_json)
         before: list[str] = []
         for call_id, other in calls_in_vain(view):
             if call_id == planned.call.id:

@@ -12,7 +12,8 @@ from agent_ls.domain.plans import PlanStatus
 from agent_ls.domain.record import Record
 from agent_ls.domain.sentences import sentence
 from agent_ls.domain.verdicts import Allow, Deny, GuardVerdict
-from agent_ls.loop.evidence.retries import failures_in_vain, is_transient, met_by
+from agent_ls.loop.evidence.news import is_transient
+from agent_ls.loop.evidence.retries import failures_in_vain, met_by
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import PlannedCall
 from agent_ls.loop.state.view import TurnView

@@ -16,14 +16,18 @@ _MAX_STARTS = 50
 
 def object_in(text: str) -> dict[str, Any] | None:
     """Return the first JSON object that one of the three ways finds; None when there is none."""
+    return next(objects_in(text), None)
+
+
+def objects_in(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that the three ways find."""
     for candidate in _candidates(text):
         try:
             found, _ = json.JSONDecoder().raw_decode(candidate)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
-            return cast("dict[str, Any]", found)
-    return None
+            yield cast("dict[str, Any]", found)
 
 
 def _candidates(text: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.loop.evidence.json_answers import object_in, share_of, texts_of
+from agent_ls.domain.json_answers import object_in, share_of, texts_of
 
 
 @pytest.mark.parametrize(
