@@ -116,6 +116,21 @@ class PlannedCall:
         return self.tool.paths(self.arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class ReferringCall:
+    """A call whose arguments refer to results of other calls."""
+
+    call: ToolCall
+    tool: Tool[Any]
+    paths: ClassVar[tuple[str, ...]] = ()
+    """They may be among what is not known yet."""
+
+    @property
+    def effect(self) -> Effect:
+        """Return what it can do."""
+        return self.tool.effect
+
+
 class Guard(Protocol):
     """Before every call: may it run?"""
 

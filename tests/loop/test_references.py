@@ -12,10 +12,7 @@ from pydantic import JsonValue
 from agent_ls.domain.calls import ErrorKind, ToolCall, ToolResult
 from agent_ls.domain.events import OutputMethod, OutputStored
 from agent_ls.loop.calls.references import (
-    Later,
-    Never,
-    NotTaken,
-    Present,
+    Found,
     Results,
     destination_in,
     expressions_in,
@@ -186,30 +183,30 @@ HANDLED = kept(("state.a", "set", {"error": "1"}))
 @pytest.mark.parametrize(
     ("reader", "others", "stored", "expected"),
     [
-        pytest.param(READER, [], (), Never, id="nobody-brings-it"),
-        pytest.param(READER, [], STORED, Present, id="it-is-there"),
-        pytest.param(READER, [(MAKER, None)], (), Later, id="somebody-will"),
-        pytest.param(READER, [(MAKER, None)], STORED, Later, id="one-before-it-writes-it-anew"),
-        pytest.param(READER, [(MAKER, FINE)], STORED, Present, id="it-came"),
-        pytest.param(READER, [(MAKER, GONE)], (), Never, id="its-call-was-denied"),
-        pytest.param(READER, [(MAKER, SKIPPED)], (), NotTaken, id="its-call-was-skipped"),
-        pytest.param(READER, [(CHOOSER, FINE)], (), NotTaken, id="the-other-branch-was-taken"),
-        pytest.param(READER, [(MAKER, FINE)], HANDLED, NotTaken, id="it-failed-in-good-order"),
-        pytest.param(EITHER, [], STORED, Present, id="one-of-two-is-enough"),
-        pytest.param(EITHER, [(MAKER, None)], (), Later, id="the-first-branch-may-come"),
-        pytest.param(EITHER, [(MAKER, GONE)], kept(("state.b", "set", {"value": "2"})), Present,
+        pytest.param(READER, [], (), "never", id="nobody-brings-it"),
+        pytest.param(READER, [], STORED, "present", id="it-is-there"),
+        pytest.param(READER, [(MAKER, None)], (), "later", id="somebody-will"),
+        pytest.param(READER, [(MAKER, None)], STORED, "later", id="one-before-it-writes-it-anew"),
+        pytest.param(READER, [(MAKER, FINE)], STORED, "present", id="it-came"),
+        pytest.param(READER, [(MAKER, GONE)], (), "never", id="its-call-was-denied"),
+        pytest.param(READER, [(MAKER, SKIPPED)], (), "not_taken", id="its-call-was-skipped"),
+        pytest.param(READER, [(CHOOSER, FINE)], (), "not_taken", id="the-other-branch-was-taken"),
+        pytest.param(READER, [(MAKER, FINE)], HANDLED, "not_taken", id="it-failed-in-good-order"),
+        pytest.param(EITHER, [], STORED, "present", id="one-of-two-is-enough"),
+        pytest.param(EITHER, [(MAKER, None)], (), "later", id="the-first-branch-may-come"),
+        pytest.param(EITHER, [(MAKER, GONE)], kept(("state.b", "set", {"value": "2"})), "present",
                      id="the-second-when-the-first-fails"),
-        pytest.param(BOTH, [], STORED, Never, id="one-of-both-is-too-little"),
+        pytest.param(BOTH, [], STORED, "never", id="one-of-both-is-too-little"),
     ],
 )  # fmt: skip
 def test_a_reference_is_there_or_comes_or_never_will(reader, others, stored, expected) -> None:
     found = Results([*others, (reader, None)], stored).find(expressions_in(reader)[0], reader)
-    assert type(found) is expected, found
+    assert found.state == expected, found
 
 
 def test_a_call_may_refer_to_what_a_later_one_writes_over() -> None:
     results = Results([(READER, None), (MAKER, None)], STORED)
-    assert results.find(expressions_in(READER)[0], READER) == Present("1")
+    assert results.find(expressions_in(READER)[0], READER) == Found("present", "1")
 
 
 def test_who_is_waited_for_is_known_through_any_number_of_calls() -> None:
@@ -242,4 +239,5 @@ def test_a_call_whose_destination_is_not_understood_brings_nothing() -> None:
     call = wrong.model_copy(update={"id": "cal_2", "arguments_json": '{"command": "†state.a"}'})
     expression = parse_expression("†state.a")
     assert expression is not None
-    assert isinstance(Results([(wrong, None), (call, None)], ()).find(expression, call), Never)
+    found = Results([(wrong, None), (call, None)], ()).find(expression, call)
+    assert found.state == "never"

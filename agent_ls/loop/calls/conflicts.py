@@ -8,31 +8,18 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from typing import Protocol
 
 from agent_ls.domain.calls import Effect
+from agent_ls.loop.sockets import PlannedCall, ReferringCall
 
+_Call = PlannedCall | ReferringCall
 Name = Callable[[str], str]
 """Gives one file one name, however a call spells it."""
 
 _ALONE = frozenset({Effect.EXECUTE, Effect.DELEGATE})
 
 
-class Claimant(Protocol):
-    """What of a call its neighbours care about."""
-
-    @property
-    def effect(self) -> Effect:
-        """Return what it can do."""
-        ...
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Return the files it names; none: it may be any."""
-        ...
-
-
-def conflicts(later: Claimant, earlier: Claimant, name: Name) -> bool:
+def conflicts(later: _Call, earlier: _Call, name: Name) -> bool:
     """Say whether ``later`` must wait until ``earlier``, written before it, is finished."""
     effects = {later.effect, earlier.effect}
     if effects == {Effect.READ}:
@@ -46,13 +33,13 @@ def conflicts(later: Claimant, earlier: Claimant, name: Name) -> bool:
     return not mine or not others or any(_overlap(a, b) for a in mine for b in others)
 
 
-def _is_apart(planned: Claimant) -> bool:
+def _is_apart(planned: _Call) -> bool:
     """Say whether the call may run beside others; those that can do anything must say so."""
     arguments = getattr(planned, "arguments", None)
     return planned.effect not in _ALONE or getattr(arguments, "independent", False) is True
 
 
-def _places(planned: Claimant, name: Name) -> list[str]:
+def _places(planned: _Call, name: Name) -> list[str]:
     return [posixpath.normpath(name(path).replace("\\", "/")) for path in planned.paths]
 
 

@@ -1,18 +1,15 @@
-"""The calls of one answer: which run now, which wait for what, and what becomes of those that
-wait in vain.
+"""The calls of one answer: which run now, which wait, and which will never run.
 
-Reactive: whenever a call finishes, every unblocked one goes on. Unblocked means that its
-references are resolved and that no call before it conflicts. Source: seed 001, inner loop.
+Reactive: whenever a call finishes, every unblocked one starts. Unblocked means that its references
+are resolved and that no call before it conflicts. Source: seed 001, inner loop.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection
 
-from agent_ls.domain.calls import Effect, ToolCall, ToolResult
+from agent_ls.domain.calls import Effect, ToolResult
 from agent_ls.domain.events import CallDecided, ToolCallFinished
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow
@@ -20,43 +17,18 @@ from agent_ls.loop.calls.arguments import plan_call, structural
 from agent_ls.loop.calls.carrying_out import carry_out
 from agent_ls.loop.calls.conflicts import conflicts
 from agent_ls.loop.calls.guarding import decide
-from agent_ls.loop.calls.references import (
-    Later,
-    Never,
-    NotTaken,
-    Present,
-    Results,
-    expressions_in,
-    resolved,
-    skipped,
-)
+from agent_ls.loop.calls.references import Results, expressions_in, resolved, skipped
 from agent_ls.loop.settling import finished
-from agent_ls.loop.sockets import PlannedCall, Tool
+from agent_ls.loop.sockets import PlannedCall, ReferringCall
 from agent_ls.loop.turn import Turn
 
-
-@dataclass(frozen=True, slots=True)
-class Referring:
-    """A call whose arguments refer to results of other calls."""
-
-    call: ToolCall
-    tool: Tool[Any]
-
-    @property
-    def effect(self) -> Effect:
-        """Return what it can do."""
-        return self.tool.effect
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Return none: they may be among what is not known yet."""
-        return ()
+_CIRCLE = "its references wait for calls that wait for it"
 
 
 class Crew:
     """The calls of one answer, waiting in their order or running."""
 
-    def __init__(self, turn: Turn, waiting: list[PlannedCall | Referring]) -> None:
+    def __init__(self, turn: Turn, waiting: list[PlannedCall | ReferringCall]) -> None:
         """Take the calls that can be looked at; the others have their result already."""
         self._turn = turn
         self._waiting = waiting
@@ -69,7 +41,7 @@ class Crew:
         """Calls that had to wait for a person first."""
 
     async def work(self) -> None:
-        """Run everything; a cancellation ends what runs before it goes on."""
+        """Run everything; a cancellation ends what runs before it is raised."""
         try:
             while self._waiting or self._running:
                 await self._resolve()
@@ -83,44 +55,39 @@ class Crew:
                     task.result()
         finally:
             self._turn.discard_early()
-            # Who stops the turn twice gets its end no sooner, but in order.
+            # Even if the turn is cancelled again meanwhile.
             await finished(self._stop())
 
     async def _resolve(self) -> None:
         """Put values in the place of references, where all of a call's are there."""
         results = self._results()
         for index, one in enumerate(list(self._waiting)):
-            if not isinstance(one, Referring):
-                continue
-            found = {
-                expression.text: results.find(expression, one.call)
-                for expression in expressions_in(one.call)
-            }
-            not_taken = [value for value in found.values() if isinstance(value, NotTaken)]
-            values = {t: value.value for t, value in found.items() if isinstance(value, Present)}
-            if len(values) == len(found):
-                self._waiting[index] = await self._planned(resolved(one.call, values)) or one
-            elif not_taken and not any(isinstance(value, Later) for value in found.values()):
-                result = skipped(one.call, not_taken[0].path)
-                await self._turn.emit(
-                    CallDecided(
-                        call_id=one.call.id,
-                        decision="defer",
-                        origin="references",
-                        reason=result.text,
-                    )
-                )
-                await self._finish(result)
-        finished = {state.call.id for state in self._turn.state.calls if state.result is not None}
-        self._waiting = [one for one in self._waiting if one.call.id not in finished]
+            if isinstance(one, ReferringCall):
+                self._waiting[index] = await self._resolved(one, results)
+        done = {state.call.id for state in self._turn.state.calls if state.result is not None}
+        self._waiting = [one for one in self._waiting if one.call.id not in done]
 
-    async def _planned(self, call: ToolCall) -> PlannedCall | None:
-        """Return the call that can run; None after its structural result was recorded."""
-        outcome = plan_call(call, self._turn.kit.tools, self._turn.specs)
-        if isinstance(outcome, PlannedCall):
-            return outcome
-        await self._finish(outcome)
-        return None
+    async def _resolved(self, one: ReferringCall, results: Results) -> PlannedCall | ReferringCall:
+        """Return the call with its values; it stays as it is while it waits, or has its result."""
+        call = one.call
+        found = {each.text: results.find(each, call) for each in expressions_in(call)}
+        states = {value.state for value in found.values()}
+        if states == {"present"}:
+            values = {text: value.value for text, value in found.items()}
+            planned = plan_call(resolved(call, values), self._turn.kit.tools, self._turn.specs)
+            if isinstance(planned, PlannedCall):
+                return planned
+            await self._finish(planned)
+        elif "not_taken" in states and "later" not in states:
+            why = next(value.why for value in found.values() if value.state == "not_taken")
+            result = skipped(call, why)
+            await self._turn.emit(
+                CallDecided(
+                    call_id=call.id, decision="defer", origin="references", reason=result.text
+                )
+            )
+            await self._finish(result)
+        return one
 
     async def _start_unblocked(self, *, past_referring: bool = False) -> bool:
         """Start every call that nothing before it blocks, in order, while there is room.
@@ -128,7 +95,7 @@ class Crew:
         The guards are asked one call after the other, so that the person is asked in the order
         of the calls too.
         """
-        earlier: list[PlannedCall | Referring] = list(self._running.values())
+        earlier: list[PlannedCall | ReferringCall] = list(self._running.values())
         has_started = False
         for one in list(self._waiting):
             if self._taken() >= self._most:
@@ -145,7 +112,7 @@ class Crew:
         return has_started
 
     def _taken(self) -> int:
-        """Return how many places are taken: what waits for a person holds up nothing beside it."""
+        """Return how many places are taken: a call that waits for a person takes none."""
         if self._one_by_one:
             return len(self._running)
         started = {one.call.id for one in self._turn.state.calls if one.effect is not None}
@@ -153,13 +120,13 @@ class Crew:
         return sum(one.call.id not in waiting for one in self._running.values())
 
     def _is_blocked(
-        self, one: PlannedCall, earlier: list[PlannedCall | Referring], past_referring: bool
+        self, one: PlannedCall, earlier: list[PlannedCall | ReferringCall], past_referring: bool
     ) -> bool:
         """Say whether the call must wait for one before it.
 
-        One that refers to this call's own result cannot hold it up.
+        A call that refers to this call's own result cannot block it.
         """
-        referring = [other.call for other in earlier if isinstance(other, Referring)]
+        referring = [other.call for other in earlier if isinstance(other, ReferringCall)]
         is_needed = bool(referring) and one.call.id in self._results().producers(referring)
         passes = past_referring or is_needed
         return any(
@@ -169,23 +136,15 @@ class Crew:
         )
 
     async def _unblock(self) -> None:
-        """Get on although nothing runs: past calls that wait, else by ending those in vain."""
+        """Break a deadlock: start calls that only references block, else fail those in vain."""
         if not self._waiting or await self._start_unblocked(past_referring=True):
             return
         results = self._results()
-        stuck = [one for one in self._waiting if isinstance(one, Referring)]
-        hopeless: dict[str, str] = {}
+        stuck = [one for one in self._waiting if isinstance(one, ReferringCall)]
+        whys = {one.call.id: _why_never(one, results) for one in stuck}
         for one in stuck:
-            for expression in expressions_in(one.call):
-                found = results.find(expression, one.call)
-                if isinstance(found, Never):
-                    why = f"{expression.text} never gets a value: {found.why}"
-                    hopeless.setdefault(one.call.id, why)
-        circle = "its references wait for calls that wait for it"
-        for one in stuck:
-            if not hopeless or one.call.id in hopeless:
-                why = hopeless.get(one.call.id, circle)
-                await self._finish(structural(one.call, f"{why}."))
+            if whys[one.call.id] or not any(whys.values()):
+                await self._finish(structural(one.call, f"{whys[one.call.id] or _CIRCLE}."))
                 self._waiting.remove(one)
 
     async def _finish(self, result: ToolResult) -> None:
@@ -200,19 +159,21 @@ class Crew:
         for task in self._running:
             task.cancel()
         options = self._turn.kit.options
-        await _over(self._running, options.cancel_grace_s)
-        # Edits on their way, what a command changed, the end of a sub-agent, which waits for the
-        # same in turn: their outcome belongs into this turn.
-        running = self._running.items()
-        await _over(
-            (t for t, one in running if one.effect is not Effect.READ), options.edit_grace_s
-        )
-        await _over(
-            (t for t, one in running if one.effect is Effect.DELEGATE), options.cancel_grace_s
-        )
+        await _wait(self._running, options.cancel_grace_s)
+        # The outcome of edits and commands belongs to this turn; a sub-agent waits for its own.
+        slow = [task for task, one in self._running.items() if one.effect is not Effect.READ]
+        await _wait(slow, options.edit_grace_s + options.cancel_grace_s)
 
 
-async def _over(tasks: Iterable[asyncio.Task[None]], limit_s: float) -> None:
-    """Wait until all of these are over, or the time is."""
+def _why_never(one: ReferringCall, results: Results) -> str:
+    """Return why a reference of the call can never resolve; empty if all still can."""
+    for expression in expressions_in(one.call):
+        found = results.find(expression, one.call)
+        if found.state == "never":
+            return f"{expression.text} never gets a value: {found.why}"
+    return ""
+
+
+async def _wait(tasks: Collection[asyncio.Task[None]], limit_s: float) -> None:
     if open_tasks := [task for task in tasks if not task.done()]:
         await asyncio.wait(open_tasks, timeout=limit_s)

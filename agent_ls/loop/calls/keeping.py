@@ -21,13 +21,12 @@ _VALUE = "value"
 def with_value(output: ToolOutput, planned: PlannedCall) -> JsonValue:
     """Return the facts of a result that goes somewhere, with its exact value.
 
-    Among the facts it passes the follow-ups, which mask secrets.
+    Among the facts it passes the follow-ups, which mask secrets. None: only a part came back.
     """
-    if planned.goes_to is None or not isinstance(output.data, dict):
+    is_exact = output.value is not None or output.value_is_cut
+    if planned.goes_to is None or not isinstance(output.data, dict) or not is_exact:
         return output.data
-    if output.value_is_cut:
-        return {**output.data, CUT: True}
-    return output.data if output.value is None else {**output.data, _VALUE: output.value}
+    return {**output.data, _VALUE: None if output.value_is_cut else output.value}
 
 
 async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> ToolResult:
@@ -39,7 +38,11 @@ async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> T
     if planned.goes_to is None:
         return result
     call_id, method = planned.call.id, planned.goes_to.method
-    value = await _value(result, turn)
+    whole = await _whole(result, turn)
+    if isinstance(result.data, dict) and _VALUE in result.data:
+        facts = {key: one for key, one in result.data.items() if key != _VALUE}
+        result = result.model_copy(update={"data": facts})
+    value = _value(result, whole, turn.kit.options.max_output_bytes)
     for path in targets(planned.goes_to.output, result):
         before = _before(path, call_id, turn) if method == "set" else None
         if before is not None:
@@ -47,7 +50,7 @@ async def keep_output(planned: PlannedCall, result: ToolResult, turn: Turn) -> T
         await turn.emit(
             OutputStored(call_id=call_id, path=path, method=method, value=value, replaces=before)
         )
-    return _without_value(result)
+    return result
 
 
 def _before(path: tuple[str, ...], call_id: str, turn: Turn) -> str | None:
@@ -57,24 +60,14 @@ def _before(path: tuple[str, ...], call_id: str, turn: Turn) -> str | None:
     return next((one.call_id for one in stored if one.path == path and one.call_id in beside), None)
 
 
-def _without_value(result: ToolResult) -> ToolResult:
-    """Return the result without what is among its facts only on the way to the output path."""
-    if not isinstance(result.data, dict) or not result.data.keys() & {_VALUE, CUT}:
-        return result
-    facts = {key: one for key, one in result.data.items() if key not in (_VALUE, CUT)}
-    return result.model_copy(update={"data": facts})
-
-
-async def _value(result: ToolResult, turn: Turn) -> dict[str, JsonValue]:
+def _value(result: ToolResult, whole: str | None, max_bytes: int) -> dict[str, JsonValue]:
     """Return what is kept: the facts with the whole value, or without one that is too long.
 
     The beginning of a text must not be written to a file as if it were all of it.
     """
-    whole = await _whole(result, turn)
-    bare = _without_value(result)
-    if whole is not None and len(whole.encode()) <= turn.kit.options.max_output_bytes:
-        return value_of(bare.model_copy(update={"text": whole}))
-    facts = value_of(bare)
+    if whole is not None and len(whole.encode()) <= max_bytes:
+        return value_of(result.model_copy(update={"text": whole}))
+    facts = value_of(result)
     return {key: one for key, one in facts.items() if (key,) not in OUTCOMES} | {CUT: True}
 
 
@@ -83,11 +76,11 @@ async def _whole(result: ToolResult, turn: Turn) -> str | None:
 
     None when there is no more than a part of it.
     """
-    if isinstance(result.data, dict):
-        if result.data.get(CUT) is True:
-            return None
-        if isinstance(value := result.data.get(_VALUE), str):
-            return value
+    match result.data:
+        case {"value": value}:
+            return value if isinstance(value, str) else None
+        case _:
+            pass
     if result.output_id is None:
         return result.text
     data = await turn.kit.blobs.get_blob(result.output_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from pydantic import JsonValue
 
@@ -35,36 +35,20 @@ _METHODS: tuple[str, ...] = get_args(OutputMethod)
 _CALL = frozenset({"tool", "arguments"})
 """Names of what is a call itself, in a plan: its references are resolved when it runs."""
 _SKIPPED = "skipped"
+_TOO_LONG = "can be handed on; take it in parts"
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
-    """The value is there."""
+class Found:
+    """What a reference stands for: a value, or why there is none."""
 
-    value: JsonValue
-
-
-@dataclass(frozen=True, slots=True)
-class Later:
-    """A call that is not finished may bring it."""
+    state: Literal["present", "later", "not_taken", "never"]
+    """``later``: an unfinished call may bring it; ``not_taken``: it belongs to another branch."""
+    value: JsonValue = None
+    why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NotTaken:
-    """It belongs to a branch that was not taken."""
-
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Never:
-    """Nothing brings it any more."""
-
-    path: Path
-    why: str
-
-
-Found = Present | Later | NotTaken | Never
+_LATER = Found("later")
 
 
 def expressions_in(call: ToolCall) -> tuple[Expression, ...]:
@@ -104,9 +88,9 @@ def resolved(call: ToolCall, values: Mapping[str, JsonValue]) -> ToolCall:
     )
 
 
-def skipped(call: ToolCall, path: Path) -> ToolResult:
+def skipped(call: ToolCall, why: str) -> ToolResult:
     """Return the result of a call that waits for a branch that was not taken."""
-    text = f"Skipped: {shown(path)} was not taken, so this was not needed."
+    text = f"Skipped: {why}, so this was not needed."
     return ToolResult(call_id=call.id, text=text, data={_SKIPPED: True})
 
 
@@ -125,22 +109,15 @@ class Results:
 
     def find(self, expression: Expression, call: ToolCall) -> Found:
         """Return the value that an expression in ``call`` stands for, or why it has none."""
-        skipped_path: Path | None = None
-        missing: Never | None = None
+        lacking: list[Found] = []
         for branch in expression.branches:
             found = [self._look(path, call) for path in branch]
-            if all(isinstance(one, Present) for one in found):
+            if all(one.state == "present" for one in found):
                 return found[-1]
-            if any(isinstance(one, Later) for one in found):
-                return Later()
-            for one in found:
-                if isinstance(one, NotTaken):
-                    skipped_path = one.path
-                elif isinstance(one, Never):
-                    missing = missing or one
-        if skipped_path is not None:
-            return NotTaken(skipped_path)
-        return missing or Later()
+            if any(one.state == "later" for one in found):
+                return _LATER
+            lacking += (one for one in found if one.state != "present")
+        return next((one for one in lacking if one.state == "not_taken"), lacking[0])
 
     def brings(self, path: Path) -> bool:
         """Say whether any call leaves its result there, above or below."""
@@ -159,55 +136,38 @@ class Results:
                     todo.append(by_id[call_id])
         return frozenset(found)
 
-    def _is_cut(self, target: Path, path: Path) -> bool:
-        """Say whether the path leads to what was too long to be kept."""
-        is_outcome = path[: len(target)] == target and path[len(target) :][:1] in OUTCOMES
-        return is_outcome and value_at(self._stored, (*target, CUT)) is True
-
     def _look(self, path: Path, reader: ToolCall) -> Found:
         """Return what is at one path for a call: unfinished ones written before it come first."""
         value = value_at(self._stored, path)
-        lacking: Found = Never(path, f"nothing was stored at {shown(path)}")
+        lacking = Found("never", why=f"nothing was stored at {shown(path)}")
         is_earlier = True
         for call, result in self._calls:
             if call.id == reader.id:
                 is_earlier = False
             elif any(_touch(target, path) for target in self._goes_to[call.id]):
                 if result is not None:
-                    is_cut = any(self._is_cut(one, path) for one in self._goes_to[call.id])
-                    lacking = _too_long(call, path) if is_cut else _lacking(call, result, path)
+                    lacking = self._lacking(call, result, path)
                 elif is_earlier or value is MISSING:
-                    return Later()
-        return lacking if value is MISSING else Present(cast("JsonValue", value))
+                    return _LATER
+        return lacking if value is MISSING else Found("present", cast("JsonValue", value))
 
-
-def _too_long(call: ToolCall, path: Path) -> Never:
-    return Never(
-        path,
-        f"{call.tool} brought more for {shown(path)} than can be handed on; take it in parts",
-    )
-
-
-def _lacking(call: ToolCall, result: ToolResult, path: Path) -> NotTaken | Never:
-    """Return why a finished call did not bring what it might have brought."""
-    goes_to = _destination(call)
-    branches = goes_to.output.branches if goes_to else ()
-    if _is_skipped(result):
-        return NotTaken(path)
-    if result.error in (None, ErrorKind.RUNTIME, ErrorKind.TIMEOUT) and len(branches) > 1:
-        return NotTaken(path)
-    if result.error is not None:
-        return Never(path, f"{call.tool}, which should have brought {shown(path)}, failed")
-    for branch in branches:
-        for target in branch:
+    def _lacking(self, call: ToolCall, result: ToolResult, path: Path) -> Found:
+        """Return why a finished call did not bring what it might have brought."""
+        name, place = call.tool, shown(path)
+        if value_at(self._stored, (*path[:-1], CUT)) is True:
+            return Found("never", why=f"{name} brought more for {place} than {_TOO_LONG}")
+        branches = _branches(call)
+        is_skipped = isinstance(result.data, dict) and result.data.get(_SKIPPED) is True
+        has_run = result.error in (None, ErrorKind.RUNTIME, ErrorKind.TIMEOUT)
+        if is_skipped or (has_run and len(branches) > 1):
+            return Found("not_taken", why=f"{place} was not taken")
+        if result.error is not None:
+            return Found("never", why=f"{name}, which should have brought {place}, failed")
+        for target in (target for branch in branches for target in branch):
             if path[: len(target)] == target and path[len(target) :][:1] in OUTCOMES:
-                return NotTaken(path)
-    keys = ", ".join(value_of(result))
-    return Never(path, f"{call.tool} brought no {shown(path)}; its result has {keys}")
-
-
-def _is_skipped(result: ToolResult) -> bool:
-    return isinstance(result.data, dict) and result.data.get(_SKIPPED) is True
+                return Found("not_taken", why=f"{place} was not taken")
+        keys = ", ".join(value_of(result))
+        return Found("never", why=f"{name} brought no {place}; its result has {keys}")
 
 
 def _touch(one: Path, other: Path) -> bool:
@@ -217,15 +177,16 @@ def _touch(one: Path, other: Path) -> bool:
 
 
 def _paths_of(call: ToolCall) -> tuple[Path, ...]:
-    goes_to = _destination(call)
-    return goes_to.output.paths if goes_to else ()
+    return tuple(path for branch in _branches(call) for path in branch)
 
 
-def _destination(call: ToolCall) -> Destination | None:
+def _branches(call: ToolCall) -> tuple[tuple[Path, ...], ...]:
+    """Return where a call's result goes; nowhere if that is not understood."""
     try:
-        return destination_in(object_in(call.arguments_json))
+        goes_to = destination_in(object_in(call.arguments_json))
     except ValueError:
-        return None
+        return ()
+    return goes_to.output.branches if goes_to else ()
 
 
 def _own(call: ToolCall) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from agent_ls.domain.calls import ToolResult
 from agent_ls.domain.events import Answered, ToolCallFinished
 from agent_ls.domain.phases import Phase
 from agent_ls.loop.calls.arguments import plan_call, structural
-from agent_ls.loop.calls.crew import Crew, Referring
+from agent_ls.loop.calls.crew import Crew
 from agent_ls.loop.calls.proposing import decide_on_graphs, take_over
 from agent_ls.loop.calls.references import expressions_in
 from agent_ls.loop.machine.final_output import after_calls
-from agent_ls.loop.sockets import PlannedCall
+from agent_ls.loop.sockets import PlannedCall, ReferringCall
 from agent_ls.loop.turn import Move, Turn
 
 
@@ -27,21 +27,21 @@ async def act(turn: Turn) -> Move:
             return after_calls(turn) or Move(Phase.CHECK)
 
 
-async def _waiting(turn: Turn) -> list[PlannedCall | Referring]:
+async def _waiting(turn: Turn) -> list[PlannedCall | ReferringCall]:
     """Return the calls that can run or wait; the others get their structural result now."""
     limit = turn.kit.options.max_calls_per_answer
     answer = next(turn.state.events.newest(Answered), None)
     # What a person approved of a plan may be more than fits into one answer.
     is_plan = answer is not None and answer.origin == "plan"
     allowed = {one.call.id for one in turn.state.calls[: None if is_plan else limit]}
-    waiting: list[PlannedCall | Referring] = []
+    waiting: list[PlannedCall | ReferringCall] = []
     for state in turn.state.open_calls:
         call, tool = state.call, turn.kit.tools.get(state.call.tool)
-        outcome: PlannedCall | Referring | ToolResult
+        outcome: PlannedCall | ReferringCall | ToolResult
         if call.id not in allowed:
             outcome = structural(call, f"At most {limit} calls fit into one answer.")
         elif tool is not None and expressions_in(call):
-            outcome = Referring(call, tool)
+            outcome = ReferringCall(call, tool)
         else:
             outcome = plan_call(call, turn.kit.tools, turn.specs)
         if isinstance(outcome, ToolResult):
