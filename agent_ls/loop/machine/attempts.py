@@ -26,6 +26,7 @@ from agent_ls.domain.model_io import (
     CallCut,
     FinishReason,
     ModelEvent,
+    ModelRequest,
     ReasoningDelta,
     StreamFinished,
     TextDelta,
@@ -51,14 +52,9 @@ _CUT_OFF = (
 async def make_attempt(turn: Turn) -> Attempt:
     """Send the request, show what comes as it comes, and record how it ended."""
     started_s = turn.kit.clock.monotonic_s()
-    gathered = _Gathered(turn)
-    error: ProviderError | None = None
+    gathered = Gathered(turn, EarlyReads(turn))
     try:
-        async with aclosing(turn.kit.provider.stream(request_of(turn))) as events:
-            async for event in events:
-                gathered.take(event)
-    except ProviderError as failed:
-        error = failed
+        error = await gathered.stream(request_of(turn))
     except asyncio.CancelledError:
         if turn.is_left:
             await gathered.keep_text(INTERRUPTED, _GO_ON)
@@ -98,12 +94,13 @@ def call_of(turn: Turn, provider_id: str, tool: str, arguments_json: str) -> Too
     )
 
 
-class _Gathered:
+class Gathered:
     """What one stream has brought so far."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, early: EarlyReads | None = None) -> None:
+        """Take who starts reads while the stream goes on; None: nobody does."""
         self._turn = turn
-        self._early = EarlyReads(turn)
+        self._early = early
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls: list[ToolCall] = []
@@ -111,7 +108,17 @@ class _Gathered:
         self._end: StreamFinished | None = None
         self.model = turn.view.model
 
-    def take(self, event: ModelEvent) -> None:
+    async def stream(self, request: ModelRequest) -> ProviderError | None:
+        """Send the request and gather what comes; return why the stream broke, if it did."""
+        try:
+            async with aclosing(self._turn.kit.provider.stream(request)) as events:
+                async for event in events:
+                    self._take(event)
+        except ProviderError as error:
+            return error
+        return None
+
+    def _take(self, event: ModelEvent) -> None:
         turn, step_id = self._turn, self._turn.state.step_id
         match event:
             case TextDelta(text=text):
@@ -123,7 +130,8 @@ class _Gathered:
             case CallClosed():
                 call = self._identified(event)
                 self._calls.append(call)
-                self._early.offer(call)
+                if self._early is not None:
+                    self._early.offer(call)
             case CallCut():
                 self._cut.append(self._identified(event))
             case StreamFinished():
@@ -149,6 +157,7 @@ class _Gathered:
             await self._turn.emit(kept)
 
     def attempt(self, error: ProviderError | None) -> Attempt:
+        """Return the request's outcome, now that the stream is over."""
         end = self._end
         return Attempt(
             text="".join(self._text),

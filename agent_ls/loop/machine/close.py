@@ -6,19 +6,16 @@ Source: seed 000 wrap-up, seed 002 graceful close.
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.domain.events import Answered, AttemptDiscarded, Moved, TextStreamed, WrapUpRequested
+from agent_ls.domain.events import Answered, AttemptDiscarded, Moved, WrapUpRequested
 from agent_ls.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from agent_ls.domain.model_io import ModelRequest, StreamFinished, TextDelta
+from agent_ls.domain.model_io import ModelRequest
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason
-from agent_ls.domain.usage import Usage
-from agent_ls.loop.machine.attempts import record_attempt
+from agent_ls.loop.machine.attempts import Gathered, record_attempt
 from agent_ls.loop.machine.request import request_of
 from agent_ls.loop.machine.summaries import cut, mechanical_summary, tokens_of
-from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.state.compaction import CHARS_PER_TOKEN, result_chars_for, with_short_results
 from agent_ls.loop.turn import Move, Turn
 
@@ -78,41 +75,19 @@ async def _last_words(turn: Turn, asked: str) -> str:
     request = _fitting(turn, request_of(turn, extra=(told,), text_only=True), told)
     started_s = turn.kit.clock.monotonic_s()
     limit_s = turn.within(turn.kit.options.close_timeout_s)
-    parts: list[str] = []
-    end: StreamFinished | None = None
-    error: ProviderError | None = None
+    gathered = Gathered(turn)
     try:
-        async with (
-            asyncio.timeout(limit_s),
-            aclosing(turn.kit.provider.stream(request)) as events,
-        ):
-            async for event in events:
-                if isinstance(event, TextDelta):
-                    parts.append(event.text)
-                    turn.recorder.whisper(TextStreamed(turn.state.step_id, event.text))
-                elif isinstance(event, StreamFinished):
-                    end = event
-    except ProviderError as failed:
-        error = failed
+        async with asyncio.timeout(limit_s):
+            error = await gathered.stream(request)
     except TimeoutError:
         words = f"No closing words came within {limit_s:.3g} s."
         error = ProviderError(ProviderFailure.TIMEOUT, words)
     if error is not None:
-        # Nobody is asked again.
+        # The model is not asked again.
         turn.recorder.whisper(AttemptDiscarded(turn.state.step_id))
-        parts.clear()
-        end = None
-    attempt = Attempt(
-        text="".join(parts),
-        reasoning="",
-        calls=(),
-        cut_calls=(),
-        finish=end.finish if end else None,
-        error=error,
-        usage=end.usage if end else Usage(),
-    )
-    await record_attempt(turn, attempt, end.model if end else turn.view.model, started_s)
-    return attempt.text.strip()
+    attempt = gathered.attempt(error)
+    await record_attempt(turn, attempt, gathered.model, started_s)
+    return "" if error else attempt.text.strip()
 
 
 def _fitting(turn: Turn, request: ModelRequest, told: UserMessage) -> ModelRequest:
