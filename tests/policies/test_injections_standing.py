@@ -218,10 +218,6 @@ def edited(path: str = "a.py") -> list[Event]:
     return [intent, EditApplied(call_id="e", path=path, status="applied", after_blob="b")]
 
 
-def taken_back() -> list[Event]:
-    return [EditApplied(call_id="e", path="a.py", status="applied", takes_back=True)]
-
-
 ORIENTATION = [
     pytest.param([], (), (), id="nothing-happened"),
     pytest.param([*steps(2), _COMPACTED], ("summary above",), ("interrupted",), id="compacted"),
@@ -269,7 +265,6 @@ _PLAN = "You have changed files in several steps without a plan."
 HINTS = [
     pytest.param(edited() * 7, {}, (), id="seven-edits-need-none"),
     pytest.param(edited() * 8, {}, (_VERIFY,), id="after-eight-edits-verify"),
-    pytest.param([*edited() * 9, *taken_back() * 2], {}, (), id="what-was-taken-back-is-no-edit"),
     pytest.param([*edited() * 8, prepared(1, _VERIFY), *edited()], {}, (), id="said-once"),
     pytest.param([*edited() * 8, ran(), *edited() * 7], {}, (), id="a-command-resets-it"),
     pytest.param(
