@@ -107,13 +107,6 @@ class BrokenTool:
 
 
 @dataclasses.dataclass(frozen=True)
-class DelegatingTool(BrokenTool):
-    """One whose work has no time limit of the machine's."""
-
-    effect: ClassVar[Effect] = Effect.DELEGATE
-
-
-@dataclasses.dataclass(frozen=True)
 class Doubting:
     """A gate that asks the person about the first answer it sees."""
 
@@ -273,9 +266,6 @@ def with_part(kit: Kit, socket: str, error: Exception) -> Kit:
     match socket:
         case "tool":
             return dataclasses.replace(kit, tools={**kit.tools, "run_command": BrokenTool(error)})
-        case "delegating tool":
-            tool = DelegatingTool(error)
-            return dataclasses.replace(kit, tools={**kit.tools, "run_command": tool})
         case "watch before" | "watch after":
             return dataclasses.replace(kit, watch=BrokenWatch(error, socket == "watch before"))
         case "doubt":
@@ -633,35 +623,6 @@ async def test_an_end_that_cannot_be_stored_is_raised_after_it_was_shown(
     assert not (folder / "made.txt").exists()
 
 
-async def test_what_the_store_took_only_with_the_end_is_whole(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
-    is_full = iter((True, True, True))
-
-    async def later(storing: Coroutine[Any, Any, None]) -> None:
-        await storing
-        if next(is_full, False):
-            raise StoreError("the disk is full")
-
-    again = '[[answer.call]]\ntool = "run_command"\narguments = { command = "true" }\n'
-    scenario = SCENARIO.replace("\n[[answer]]\ntext", f"{again}\n[[answer]]\ntext")
-    async with (
-        scripted(scenario, port=model_port, is_strict=False),
-        open_test_sessions(folder, model_host, settings_toml='mode = "auto"') as sessions,
-    ):
-        session = await sessions.create()
-        recorder = session._recorder
-        recorder._store = OtherStore(recorder._store, ToolCallStarted, later)
-        await session.submit("Make it.")
-        ended = await session.wait_idle()
-        journal = [one.event for one in await session.journal()]
-    assert ended is not None
-    assert (ended.stop, ended.failure_reason) == (StopReason.ERROR, "the disk is full")
-    assert journal[-1] == ended
-    results = [one.result.error for one in journal if isinstance(one, ToolCallFinished)]
-    assert results == [ErrorKind.INTERRUPTED] * 2
-
-
 async def test_an_answer_that_came_just_in_time_counts(
     folder: Path, model_host: Provider, model_port: int
 ) -> None:
@@ -704,23 +665,11 @@ async def test_a_reader_that_fails_is_told_once_and_the_others_see_everything(
     assert len(said) == 1
 
 
-async def test_a_tool_without_a_limit_may_give_up_all_the_same(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
-    ended, events = await check(folder, model_host, model_port, "delegating tool", TimeoutError())
-    assert ended.stop is StopReason.COMPLETED
-    [result] = [one.result for one in events if isinstance(one, ToolCallFinished)]
-    assert (result.error, result.text) == (ErrorKind.TIMEOUT, "It did not end in time.")
-
-
 @pytest.mark.parametrize(
     ("settings", "typed", "status"),
     [
         ("", 7, "applied"),
-        ("", 8, "stale"),
-        ("loop.max_replans = 2\n", 2, "applied"),
         ("loop.max_replans = 2\n", 3, "stale"),
-        ("loop.max_replans = 0\n", 1, "stale"),
     ],
 )
 async def test_an_edit_is_planned_again_as_long_as_somebody_types(

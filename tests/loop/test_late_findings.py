@@ -89,46 +89,13 @@ echo $$ >> "$XDG_STATE_HOME/begun"
 exec sleep 600
 """
 _INSTALLS = _EDITS.replace("; done", "; done; touch $XDG_STATE_HOME/installed")
-_INSTALLS_BY_ANOTHER = """
-[[answer]]
-when = { first = "Install it." }
-[[answer.call]]
-tool = "run_command"
-arguments = {command = "until [ -s ../begun ]; do sleep .05; done; touch $XDG_STATE_HOME/installed"}
-
-[[answer]]
-when = { first = "Install it." }
-text = "Installed."
-
-[[answer]]
-when = { first = "Write it." }
-[[answer.call]]
-tool = "write_file"
-arguments = { path = "a.txt", content = "hey" }
-[[answer.call]]
-tool = "delegate"
-arguments = { kind = "implement", task = "Install it." }
-
-[[answer]]
-when = { first = "Write it." }
-text = "Done."
-
-"""
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        pytest.param(f'{_INSTALLS}[[answer]]\ntext = "Done."\n', id="itself"),
-        pytest.param(_INSTALLS_BY_ANOTHER, id="sub-agent"),
-    ],
-)
 async def test_a_check_that_began_before_a_command_is_no_answer_to_the_gate(
     tmp_path: Path,
     model_host: Provider,
     model_port: int,
     monkeypatch: pytest.MonkeyPatch,
-    scenario: str,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     folder = tmp_path / "project"
@@ -137,7 +104,7 @@ async def test_a_check_that_began_before_a_command_is_no_answer_to_the_gate(
     TrustedFolders(trust_file()).trust(folder)
     settings = _SETTINGS.replace("max_steps = 1", "max_steps = 9")
     async with (
-        scripted(scenario, port=model_port),
+        scripted(f'{_INSTALLS}[[answer]]\ntext = "Done."\n', port=model_port),
         open_test_sessions(folder, model_host, settings_toml=settings) as sessions,
     ):
         session = await sessions.create()

@@ -66,9 +66,7 @@ GROWING = "".join(
 @pytest.mark.parametrize(
     ("scenario", "budget_usd", "requests"),
     [
-        pytest.param(STEADY, 1.0, 2, id="the-second-step-would-leave-nothing-for-the-closing"),
         pytest.param(STEADY, 1.6, 3, id="two-steps-and-the-closing-words"),
-        pytest.param(STEADY, 2.6, 5, id="four-steps-and-the-closing-words"),
         pytest.param(GROWING, 1.2, 4, id="a-growing-conversation"),
     ],
 )

@@ -73,9 +73,6 @@ STORED = (OutputStored(call_id="c", path=("state", "b"), value={"value": 1}),)
             [call("1", "a", **READS_B), call("2", "b", **READS_A)], "circle", id="two-in-a-circle"
         ),
         pytest.param([call("1", "", **READS_A)], "no call brings", id="nobody-brings-it"),
-        pytest.param([call("1", "", **READS_B)], None, id="it-is-there-already"),
-        pytest.param([call("1", "", x="†state.a.value || †state.b.value")], None, id="one-of-two"),
-        pytest.param([call("1", "a/b")], "is no path", id="a-path-that-is-none"),
     ],
 )
 def test_a_call_graph_has_no_circle_and_no_loose_end(calls, expected) -> None:

@@ -18,7 +18,7 @@ from agent_ls.domain.stops import StopReason
 from agent_ls.loop.ports.models import Provider
 from agent_ls.store.sql_store import open_store
 from tests.support.scripted import scripted
-from tests.support.turns import TURN_LIMIT_S, open_test_sessions, run_turn_of
+from tests.support.turns import TURN_LIMIT_S, open_test_sessions
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -29,13 +29,6 @@ ASKED: list[e.Event] = [
     e.Moved(to=Phase.CALL),
     e.AttemptFinished(step_id="stp_1", failure=ProviderFailure.OVERLOADED, message="busy"),
 ]
-
-
-def decided(action: str, stop: StopReason | None = None) -> list[e.Event]:
-    chosen = e.RecoveryChosen(
-        step_id="stp_1", origin="transport", action=action, text="busy", stop=stop
-    )
-    return [*ASKED, chosen]
 
 
 async def check(
@@ -72,16 +65,6 @@ async def check(
         assert ended is not None
         assert ended.stop is expected, ended.failure_reason
         return ended
-
-
-async def test_a_step_that_was_given_up_is_not_tried_again(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    settings = "[policies.failure_limit]\nmax_failed_steps = 1\n"
-    ended = await check(
-        tmp_path, model_host, model_port, decided("fail_step"), settings, StopReason.ERROR
-    )
-    assert "1 steps in a row" in ended.failure_reason
 
 
 async def test_what_the_person_said_about_refusals_is_told(
@@ -122,30 +105,6 @@ last_contains = ["The work was interrupted"]
     await check(tmp_path, model_host, model_port, sent, "", StopReason.COMPLETED, scenario)
 
 
-async def test_words_about_a_plan_are_kept_when_its_decision_is(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    scenario = """
-[[answer]]
-[[answer.call]]
-tool = "write_file"
-arguments = { path = "a.txt", content = "x" }
-[[answer]]
-text = "That is the plan."
-[[answer]]
-text = "I will."
-[answer.expect]
-last_contains = ["Write b.txt instead."]
-"""
-    async with (
-        scripted(scenario, port=model_port),
-        open_test_sessions(tmp_path, model_host, settings_toml='mode = "plan"') as sessions,
-    ):
-        _, events = await run_turn_of(await sessions.create(), "Plan it.", ["Write b.txt instead."])
-    kinds = [type(one) for one in events]
-    assert kinds.index(e.PromptQueued) < kinds.index(e.PlanResolved)
-
-
 async def test_a_yes_that_no_follow_up_took_back_does_not_hold_for_a_sub_agent(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
@@ -183,11 +142,3 @@ text = "Done."
     ]
     await store.close()
     assert (child.grants, child.revoked) == ((), ("run_command:make",))
-
-
-async def test_a_turn_that_failed_is_over(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    refused = decided("fail", StopReason.REFUSAL)
-    ended = await check(tmp_path, model_host, model_port, refused, "", StopReason.REFUSAL)
-    assert ended.failure_reason == "busy"

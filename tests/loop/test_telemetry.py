@@ -84,29 +84,6 @@ async def test_a_turns_spans_reach_the_endpoint_without_its_texts(
 
 
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_sub_agents_turn_is_told_too(
-    tmp_path: Path, model_host: Provider, model_port: int
-) -> None:
-    delegates = """
-[[answer]]
-when.first = "What does"
-[[answer.call]]
-tool = "delegate"
-arguments = { kind = "explore", task = "Look around." }
-[[answer]]
-when.first = "Look around."
-text = "There is one file."
-[[answer]]
-when.first = "What does"
-text = "It says hello."
-"""
-    settings = '[telemetry]\nendpoint = "COLLECTOR"'
-    sent = await check(tmp_path / "proj", model_host, model_port, settings, delegates)
-    assert sent.count(b"invoke_agent agent-ls") == 2
-    assert b"explore" in sent
-
-
-@pytest.mark.asyncio(loop_scope="session")
 async def test_nothing_is_sent_without_an_endpoint(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:

@@ -21,7 +21,6 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
-from agent_ls.domain.usage import Usage
 from agent_ls.loop.machine.results import result_of
 from agent_ls.loop.ports.models import Provider
 from agent_ls.loop.state.folding import fold_all
@@ -180,17 +179,6 @@ async def test_a_sub_agent_has_a_journal_of_its_own_and_no_way_to_delegate_furth
         "outline", "find_symbol", "references", "repository_map",
     }  # fmt: skip
     assert told.lines == ["[explore] read_file a.txt\n", "[explore] ended: completed\n"]
-
-
-async def test_what_a_sub_agent_spends_counts_for_the_turn(
-    folder: Path, model_host: Provider, model_port: int
-) -> None:
-    answers = DELEGATES + LOOKS + LOOKS.partition("[[answer.call")[0] + 'text = "one"\n' + ENDS
-    told = await check(folder, model_host, model_port, answers)
-    spent = Usage(input_tokens=1_000 + 2 * 500 + 2_000, output_tokens=10 + 2 * 5 + 20)
-    assert told.state.usage.model_copy(update={"cost_usd": 0.0}) == spent
-    assert told.state.turn is not None
-    assert told.state.turn.usage == told.state.usage
 
 
 async def test_stopping_the_turn_stops_its_sub_agents(

@@ -51,8 +51,8 @@ async def run_tool(planned: PlannedCall, turn: Turn) -> Ran:
         changed = changed_by(turn.state.events, call_id)
         said = f" Changed by it: {', '.join(changed)}." if changed else ""
         # Without a limit of its own it is the tool that gave up waiting for something.
-        limit = "in time" if limit_s is None else f"within {limit_s:.3g} s"
-        output = ToolOutput(f"It did not end {limit}.{said}", ErrorKind.TIMEOUT)
+        limit = f" within {limit_s:.3g} s" if limit_s else ""
+        output = ToolOutput(f"It did not end{limit}.{said}", ErrorKind.TIMEOUT)
     except StoreError:
         raise
     except Exception as error:
