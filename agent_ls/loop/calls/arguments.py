@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -43,6 +44,24 @@ def plan_call(
     except ValidationError as error:
         return structural(call, _why(error), specs)
     return PlannedCall(call, tool, arguments, goes_to)
+
+
+def changed_call(
+    planned: PlannedCall,
+    arguments_json: str,
+    tool: str,
+    tools: Mapping[str, Tool[Any]],
+    specs: tuple[ToolSpec, ...] = (),
+) -> PlannedCall | ToolResult:
+    """Return the call as a person or a hook changed it, validated like the model's own.
+
+    Where its result goes stays the model's choice unless the change says otherwise.
+    """
+    update = {"tool": tool, "arguments_json": arguments_json}
+    found = plan_call(planned.call.model_copy(update=update), tools, specs)
+    if isinstance(found, PlannedCall) and found.goes_to is None:
+        return replace(found, goes_to=planned.goes_to)
+    return found
 
 
 def _unknown(

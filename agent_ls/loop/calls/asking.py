@@ -15,7 +15,7 @@ from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.errors import SettingsError, ToolError, WorkspaceError
 from agent_ls.domain.events import GrantsRevoked
 from agent_ls.domain.verdicts import Allow, Ask
-from agent_ls.loop.calls.arguments import plan_call
+from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.denials import denied
 from agent_ls.loop.calls.guarding import decide
 from agent_ls.loop.calls.plans import digest
@@ -73,7 +73,8 @@ async def _ask_alone(planned: PlannedCall, verdict: Ask, turn: Turn) -> PlannedC
     except WorkspaceError as error:
         return ToolResult(call_id=planned.call.id, text=str(error), error=ErrorKind.RUNTIME)
     if answer.choice is ApprovalChoice.AMEND and answer.arguments_json is not None:
-        return _amended(planned, answer.tool, answer.arguments_json, turn)
+        tool = answer.tool or planned.call.tool
+        return changed_call(planned, answer.arguments_json, tool, turn.kit.tools, turn.specs)
     return await denied(planned, _refusal_words(answer), turn)
 
 
@@ -97,18 +98,6 @@ def _request(planned: PlannedCall, verdict: Ask, preview: Preview, turn: Turn) -
         choices=tuple(choices),
         timeout_s=turn.kit.options.approval_timeout_s,
     )
-
-
-def _amended(
-    planned: PlannedCall, tool: str | None, arguments_json: str, turn: Turn
-) -> PlannedCall | ToolResult:
-    """Return the person's call in place of the model's; it is validated like that one."""
-    changed = {"tool": tool or planned.call.tool, "arguments_json": arguments_json}
-    found = plan_call(planned.call.model_copy(update=changed), turn.kit.tools, turn.specs)
-    if isinstance(found, PlannedCall) and found.goes_to is None:
-        # Where the result goes is the model's matter.
-        return replace(found, goes_to=planned.goes_to)
-    return found
 
 
 async def _remember(answer: ApprovalAnswer, request: ApprovalRequest, turn: Turn) -> None:

@@ -8,7 +8,6 @@ and what always asks still asks.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -16,7 +15,7 @@ from agent_ls.domain.calls import ErrorKind, ToolResult
 from agent_ls.domain.events import HookRan
 from agent_ls.domain.hooks import Hook, HookOutcome, HookPoint
 from agent_ls.domain.verdicts import Allow, Ask, Deny
-from agent_ls.loop.calls.arguments import plan_call
+from agent_ls.loop.calls.arguments import changed_call
 from agent_ls.loop.calls.guarding import Decided, decide
 from agent_ls.loop.hooks import FAILURES, Hooks, Said
 from agent_ls.loop.sockets import PlannedCall
@@ -44,7 +43,8 @@ async def ask_before_tool(
         outcome = said.outcome
         changed = planned
         if said.answer.arguments is not None and outcome is HookOutcome.PASSED:
-            found = _with_arguments(planned, said.answer.arguments, turn)
+            text = json.dumps(said.answer.arguments, ensure_ascii=False)
+            found = changed_call(planned, text, planned.call.tool, turn.kit.tools)
             if isinstance(found, ToolResult):
                 said = said.failed(found.text.partition("\n")[0].removeprefix("error: "))
                 outcome = said.outcome
@@ -110,19 +110,6 @@ def changed_by(call_id: str, view: TurnView) -> str:
         if one.call_id == call_id and one.outcome is HookOutcome.CHANGED and one.point is _BEFORE
     ]
     return f"The hook {names[-1]}" if names else "The user"
-
-
-def _with_arguments(
-    planned: PlannedCall, arguments: dict[str, JsonValue], turn: Turn
-) -> PlannedCall | ToolResult:
-    """Return the call with a hook's arguments; they are validated like the model's."""
-    text = json.dumps(arguments, ensure_ascii=False)
-    call = planned.call.model_copy(update={"arguments_json": text})
-    found = plan_call(call, turn.kit.tools, ())
-    if isinstance(found, PlannedCall) and found.goes_to is None:
-        # Where the result goes is the model's matter.
-        return replace(found, goes_to=planned.goes_to)
-    return found
 
 
 def _told(planned: PlannedCall, view: TurnView) -> dict[str, JsonValue]:

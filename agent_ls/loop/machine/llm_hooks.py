@@ -7,70 +7,46 @@ Source: seed 003, ``beforeLLMCall`` and ``afterLLMCall``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pydantic import JsonValue
 
-from agent_ls.domain.events import AttemptFinished, PrefixSet
-from agent_ls.domain.hooks import HookAnswer, HookOutcome, HookPoint
+from agent_ls.domain.events import AttemptFinished
+from agent_ls.domain.hooks import HookOutcome, HookPoint
 from agent_ls.loop.sockets import Attempt
 from agent_ls.loop.turn import Turn
 
 _BEFORE, _AFTER = HookPoint.BEFORE_LLM_CALL, HookPoint.AFTER_LLM_CALL
 
 
-@dataclass(frozen=True, slots=True)
-class _Front:
-    """What the hooks may change."""
-
-    system: str
-    tools: tuple[str, ...]
-
-    def after(self, answer: HookAnswer) -> _Front:
-        """Return it as a hook wants it; it can take tools away and add none."""
-        tools = self.tools
-        if answer.tools is not None:
-            tools = tuple(one for one in tools if one in answer.tools)
-        return _Front(self.system if answer.system is None else answer.system, tools)
-
-
 async def ask_before_llm_call(turn: Turn) -> None:
-    """Let the hooks look at the front of the next request; announce it when it is another one."""
+    """Let the hooks change system prompt and tools of the next request; announce what differs."""
     prefix, hooks = turn.session.prefix, turn.kit.hooks.of(_BEFORE)
     offered = tuple(spec.name for spec in turn.specs)
     if prefix is None or (not hooks and prefix.unhooked is None and prefix.tools == offered):
         return
     plain = prefix.system if prefix.unhooked is None else prefix.unhooked
-    front = start = _Front(plain, offered)
+    system, tools = plain, offered
     changed_by: list[str] = []
     for hook in hooks:
-        said = await turn.kit.hooks.ask(_BEFORE, hook, _told(turn, front))
-        outcome = said.outcome
-        if outcome is HookOutcome.BLOCKED:
+        said = await turn.kit.hooks.ask(_BEFORE, hook, _told(turn, system, tools))
+        wanted = system if said.answer.system is None else said.answer.system
+        allowed = tools if said.answer.tools is None else said.answer.tools
+        left = tuple(one for one in tools if one in allowed)
+        if said.outcome is HookOutcome.BLOCKED:
             said = said.failed(f"a model request cannot be blocked: {said.text}")
-            outcome = said.outcome
-        wanted = front.after(said.answer)
-        if not wanted.tools:
+        elif not left:
             # Providers refuse a conversation with calls in it and no tools beside it.
             said = said.failed("none of the tools would be left")
-            outcome, wanted = said.outcome, front
-        if wanted != front:
-            front, outcome = wanted, HookOutcome.CHANGED
+        outcome = said.outcome
+        if outcome is HookOutcome.PASSED and (wanted, left) != (system, tools):
+            system, tools, outcome = wanted, left, HookOutcome.CHANGED
             changed_by.append(hook.name)
         await turn.emit(said.ran(_BEFORE, hook, outcome=outcome))
-    if (front.system, front.tools) == (prefix.system, prefix.tools):
+    if (system, tools) == (prefix.system, prefix.tools):
         return
     by = f"changed by the hooks {', '.join(changed_by)}" if changed_by else "no hook changes it now"
-    await turn.emit(
-        PrefixSet(
-            system=front.system,
-            tools=front.tools,
-            made_of=prefix.made_of,
-            nested_rules=prefix.nested_rules,
-            unhooked=None if front == start else plain,
-            reason=by,
-        )
-    )
+    is_plain = (system, tools) == (plain, offered)
+    changed = {"system": system, "tools": tools, "reason": by}
+    await turn.emit(prefix.model_copy(update=changed | {"unhooked": None if is_plain else plain}))
 
 
 async def ask_after_llm_call(turn: Turn, attempt: Attempt, finished: AttemptFinished) -> None:
@@ -82,7 +58,7 @@ async def ask_after_llm_call(turn: Turn, attempt: Attempt, finished: AttemptFini
         await turn.emit(said.ran(_AFTER, hook))
 
 
-def _told(turn: Turn, front: _Front) -> dict[str, JsonValue]:
+def _told(turn: Turn, system: str, tools: tuple[str, ...]) -> dict[str, JsonValue]:
     view = turn.view
     return {
         "session_id": view.session.session_id,
@@ -91,8 +67,8 @@ def _told(turn: Turn, front: _Front) -> dict[str, JsonValue]:
         "mode": view.mode.value,
         "step": view.steps + 1,
         "model": view.session.model,
-        "system": front.system,
-        "tools": list(front.tools),
+        "system": system,
+        "tools": list(tools),
         "messages": len(view.messages),
         "context_tokens": view.context_tokens,
     }
