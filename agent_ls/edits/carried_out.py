@@ -113,21 +113,13 @@ def _is_indented(ground: Ground, hunk: Hunk, place: Place) -> bool:
 
 
 def _stands_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:
-    """Return where the new lines stand as they were written, if the old ones do so nowhere.
-
-    What the place has itself, and more, is what a removal leaves there.
-    """
+    """Return where the new lines stand as they were written, if the old ones do so nowhere."""
     lines = ground.file.lines
     is_exact = all(
         number is not None and trimmed(line) == trimmed(lines[number])
         for line, number in zip(hunk.old, place.at, strict=True)
     )
     if is_exact or not adds(hunk):
-        return None
-    new = [line for line in hunk.new if stripped(line)]
-    there = [line for line in lines[place.first : place.past] if stripped(line)]
-    more = len(there) - len(new)
-    if more > 0 and any(new == there[at : at + len(new)] for at in range(more + 1)):
         return None
     at = f"\n{ground.file.flat}\n".find("\n" + "\n".join(hunk.new) + "\n")
     return None if at < 0 else ground.file.number_at(at)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unicodedata import name
-
 from rapidfuzz import fuzz, process
 
 from agent_ls.edits.indents import indent_of
@@ -32,15 +30,6 @@ def in_the_files_characters(
             "not-found",
         )
     table = conversions([(stripped(one), stripped(other)) for one, other in pairs])
-    unclear = unclear_in(ground, table, news, "\n".join(other for _, other in pairs))
-    if unclear:
-        shown = ", ".join(" + ".join(name(char, repr(char)) for char in one) for one in unclear)
-        return Refused(
-            f"The old text is in the file only with other characters for {shown}, which the new "
-            "text has too and which the file also uses elsewhere, so it is not certain which are "
-            "meant. Copy the file's characters exactly.",
-            "not-found",
-        )
     found: list[list[str]] = []
     for change in changes:
         there = {
@@ -50,15 +39,6 @@ def in_the_files_characters(
         }
         found.append([_carried(line, there, table) for line in change.new])
     return found
-
-
-def unclear_in(ground: Ground, table: dict[str, str], new: list[str], here: str) -> list[str]:
-    """Return what new lines have that the table undoes though the file has it elsewhere."""
-    return [
-        piece
-        for piece in table
-        if piece not in here and piece in ground.file.flat and any(piece in line for line in new)
-    ]
 
 
 def _carried(line: str, there: dict[str, str], table: dict[str, str]) -> str:

@@ -16,22 +16,16 @@ from rapidfuzz import fuzz
 from agent_ls.edits.indents import indent_of, width
 from agent_ls.edits.keys import stripped
 
-Fate = Literal[
-    "grown", "reworded", "rewritten", "renamed", "gone", "renumbered", "replaced", "another"
-]
+Fate = Literal["grown", "reworded", "rewritten", "gone", "another"]
 """Something was added to the line; one word of it, or a piece, is another; most of it is the same,
-or all but its words; it sets something else; nothing is in its place; its numbers, flags or signs
-alone are others, as in copies of a line; another line is there; it heads a block, and now another
-one."""
+or it sets something else; nothing is in its place; another line is there, or the head of another
+block, or a copy of the line with other numbers, flags or signs."""
 
 COSTS: dict[Fate, tuple[float, float]] = {
     "grown": (0.25, 0.25),
     "reworded": (0.5, 1),
     "gone": (1, 1.25),
     "rewritten": (1, 2.5),
-    "renamed": (1, 3),
-    "renumbered": (math.inf, math.inf),
-    "replaced": (math.inf, math.inf),
     "another": (math.inf, math.inf),
 }
 """What each costs between two lines that stand nowhere else, and at an end of them."""
@@ -76,16 +70,16 @@ def fate_of(
     if is_head:
         return "grown" if _begins(line, now) else "another"
     if _NUMBER.sub("0", line) == _NUMBER.sub("0", now) or _has_other_signs(line, now):
-        return "reworded" if _sets_a_number(line) else "renumbered"
+        return "reworded" if _sets_a_number(line) else "another"
     if _sets_another(line, now):
-        return "renamed"
+        return "rewritten"
     if _has_more(line, now):
         words = iter(_WORD.findall(now))
         return "grown" if all(word in words for word in _WORD.findall(line)) else "reworded"
     is_framed = _WORD.sub("w", line) == _WORD.sub("w", now)
     if _has_more(now, line) or (is_framed and _other_words(line, now) == 1):
         return "reworded"
-    return "rewritten" if is_framed or fuzz.ratio(line, now) >= _MIN_ALIKE else "replaced"
+    return "rewritten" if is_framed or fuzz.ratio(line, now) >= _MIN_ALIKE else "another"
 
 
 def heads_a_block(line: str, below: Sequence[str]) -> bool:

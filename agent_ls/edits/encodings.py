@@ -6,7 +6,7 @@ No protocol tells a server in which encoding, or with which line ends, an editor
 from __future__ import annotations
 
 import codecs
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
 
@@ -36,19 +36,6 @@ _UNMARKED = (
     ),
 )
 """The others; those for one text write most letters alike."""
-
-
-def forms(text: str) -> Iterator[bytes]:
-    """Yield the bytes that can be a text on disk, the usual ones first, some of them twice."""
-    texts = [text]
-    if "\n" in text and "\r" not in text:
-        # Some editors keep the file's line ends to themselves.
-        texts.append(text.replace("\n", "\r\n"))
-    for one in texts:
-        for mark, name in (*_plain(one), *_MARKED):
-            data = _encoded(one, name)
-            if data is not None:
-                yield mark + data
 
 
 def encodings_of(text: str, data: bytes) -> tuple[Encoding, ...]:
@@ -113,15 +100,6 @@ def written_in(encoding: Encoding, text: str, sample: bytes) -> bytes | None:
         text = text.replace("\n", "\r\n")
     data = _encoded(text, encoding.name)
     return None if data is None else encoding.mark + data
-
-
-def written_like(text: str, sample: bytes | None) -> bytes:
-    """Return a text as an editor may write it in the place of ``sample``, whose text nobody saw."""
-    if sample is not None:
-        for one in possible_encodings(sample):
-            if (data := written_in(one, text, sample)) is not None:
-                return data
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _ended_otherwise(text: str) -> str:

@@ -132,7 +132,11 @@ def _readings(ground: Ground, hunk: Hunk) -> list[Hunk]:
     found: list[Hunk] = []
     for reading in readings(ground.file.flat, old, new):
         olds, news = iter(reading.old.split("\n")), iter(reading.new.split("\n"))
-        if reading.old.count("\n") != old.count("\n") or reading.new.count("\n") != new.count("\n"):
+        is_other = any(
+            one.count("\n") != other.count("\n")
+            for one, other in ((reading.old, old), (reading.new, new))
+        )
+        if is_other or reading.is_doubtful:
             continue
         lines: list[HunkLine] = []
         for line in hunk.lines:

@@ -132,22 +132,26 @@ def _way(table: dict[str, str]) -> Key:
 
 
 def _pairs(olds: list[tuple[str, str]], theres: list[tuple[str, str]]) -> list[str] | None:
-    """Return for each old piece the file's piece; None when they do not say the same."""
-    if [key for key, _ in olds] == [key for key, _ in theres]:
-        return [piece for _, piece in theres]
-    # An ellipsis is three dots: pieces of other lengths, matched by what they add up to.
-    keys = [key for key, _ in theres]
+    """Return for each old piece the file's piece; None when they do not say the same.
+
+    An ellipsis is three dots: pieces of other lengths are matched by what they add up to, and the
+    first of several that are one piece of the file stands for it.
+    """
     found: list[str] = []
-    at = 0
+    at, rest = 0, ""
     for key, _ in olds:
-        start, have = at, ""
-        while len(have) < len(key) and at < len(keys):
-            have += keys[at]
-            at += 1
-        if have != key:
+        if rest:
+            start, have = at, rest
+        else:
+            start, have = at, ""
+            while len(have) < len(key) and at < len(theres):
+                have += theres[at][0]
+                at += 1
+        if not have.startswith(key):
             return None
+        rest = have[len(key) :]
         found.append("".join(piece for _, piece in theres[start:at]))
-    return found if at == len(keys) else None
+    return found if at == len(theres) and not rest else None
 
 
 def _conversion(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -28,10 +28,8 @@ _WIDE = "".join(BLANKS)
 _WIDE_INDENT = re.compile(rf"^[ \t]*[{_WIDE}][ \t{_WIDE}]*", re.M)
 _NARROW = str.maketrans(BLANKS)
 _FENCE = re.compile(r"^(```|~~~)[\w.+-]*$")
-_LITERALS = {"\\": "\\", '"': '"', "'": "'", "/": "/", "`": "`", "$": "$"}
-_CONTROLS = {**_LITERALS, "n": "\n", "t": "\t", "r": ""}
-_ONLY_CONTROLS = {"n": "\n", "t": "\t"}
-_ONLY_QUOTES = {'"': '"', "'": "'", "`": "`"}
+_PLAIN = {**{one: one for one in "\\\"'/`$"}, "n": "\n", "t": "\t", "r": ""}
+_AS_JSON = {"\\\\", '\\"'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +40,26 @@ class Reading:
     new: str
     line: int | None = None
     """The number that the first line carried."""
-    group: int = 0
-    """Readings of one group exclude each other: those that fit have to agree."""
+    is_doubtful: bool = False
+    """The new text has escapes or entities of which nobody can say whether they are meant."""
 
 
 def readings(flat: str, old: str, new: str) -> Iterator[Reading]:
     """Yield the readings that the texts allow; those that change nothing are left out.
 
-    What is wrapped around the lines comes off first, then what was done to their characters.
+    What is wrapped around the lines comes off first, then what was done to their characters. The
+    first one whose old text is in the file is the one that was meant.
     """
     given = Reading(old, new)
     bare = _unwrapped(flat, given)
     if bare != given:
         yield bare
-    for group, one in enumerate(dict.fromkeys((bare, given))):
+    for one in dict.fromkeys((bare, given)):
         plain = _without_entities(flat, one)
         if plain != one:
-            yield replace(plain, group=4 * group + 2)
-            yield from _without_escapes(flat, plain, 4 * group + 3)
-        yield from _without_escapes(flat, one, 4 * group + 4)
+            yield plain
+            yield from _without_escapes(flat, plain)
+        yield from _without_escapes(flat, one)
 
 
 def _unwrapped(flat: str, given: Reading) -> Reading:
@@ -71,7 +70,7 @@ def _unwrapped(flat: str, given: Reading) -> Reading:
 
 def is_escaped(line: str, there: str) -> bool:
     """Tell whether a line is one of the file's with backslashes that it has not."""
-    return line != there and "\\" in line and _unescaped(line, _LITERALS) == there
+    return line != there and _unescaped(line, set(_ESCAPE.findall(line)) - {"\\n"}) == there
 
 
 def unwrapped(code: str) -> str:
@@ -92,68 +91,47 @@ def plainly_indented(flat: str, old: str, new: str) -> tuple[str, str]:
 
 def _without_entities(flat: str, given: Reading) -> Reading:
     entities = set(_ENTITY.findall(given.old))
-    if not entities or any(one in flat for one in entities | set(_ENTITY.findall(given.new))):
+    if not entities:
         return given
     # HTML also knows entities without an end, which plain text is full of.
     old, new = (
         _ENTITY.sub(lambda match: html.unescape(match.group()), text)
         for text in (given.old, given.new)
     )
-    return replace(given, old=old, new=new)
+    others = set(_ENTITY.findall(given.new)) - entities
+    return replace(given, old=old, new=new, is_doubtful=any(one in flat for one in others))
 
 
-def _without_escapes(flat: str, given: Reading, group: int) -> Iterator[Reading]:
+def _without_escapes(flat: str, given: Reading) -> Iterator[Reading]:
+    """Yield the texts with the escapes of the old one undone: all, or those that the file lacks."""
     old, new = given.old, given.new
-    is_one_line = "\n" not in old.strip("\n")
-    tables = [_ONLY_QUOTES, _LITERALS]
-    if is_one_line and "\\n" in old:
+    in_old, in_new = (set(_ESCAPE.findall(text)) for text in (old, new))
+    is_json = "\n" not in old.strip("\n") and "\\n" in in_old
+    if is_json:
         # Where no quote goes without its backslash, all of the text was written as in JSON.
         bare = _PAIR.sub("", old + new)
-        is_json = not _NO_JSON.search(old + new) and '"' not in bare and "\n" not in new.strip("\n")
-        tables = [_CONTROLS] if is_json else [_CONTROLS, _ONLY_CONTROLS]
-    seen: dict[tuple[str, str], None] = {}
-    for table in tables:
-        undone = _undone(flat, old, new, table)
-        pair = (_unescaped(old, undone), _unescaped(new, undone))
-        if pair not in seen and pair[0] != old:
-            seen[pair] = None
-            yield replace(given, old=pair[0], new=pair[1], group=group)
-    if _ONLY_CONTROLS in tables and _is_plain(new):
-        for one, _ in seen:
-            yield replace(given, old=one, group=group)
+        is_plain = _NO_JSON.search(old + new) or '"' in bare or "\n" in new.strip("\n")
+        yield replace(
+            given, old=_unescaped(old, in_old), new=_unescaped(new, in_old | in_new),
+            is_doubtful=bool(is_plain),
+        )  # fmt: skip
+    literal = {one for one in in_old if one[1] not in "ntr"}
+    here = {one for one in literal if one in flat}
+    for some in dict.fromkeys(map(frozenset[str], (literal, literal - here))):
+        # Who escapes one of these may escape the others as well.
+        others = (in_new - some) & {"\\\\", '\\"', "\\n", "\\t"} if some & _AS_JSON else ()
+        if some and not is_json:
+            yield replace(
+                given, old=_unescaped(old, some), new=_unescaped(new, some),
+                is_doubtful=given.is_doubtful or bool(others),
+            )  # fmt: skip
 
 
-def _is_plain(new: str) -> bool:
-    """Tell whether a new text may be as it is where the old one has escaped line ends: it has line
-    ends of its own, or an escaped one in quotes.
-    """
-    escaped = (match.start() for match in re.finditer(r"\\n", new))
-    return "\n" in new.strip("\n") or any(new.count('"', 0, at) % 2 for at in escaped)
-
-
-def _undone(flat: str, old: str, new: str, table: dict[str, str]) -> dict[str, str]:
-    """Return what is undone by a table: the escapes of the old text that the file has not.
-
-    Escaped line ends are undone with all that the table has, or not at all.
-    """
-    in_old, in_both = (
-        {one[1] for one in _ESCAPE.findall(text) if one[1] in table} for text in (old, old + new)
+def _unescaped(text: str, some: Collection[str]) -> str:
+    return _ESCAPE.sub(
+        lambda match: _PLAIN[match[0][1]] if match[0] in some else match[0],
+        text,
     )
-    there = {one for one in in_both if f"\\{one}" in flat}
-    if "n" in table:
-        return {} if there or not in_old else table
-    chosen = in_old - there
-    if '"' in chosen and table is _LITERALS:
-        # Who escapes quotes as JSON does, does so with backslashes.
-        chosen |= {"\\"} - there
-    elif "\\" in chosen and '"' in in_both:
-        # Nor does a backslash stand alone before a quote where others are doubled.
-        chosen |= {'"'} - there
-    return {one: table[one] for one in chosen}
-
-
-def _unescaped(text: str, table: dict[str, str]) -> str:
-    return _ESCAPE.sub(lambda match: table.get(match.group()[1], match.group()), text)
 
 
 def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
@@ -194,7 +172,7 @@ def _without_numbers(flat: str, old: str, new: str) -> Reading | None:
     # A number alone in its line is one only where all lines have theirs, or the old text has it.
     bare = {line for line in listed if is_all or _NUMBERED.match(line) or line in lines}
     kept_new = (_bare(line, shift) if line in bare else line for line in new.split("\n"))
-    return Reading(kept, "\n".join(kept_new), line=numbers[0], group=1)
+    return Reading(kept, "\n".join(kept_new), line=numbers[0])
 
 
 def _stands(flat: str, text: str) -> bool:

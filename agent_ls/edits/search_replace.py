@@ -38,8 +38,8 @@ _BLANK = Refused(
     "blank",
 )
 _TWO_WAYS = Refused(
-    "The old text is in the file only without some of its backslashes, and the new text "
-    "can be read in two ways. Write both as they are in the file, without escaping.",
+    "The old text is in the file only without some of its backslashes or entities, and the new "
+    "text can be read in two ways. Write both as they are in the file, without escaping.",
     "not-found",
 )
 _IN_SEQUENCE = (
@@ -263,22 +263,14 @@ def _put(
 
 def _otherwise_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:
     """Return the wish read without what does not belong into it; None when no reading fits."""
-    results: list[list[Span] | Refused] = []
-    group = -1
     for reading in readings(ground.file.flat, wish.old, wish.new):
-        if results and reading.group != group:
-            break
-        group = reading.group
         line = wish.line if wish.line is not None else reading.line
         meant = Wish(reading.old, reading.new, line, wish.replace_all)
-        if meant.old == meant.new or not meant.old.strip():
-            continue
-        found = _as_read(ground, meant, number)
-        if found is not None and found not in results:
-            results.append(found)
-    if len(results) > 1:
-        return _TWO_WAYS
-    return results[0] if results else None
+        if meant.old != meant.new and meant.old.strip():
+            found = _as_read(ground, meant, number)
+            if found is not None:
+                return _TWO_WAYS if reading.is_doubtful else found
+    return None
 
 
 def _as_read(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | None:

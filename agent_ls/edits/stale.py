@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 
 from agent_ls.edits.alignments import MAX_LINES, Alignment, alignments, weight
 from agent_ls.edits.drifted import COSTS, Fate, fate_of
+from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import folded, stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, aligned, is_regular
 from agent_ls.edits.readings import is_escaped
@@ -39,7 +40,7 @@ _TOO_LITTLE = (
     "certain that this is the place and no copy of it."
 )
 _ESCAPES = (
-    "The old text has backslashes that line {} has not, and so has the new text: whether they are "
+    "The old text has backslashes that the file has not, and so has the new text: whether they are "
     "meant is not certain. Write both as they are in the file, without escaping."
 )
 _TWO_PLACES = "Line {} may be meant, and so may line {}: no more of the old text is at one of them."
@@ -71,14 +72,15 @@ def stale_place(ground: Ground, hunk: Hunk, within: range | None = None) -> Plac
 
 def _unlike(ground: Ground, hunk: Hunk, best: Alignment) -> str:
     """Return what speaks against the place by itself, in words for the model."""
-    old, core = hunk.old, _core(hunk)
+    old, file, core = hunk.old, ground.file.lines, _core(hunk)
     runs = [set(run) for _, run in groupby(sorted(_rows(best)), lambda row: folded(old[row]))]
     if any(run & core and not run <= best.lines.keys() for run in runs):
         # Of equal neighbours one is not there: it may be the one that was to go, and is gone.
         return _EQUAL_LINES
-    escaped = _escaped(ground, hunk, best)
-    if escaped is not None:
-        return _ESCAPES.format(escaped + 1)
+    changed = ((stripped(old[row]), file[line]) for row, line in best.changed.items())
+    adds_escapes = any(line.sign == "+" and "\\" in line.text for line in hunk.lines)
+    if adds_escapes and any(is_escaped(line, stripped(now)) for line, now in changed):
+        return _ESCAPES
     return "" if _is_held(ground, hunk, best) else _NEW_LINES
 
 
@@ -105,7 +107,7 @@ def rival_of(ground: Ground, hunk: Hunk, place: Place) -> int | None:
     bent = {
         number
         for number, line in enumerate(place.at)
-        if line is not None and number in solid and trimmed(old[number]) != trimmed(file[line])
+        if line is not None and indent_of(old[number]) != indent_of(file[line]) and number in solid
     }
     if (place.is_same_layout and not bent) or not 2 <= len(solid) <= MAX_LINES:
         return None
@@ -251,17 +253,3 @@ def _core(hunk: Hunk) -> set[int]:
     """Return the numbers of old lines that the edit removes."""
     olds = [line for line in hunk.lines if line.sign != "+"]
     return {at for at, line in enumerate(olds) if line.sign == "-" and stripped(line.text)}
-
-
-def _escaped(ground: Ground, hunk: Hunk, best: Alignment) -> int | None:
-    """Return the file's line that an old one escapes, as it seems a line that comes does too."""
-    if not any(line.sign == "+" and "\\" in line.text for line in hunk.lines):
-        return None
-    return next(
-        (
-            line
-            for row, line in best.changed.items()
-            if is_escaped(stripped(hunk.old[row]), stripped(ground.file.lines[line]))
-        ),
-        None,
-    )

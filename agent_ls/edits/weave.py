@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from agent_ls.edits.characters import in_the_files_characters
 from agent_ls.edits.indents import indent_of, is_flat, roughness
-from agent_ls.edits.keys import stripped
+from agent_ls.edits.keys import stripped, trimmed
 from agent_ls.edits.locate import Ground, Place
 from agent_ls.edits.requests import Change, Hunk, Refused, changes_of
 from agent_ls.edits.ways import Way, ways
@@ -37,20 +37,12 @@ def woven(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:
         for line, number in zip(old, place.at, strict=True)
         if number is not None and stripped(line)
     ]
-    if any(one != one.rstrip(" \t") and other == other.rstrip(" \t") for one, other in pairs):
-        # The model wrote blanks at the ends of lines that have none, and so in new lines too.
-        changes = [
-            replace(change, new=[line.rstrip(" \t") for line in change.new]) for change in changes
-        ]
-    elif any(
-        number is not None and line and not stripped(line) and not ground.file.lines[number]
+    if any(
+        number is not None and line != trimmed(line) and trimmed(line) == ground.file.lines[number]
         for line, number in zip(old, place.at, strict=True)
     ):
-        # So on blank lines alone.
-        changes = [
-            replace(change, new=[line if stripped(line) else "" for line in change.new])
-            for change in changes
-        ]
+        # The model wrote blanks at the ends of lines that have none, and so in new lines too.
+        changes = [replace(one, new=[trimmed(line) for line in one.new]) for one in changes]
     bodies = in_the_files_characters(ground, old, place, changes, pairs)
     if isinstance(bodies, Refused):
         return bodies

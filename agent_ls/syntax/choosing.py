@@ -52,13 +52,6 @@ def parsed(
     return language, tree
 
 
-def language_in(text: str, language: Language) -> Language:
-    """Return the language a text is in."""
-    if language.instead is None:
-        return language
-    return parsed(text.encode("utf-8", "surrogatepass"), language)[0]
-
-
 @cache
 def _sign(signs: tuple[str, ...]) -> re.Pattern[bytes]:
     return re.compile(rf"^[ \t]*(?:{'|'.join(signs)})".encode(), re.MULTILINE)

@@ -2,8 +2,8 @@
 over what is above them, or end too early.
 
 Owns the guess where such a definition would have ended: at the first line that is no deeper than
-the one it begins on, and looks like neither its end nor a part of it. Lines of strings and comments
-are none, unless a missing quote or comment end may be what makes them a part of one.
+the one it begins on, and looks like neither its end nor a part of it; also one in a string, since a
+missing quote may be what makes it a part of one.
 """
 
 from __future__ import annotations
@@ -14,10 +14,7 @@ from itertools import accumulate
 
 from tree_sitter import Node
 
-from agent_ls.syntax.definitions import definitions
 from agent_ls.syntax.languages import Language
-from agent_ls.syntax.parsing import parse
-from agent_ls.syntax.strings import COMMENTS, is_string
 
 _TABS = 8
 _PARTS = re.compile(
@@ -28,16 +25,9 @@ _PARTS = re.compile(
 """How a line begins that may stand level with a definition's first one and belong to it."""
 _NO_CODE = re.compile(rb"[)\]};,#]|//|/\*")
 """How what may follow on a definition's last line begins."""
-_OPENERS = {"ecmascript": b"class _ {\n", "json": b"{\n"}
-"""What makes a member of what follows, by the folder of a language's queries."""
-_FURTHER_BYTES = 4_000
-"""Behind a string, to see what begins in it if it is code."""
-_MAX_LOOKED_AT = 20
-"""Strings in one definition; each is parsed anew."""
 _ENDED = re.compile(rb"^\s*$|[;}]\s*$|\*/\s*$|^\s*(?://|#)")
 """How a line ends, or is, that is not in the middle of a declaration of C."""
 _WORD_BEFORE = re.compile(rb"\w[ \t]*$")
-_SAYS_MORE = re.compile(rb"[=:({]")
 _LABEL = re.compile(rb"\w+\s*:")
 
 
@@ -126,20 +116,13 @@ def runs_into(
     depth = _depth(data[line_start:first])
     at = data.find(b"\n", first, outer.end_byte)
     row = outer.start_point.row
-    passed, looked_at = at, 0
     while at >= 0:
         row += 1
         past = data.find(b"\n", at + 1, outer.end_byte)
-        line = data[at + 1 : past if past >= 0 else outer.end_byte]
-        if row > name_row and at >= passed and _is_another(line, depth):
-            around = _text_around(at + 1 + len(line) - len(line.lstrip()), outer)
-            looked_at += 1
-            if around is None or looked_at > _MAX_LOOKED_AT:
-                return row + 1
-            end = min(outer.end_byte, around.end_byte + _FURTHER_BYTES)
-            if (found := _defined_in(data[at + 1 : end], around, depth, language)) >= 0:
-                return row + 1 + found
-            passed = around.end_byte
+        if row > name_row and _is_another(
+            data[at + 1 : past if past >= 0 else outer.end_byte], depth
+        ):
+            return row + 1
         at = past
     return _goes_on(outer, depth, data) if "python" in language.outline else None
 
@@ -181,37 +164,6 @@ def _goes_on(outer: Node, depth: int, data: bytes) -> int | None:
             return row if _depth(line) > depth and not _PARTS.match(line.strip()) else None
         at = past
     return None
-
-
-def _text_around(at: int, outer: Node) -> Node | None:
-    """Return the string or comment that goes on here from a line before; None in code."""
-    node = outer.descendant_for_byte_range(at, at + 1)
-    found = None
-    while node is not None and (is_string(node) or node.type in COMMENTS):
-        found, node = node, node.parent
-    return None if found is None or found.has_error or found.start_byte >= at else found
-
-
-def _defined_in(rest: bytes, around: Node, depth: int, language: Language) -> int:
-    """Return the line of a string or comment at which code defines something, if it is code; or -1.
-
-    Shape: ``rest`` goes from the string's first line that could be code to some way behind the
-    string, and its lines are counted from 0.
-    """
-    last = around.end_point.row - around.start_point.row
-    lines = rest.split(b"\n")
-    # Members are none outside of what holds them.
-    openers = (_OPENERS[one] for one in language.outline if one in _OPENERS)
-    for opener in (b"", *openers):
-        tree = parse(opener + rest, language)
-        found = definitions(tree, opener + rest, language) if tree else ()
-        for row in (one.node.start_point.row - opener.count(b"\n") for one in found):
-            if not 0 <= row <= last or not _is_another(lines[row], depth):
-                continue
-            # In a class a word alone is a field.
-            if not opener or _SAYS_MORE.search(lines[row]):
-                return row
-    return -1
 
 
 def _is_another(line: bytes, depth: int) -> bool:

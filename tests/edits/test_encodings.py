@@ -6,46 +6,11 @@ import codecs
 
 import pytest
 
-from agent_ls.edits.encodings import encodings_of, forms, held_as, written_like
+from agent_ls.edits.encodings import encodings_of, held_as
 from agent_ls.edits.in_place import in_place_of, in_place_of_shown
 
 _TEXT = "x = 'café'\n"
 _UTF_16 = codecs.BOM_UTF16_LE + _TEXT.encode("utf-16-le")
-
-
-@pytest.mark.parametrize(
-    ("text", "data", "is_form"),
-    [
-        pytest.param(_TEXT, _TEXT.encode(), True, id="utf-8"),
-        pytest.param(_TEXT, codecs.BOM_UTF8 + _TEXT.encode(), True, id="with-a-mark"),
-        pytest.param(_TEXT, _TEXT.encode("latin-1"), True, id="latin-1"),
-        pytest.param(_TEXT, _UTF_16, True, id="utf-16"),
-        pytest.param("Ж\n", "Ж\n".encode("koi8-r"), True, id="one-byte"),
-        pytest.param("漢\n", "漢\n".encode("shift_jis"), True, id="several-bytes"),
-        pytest.param("a\nb\n", b"a\r\nb\r\n", True, id="line-ends-of-the-file"),
-        pytest.param("a\r\nb\n", b"a\r\nb\r\n", False, id="line-ends-that-the-text-has"),
-        pytest.param(_TEXT, _TEXT.encode() + b"\n", False, id="another-text"),
-        pytest.param("", b"", True, id="nothing"),
-    ],
-)
-def test_the_forms_of_a_text(text: str, data: bytes, is_form: bool) -> None:
-    assert (data in set(forms(text))) is is_form
-
-
-@pytest.mark.parametrize(
-    ("sample", "text", "data"),
-    [
-        pytest.param(None, _TEXT, _TEXT.encode(), id="a-new-file"),
-        pytest.param(b"ascii\n", _TEXT, _TEXT.encode(), id="ascii"),
-        pytest.param("ä".encode("latin-1"), _TEXT, _TEXT.encode("latin-1"), id="latin-1"),
-        pytest.param("ä".encode("latin-1"), "漢", "漢".encode(), id="not-in-latin-1"),
-        pytest.param(codecs.BOM_UTF8, _TEXT, codecs.BOM_UTF8 + _TEXT.encode(), id="with-a-mark"),
-        pytest.param(codecs.BOM_UTF16_LE + b"a\0", _TEXT, _UTF_16, id="utf-16"),
-        pytest.param(b"a\r\n", "b\nc\n", b"b\r\nc\r\n", id="line-ends"),
-    ],
-)
-def test_a_text_is_written_as_the_file_was(sample: bytes | None, text: str, data: bytes) -> None:
-    assert written_like(text, sample) == data
 
 
 @pytest.mark.parametrize(

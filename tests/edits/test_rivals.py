@@ -77,3 +77,11 @@ def test_a_line_as_it_was_written_that_the_rival_lacks_speaks_for_the_place() ->
     assert (
         apply_replacements(text, placed) == text[: text.index("def b")] + "def b():\n    third()\n"
     )
+
+
+def test_other_characters_are_no_worse_than_a_line_that_is_missing() -> None:
+    text = "say(\u201ca\u201d)\nopen(door)\nturn(it)\nwait()\nopen(door)\nturn(it)\n"
+    old = 'say("a")\nopen(door)\nturn(it)'
+    placed = place(text, [Wish(old, old.replace("it", "all"))])
+    assert not isinstance(placed, Refused), placed.reason
+    assert apply_replacements(text, placed) == text.replace("it", "all", 1)

@@ -8,7 +8,7 @@ import pytest
 
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
-from agent_ls.syntax.choosing import language_in
+from agent_ls.syntax.choosing import parsed
 from agent_ls.syntax.languages import language_of
 from agent_ls.syntax.naming import resolve
 from agent_ls.syntax.outline import outline_of
@@ -23,7 +23,7 @@ def check(
     """Replace a symbol, or put text somewhere about it; assert the text and what is said."""
     language = language_of("", name)
     assert language is not None
-    language = language_in(text, language)
+    language = parsed(text.encode(), language)[0]
     symbols = outline_of(text, language)
     assert symbols is not None
     symbol = resolve(symbols, wanted)

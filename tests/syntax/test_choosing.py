@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_ls.codeintel.tags import tags_of
-from agent_ls.syntax.choosing import language_in, parsed
+from agent_ls.syntax.choosing import parsed
 from agent_ls.syntax.comments import find_instructions
 from agent_ls.syntax.faults import new_faults
 from agent_ls.syntax.languages import language_of
@@ -25,7 +25,7 @@ def check(text: str, expected: str, file_name: str = "a.h") -> None:
     """Assert which language a text is in."""
     language = language_of("", file_name)
     assert language is not None
-    assert language_in(text, language).id == expected
+    assert parsed(text.encode(), language)[0].id == expected
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_id_that_leaves_it_open_too_hides_nothing() -> None:
     for language_id, expected in [("c", "cpp"), ("cpp", "cpp"), ("plaintext", "cpp")]:
         language = language_of(language_id, "a.h")
         assert language is not None
-        assert language_in(_ROW, language).id == expected
+        assert parsed(_ROW.encode(), language)[0].id == expected
 
 
 def test_a_text_above_the_limit_is_what_its_name_says() -> None:
