@@ -211,7 +211,7 @@ def _child_kit(settings: Settings, ports: Mapping[str, Any], order: ChildOrder) 
     tools = [
         part
         for part in _allowed_tools(settings)
-        if part.name in kind.tools
+        if (part.name in kind.tools or part.group in kind.tools)
         and (part.effect is Effect.READ or order.mode is not Mode.PLAN)
         and part is not catalogue.DELEGATE
     ]

@@ -29,7 +29,7 @@ class AgentKind(Record):
     role: str
     """What its system prompt begins with."""
     tools: tuple[str, ...]
-    """Those it has, as far as they exist."""
+    """Those it has, as far as they exist, by name or by group: look, change, run."""
     mode: Mode = Mode.AUTO
     """At most; never more than the mode of the agent that starts it."""
     model: str = ""

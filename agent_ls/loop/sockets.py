@@ -115,6 +115,11 @@ class PlannedCall:
         """Return the files it names, as the model wrote them."""
         return self.tool.paths(self.arguments)
 
+    @property
+    def grant(self) -> str | None:
+        """Return the rule that covers this call and those like it."""
+        return self.tool.grant(self.arguments)
+
 
 @dataclass(frozen=True, slots=True)
 class ReferringCall:
@@ -234,6 +239,10 @@ class Tool(Protocol[ArgumentsT]):
 
     def paths(self, arguments: ArgumentsT) -> tuple[str, ...]:
         """Return the files the call names, for guards, scheduling and display."""
+        ...
+
+    def grant(self, arguments: ArgumentsT) -> str | None:
+        """Return the rule that covers this call and those like it; None: it needs its own yes."""
         ...
 
     async def preview(self, arguments: ArgumentsT) -> Preview:

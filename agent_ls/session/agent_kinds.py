@@ -19,15 +19,6 @@ from agent_ls.processes.reading import read_file
 
 _log = logging.getLogger(__name__)
 
-_LOOK = (
-    *("read_file", "list_dir", "glob", "grep", "read_output", "diagnostics"),
-    *("outline", "find_symbol", "references", "repository_map"),
-)
-_CHANGE = (
-    *("edit_file", "apply_patch", "replace_symbol", "insert_symbol"),
-    *("write_file", "delete_file", "move_file"),
-)
-_RUN = ("run_command", "update_plan")
 _FENCE = "---"
 _MAX_FILE_BYTES = 65_536
 
@@ -46,15 +37,15 @@ You are a sub-agent of agent-ls that reviews. Look for defects: wrong behaviour,
 broken callers, missing tests. Report what you can show, the worst first. Change nothing."""
 
 BUILT_IN: tuple[AgentKind, ...] = (
-    AgentKind(name="explore", description="find out", role=_EXPLORE, tools=_LOOK),
+    AgentKind(name="explore", description="find out", role=_EXPLORE, tools=("look",)),
     AgentKind(
         name="implement",
         description="make one change",
         role=_IMPLEMENT,
-        tools=(*_LOOK, *_CHANGE, *_RUN),
+        tools=("look", "change", "run"),
     ),
-    AgentKind(name="test", description="run tests", role=_TEST, tools=(*_LOOK, *_RUN)),
-    AgentKind(name="review", description="look for defects", role=_REVIEW, tools=_LOOK),
+    AgentKind(name="test", description="run tests", role=_TEST, tools=("look", "run")),
+    AgentKind(name="review", description="look for defects", role=_REVIEW, tools=("look",)),
 )
 
 

@@ -28,10 +28,10 @@ from agent_ls.edits.diff import unified
 from agent_ls.edits.in_place import in_place_of_shown
 from agent_ls.edits.plan import FilePlan, parse_patch, plan_patch
 from agent_ls.edits.requests import FilePatch, Refused
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import MERGED, bound_by, check_may_go, check_whole, places_of
 from agent_ls.tools.showing import preview
 
@@ -58,15 +58,9 @@ class ApplyPatchArguments(Arguments):
             for one in parsed
         )
 
-    @property
-    def kinds(self) -> frozenset[str]:
-        """Return what the patch does with files; empty when it cannot be read."""
-        files = self.files
-        return frozenset() if isinstance(files, Refused) else frozenset(one.kind for one in files)
-
 
 @dataclass(frozen=True, slots=True)
-class ApplyPatch:
+class ApplyPatch(BaseTool):
     """Changes files as a patch says."""
 
     name: ClassVar[str] = "apply_patch"
@@ -79,6 +73,7 @@ class ApplyPatch:
     )
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT
+    group: ClassVar[str] = "change"
     Arguments: ClassVar[type[Arguments]] = ApplyPatchArguments
 
     workspace: Workspace
@@ -91,6 +86,15 @@ class ApplyPatch:
         if isinstance(files, Refused):
             return ()
         return tuple(dict.fromkeys(path for one in files for path in _paths(one)))
+
+    def grant(self, arguments: ApplyPatchArguments) -> str | None:
+        """Return the rule of the most that the patch does: deleting, moving, or changing text."""
+        files = arguments.files
+        if isinstance(files, Refused) or not files:
+            return None
+        kinds = {one.kind for one in files}
+        strongest = next((kind for kind in ("delete", "move") if kind in kinds), None)
+        return "edit" if strongest is None else f"{strongest}_file"
 
     async def preview(self, arguments: ApplyPatchArguments) -> Preview:
         """Return the diff of all files."""
@@ -107,7 +111,7 @@ class ApplyPatch:
             self.kind,
             path=first.path,
             line=line,
-            grant=grant_of(self.name, arguments),
+            grant=self.grant(arguments),
             bound="".join(_bound(plan, texts[plan.path]) for plan in plans),
         )
 

@@ -65,5 +65,23 @@ def tidied(path: str) -> str:
     return "/".join(parts) + ("/" if path.endswith(("/", "/.")) else "")
 
 
-FilePath = Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(tidied)]
-"""A path as the model writes it."""
+class _NamesFile:
+    """Marks the arguments that guards, scheduling and display take for files."""
+
+
+PathText = Annotated[str, Field(min_length=1, max_length=4_096), AfterValidator(tidied)]
+"""A path or pattern as the model writes it."""
+FilePath = Annotated[PathText, _NamesFile()]
+"""A file or folder that the call is about."""
+
+
+def paths_in(arguments: BaseModel) -> tuple[str, ...]:
+    """Return the values of all arguments that are a ``FilePath``, or several, in order."""
+    found: list[str] = []
+    for name, facts in type(arguments).model_fields.items():
+        value: Any = getattr(arguments, name)
+        if any(isinstance(one, _NamesFile) for one in facts.metadata):
+            found.append(value)
+        elif facts.annotation == tuple[FilePath, ...]:
+            found += value
+    return tuple(found)

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview, Question
-from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.approvals import Question
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.ids import Ids
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 
 
 class AskUserArguments(Arguments):
@@ -23,24 +23,17 @@ class AskUserArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class AskUser:
+class AskUser(BaseTool):
     """Asks the person."""
 
     name: ClassVar[str] = "ask_user"
     description: ClassVar[str] = "Ask the user, only when you cannot go on without the answer."
-    effect: ClassVar[Effect] = Effect.READ
+    title: ClassVar[str] = "Ask you a question"
     kind: ClassVar[ToolKind] = ToolKind.OTHER
+    group: ClassVar[str] = ""
     Arguments: ClassVar[type[Arguments]] = AskUserArguments
 
     ids: Ids
-
-    def paths(self, arguments: AskUserArguments) -> tuple[str, ...]:
-        """Return none: it looks at no file."""
-        return ()
-
-    async def preview(self, arguments: AskUserArguments) -> Preview:
-        """Return the question."""
-        return preview("Ask you a question", arguments.question, self.kind)
 
     async def run(self, arguments: AskUserArguments, context: ToolContext) -> ToolOutput:
         """Hand the question over; ACT asks it, without a time limit."""

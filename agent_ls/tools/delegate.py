@@ -8,14 +8,13 @@ from typing import ClassVar, cast
 from pydantic import Field, JsonValue
 
 from agent_ls.domain.agents import AgentLimits
-from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.loop.ports.agents import ChildTurns
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.spec import parameters_of
 
 
@@ -30,7 +29,7 @@ class DelegateArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class Delegate:
+class Delegate(BaseTool):
     """Starts a sub-agent and waits for its report. Source: seeds 000 and 002."""
 
     name: ClassVar[str] = "delegate"
@@ -38,8 +37,10 @@ class Delegate:
         "Give a task to a sub-agent and wait for its report: for wide searches, or parts that can "
         "be done apart. It sees nothing of this conversation."
     )
+    title: ClassVar[str] = "Start the sub-agent {kind}"
     effect: ClassVar[Effect] = Effect.DELEGATE
     kind: ClassVar[ToolKind] = ToolKind.OTHER
+    group: ClassVar[str] = ""
     Arguments: ClassVar[type[Arguments]] = DelegateArguments
 
     children: ChildTurns
@@ -57,14 +58,6 @@ class Delegate:
         }
         own = cast("dict[str, JsonValue]", parameters["properties"])
         return {**parameters, "properties": {**own, "kind": kind}}
-
-    def paths(self, arguments: DelegateArguments) -> tuple[str, ...]:
-        """Return none: what it touches is judged call by call."""
-        return ()
-
-    async def preview(self, arguments: DelegateArguments) -> Preview:
-        """Return the task."""
-        return preview(f"Start the sub-agent {arguments.kind}", arguments.task, self.kind)
 
     async def run(self, arguments: DelegateArguments, context: ToolContext) -> ToolOutput:
         """Return the report; a sub-agent that failed or was stopped is an error."""

@@ -14,10 +14,10 @@ from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.minimal import replacements_between
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import check_may_go, preview_of
 
 
@@ -28,28 +28,26 @@ class DeleteFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteFile:
+class DeleteFile(BaseTool):
     """Deletes a file."""
 
     name: ClassVar[str] = "delete_file"
     description: ClassVar[str] = "Delete one file."
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.DELETE
+    group: ClassVar[str] = "change"
+    rule: ClassVar[str | None] = "delete_file"
     Arguments: ClassVar[type[Arguments]] = DeleteFileArguments
 
     workspace: Workspace
     seen: SeenTexts | None = None
     """None: whatever the file holds goes."""
 
-    def paths(self, arguments: DeleteFileArguments) -> tuple[str, ...]:
-        """Return the file."""
-        return (arguments.path,)
-
     async def preview(self, arguments: DeleteFileArguments) -> Preview:
         """Return the text that would go."""
         file = await self._file(arguments.path)
         edit = DeleteEdit(path=arguments.path, base_version=file.version)
-        grant = grant_of(self.name, arguments)
+        grant = self.grant(arguments)
         return preview_of(f"Delete {arguments.path}", self.kind, edit, file.text, grant)
 
     async def run(self, arguments: DeleteFileArguments, context: ToolContext) -> ToolOutput:

@@ -7,14 +7,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.findings import Finding
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 
 _MAX_SHOWN = 100
 
@@ -28,13 +26,12 @@ class DiagnosticsArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostics:
+class Diagnostics(BaseTool):
     """Runs the checkers."""
 
     name: ClassVar[str] = "diagnostics"
     description: ClassVar[str] = "Check files with the project's compilers and linters."
-    effect: ClassVar[Effect] = Effect.READ
-    kind: ClassVar[ToolKind] = ToolKind.READ
+    title: ClassVar[str] = "Check files"
     Arguments: ClassVar[type[Arguments]] = DiagnosticsArguments
 
     workspace: Workspace
@@ -43,11 +40,6 @@ class Diagnostics:
     def paths(self, arguments: DiagnosticsArguments) -> tuple[str, ...]:
         """Return the files; all of them when none is named."""
         return arguments.paths or (".",)
-
-    async def preview(self, arguments: DiagnosticsArguments) -> Preview:
-        """Return which files would be checked."""
-        files = "\n".join(arguments.paths) or "the files changed in this turn"
-        return preview("Check files", files, self.kind)
 
     async def run(self, arguments: DiagnosticsArguments, context: ToolContext) -> ToolOutput:
         """Return all findings, old ones too, one a line."""

@@ -15,10 +15,10 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.edits.as_read import place_as_read
 from agent_ls.edits.requests import Refused, Wish
 from agent_ls.edits.search_replace import place
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import MERGED, check_whole, places_of, preview_of
 from agent_ls.tools.nearest import read_file_named
 
@@ -47,7 +47,7 @@ class EditFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class EditFile:
+class EditFile(BaseTool):
     """Changes parts of a file."""
 
     name: ClassVar[str] = "edit_file"
@@ -57,21 +57,19 @@ class EditFile:
     )
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT
+    group: ClassVar[str] = "change"
+    rule: ClassVar[str | None] = "edit"
     Arguments: ClassVar[type[Arguments]] = EditFileArguments
 
     workspace: Workspace
     seen: SeenTexts | None = None
     """None: every edit is looked for in the newest text alone."""
 
-    def paths(self, arguments: EditFileArguments) -> tuple[str, ...]:
-        """Return the file."""
-        return (arguments.path,)
-
     async def preview(self, arguments: EditFileArguments) -> Preview:
         """Return the diff."""
         file, change, _ = await self._plan(arguments)
         return preview_of(
-            f"Edit {arguments.path}", self.kind, change, file.text, grant_of(self.name, arguments)
+            f"Edit {arguments.path}", self.kind, change, file.text, self.grant(arguments)
         )
 
     async def run(self, arguments: EditFileArguments, context: ToolContext) -> ToolOutput:

@@ -8,15 +8,14 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.calls import ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import FinalOutputGiven
 from agent_ls.loop.evidence.output_schema import violations
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 
 
 class FinalOutputArguments(Arguments):
@@ -28,7 +27,7 @@ class FinalOutputArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class FinalOutput:
+class FinalOutput(BaseTool):
     """Takes the turn's result; offered only when the user gave a schema for it.
 
     Source: seed 001, final output: it ends the turn even beside other calls; null means go on.
@@ -36,8 +35,9 @@ class FinalOutput:
 
     name: ClassVar[str] = "final_output"
     description: ClassVar[str] = "Give the final result, once, when all is done. It ends your work."
-    effect: ClassVar[Effect] = Effect.READ
+    title: ClassVar[str] = "Give the final output"
     kind: ClassVar[ToolKind] = ToolKind.OTHER
+    group: ClassVar[str] = ""
     Arguments: ClassVar[type[Arguments]] = FinalOutputArguments
 
     def parameters(self, view: TurnView) -> dict[str, JsonValue] | None:
@@ -46,14 +46,6 @@ class FinalOutput:
         if schema is None:
             return None
         return {"type": "object", "properties": {"output": schema}, "required": ["output"]}
-
-    def paths(self, arguments: FinalOutputArguments) -> tuple[str, ...]:
-        """Return none: it looks at no file."""
-        return ()
-
-    async def preview(self, arguments: FinalOutputArguments) -> Preview:
-        """Return the output."""
-        return preview("Give the final output", str(arguments.output), self.kind)
 
     async def run(self, arguments: FinalOutputArguments, context: ToolContext) -> ToolOutput:
         """Check the output against the schema and hand it over to be recorded."""

@@ -9,8 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.codeintel import CodeIntel
@@ -18,7 +17,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 
 
 class FindSymbolArguments(Arguments):
@@ -39,12 +38,12 @@ class FindSymbolOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class FindSymbol:
+class FindSymbol(BaseTool):
     """Finds definitions."""
 
     name: ClassVar[str] = "find_symbol"
     description: ClassVar[str] = "Find where something is defined in the workspace."
-    effect: ClassVar[Effect] = Effect.READ
+    title: ClassVar[str] = "Find {name}"
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = FindSymbolArguments
 
@@ -57,10 +56,6 @@ class FindSymbol:
     def paths(self, arguments: FindSymbolArguments) -> tuple[str, ...]:
         """Return all files."""
         return (".",)
-
-    async def preview(self, arguments: FindSymbolArguments) -> Preview:
-        """Return what would be looked for."""
-        return preview(f"Find {arguments.name}", arguments.name, self.kind)
 
     async def run(self, arguments: FindSymbolArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each definition: place, name, declaration."""

@@ -9,14 +9,13 @@ from typing import ClassVar
 import pathspec
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.calls import ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import visible_line
-from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.showing import preview
+from agent_ls.tools.arguments import Arguments, FilePath, PathText
+from agent_ls.tools.base import BaseTool
 
 _MAX_FILES = 300
 
@@ -24,30 +23,21 @@ _MAX_FILES = 300
 class GlobArguments(Arguments):
     """Which pattern, below which folder."""
 
-    pattern: FilePath = Field(description="Such as src/**/*.ts or *.toml.")
+    pattern: PathText = Field(description="Such as src/**/*.ts or *.toml.")
     path: FilePath = Field(".", description="Folder to look in.")
 
 
 @dataclass(frozen=True, slots=True)
-class Glob:
+class Glob(BaseTool):
     """Finds files by name."""
 
     name: ClassVar[str] = "glob"
     description: ClassVar[str] = "Find files by their names. Ignored files are left out."
-    effect: ClassVar[Effect] = Effect.READ
+    title: ClassVar[str] = "Find {pattern} in {path}"
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = GlobArguments
 
     workspace: Workspace
-
-    def paths(self, arguments: GlobArguments) -> tuple[str, ...]:
-        """Return the folder that is searched."""
-        return (arguments.path,)
-
-    async def preview(self, arguments: GlobArguments) -> Preview:
-        """Return what would be searched."""
-        title = f"Find {arguments.pattern} in {arguments.path}"
-        return preview(title, f"{arguments.pattern}\nin {arguments.path}", self.kind)
 
     async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolOutput:
         """Return the matching files, sorted, one a line."""

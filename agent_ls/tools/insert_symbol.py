@@ -12,21 +12,14 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
 from agent_ls.domain.symbols import Symbol
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
-from agent_ls.syntax.naming import NotOne, resolve
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import check_whole, preview_of
 from agent_ls.tools.symbol_edits import Position, inserted
-from agent_ls.tools.symbol_places import (
-    change_of,
-    check_as_listed,
-    placed_as_read,
-    symbols_in,
-    the_symbol,
-)
+from agent_ls.tools.symbol_places import change_of, check_as_known, symbols_in, the_symbol
 
 
 class InsertSymbolArguments(Arguments):
@@ -44,15 +37,22 @@ class InsertSymbolArguments(Arguments):
     position: Position = Field(description="Where, seen from the anchor.")
     text: str = Field(description="What to insert.")
 
+    @property
+    def where(self) -> str:
+        """Return the position in words."""
+        return "at the end of" if self.position == "inside_end" else self.position
+
 
 @dataclass(frozen=True, slots=True)
-class InsertSymbol:
+class InsertSymbol(BaseTool):
     """Adds a definition."""
 
     name: ClassVar[str] = "insert_symbol"
     description: ClassVar[str] = "Insert code beside a definition, or at the end of its body."
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT
+    group: ClassVar[str] = "change"
+    rule: ClassVar[str | None] = "edit"
     Arguments: ClassVar[type[Arguments]] = InsertSymbolArguments
 
     workspace: Workspace
@@ -60,25 +60,20 @@ class InsertSymbol:
     seen: SeenTexts | None = None
     """None: the anchor is looked for in the newest text alone."""
 
-    def paths(self, arguments: InsertSymbolArguments) -> tuple[str, ...]:
-        """Return the file."""
-        return (arguments.path,)
-
     async def preview(self, arguments: InsertSymbolArguments) -> Preview:
         """Return the diff."""
         file, anchor, change = await self._plan(arguments)
-        title = f"Insert {_where(arguments)} {anchor.qualified} in {arguments.path}"
-        grant = grant_of(self.name, arguments)
-        return preview_of(title, self.kind, change, file.text, grant)
+        title = f"Insert {arguments.where} {anchor.qualified} in {arguments.path}"
+        return preview_of(title, self.kind, change, file.text, self.grant(arguments))
 
     async def run(self, arguments: InsertSymbolArguments, context: ToolContext) -> ToolOutput:
         """Plan the change; ACT applies it."""
         file, anchor, change = await self._plan(arguments)
         after = apply_replacements(file.text, change.replacements)
         line = after.count("\n", 0, change.replacements[0].start) + 1
-        where = _where(arguments)
         return ToolOutput(
-            f"Inserted {where} {anchor.qualified} in {arguments.path}, around line {line}.",
+            f"Inserted {arguments.where} {anchor.qualified} in {arguments.path}, "
+            f"around line {line}.",
             data={"path": arguments.path},
             edits=(change,),
         )
@@ -88,21 +83,9 @@ class InsertSymbol:
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
         check_whole(arguments.text, file.text)
         anchor = the_symbol(symbols, arguments.anchor, path)
+        await check_as_known(
+            file, anchor, arguments.anchor, self.code, self.seen, is_replaced=False
+        )
         position, text = arguments.position, arguments.text
         after = inserted(file.text, symbols, anchor, position, text, language)
-        read = None if self.seen is None else await self.seen.text(path)
-        if read is None:
-            check_as_listed(file, arguments.anchor, self.seen, is_taken_out=False)
-        if read is None or read == file.text:
-            return file, anchor, change_of(file, after)
-        known = await self.code.symbols(path, read) or ()
-        older = resolve(known, arguments.anchor)
-        if isinstance(older, NotOne):
-            # Nothing is taken out, so who names what is new may know it from a search.
-            return file, anchor, change_of(file, after)
-        wanted = inserted(read, known, older, position, text, language)
-        return file, anchor, placed_as_read(file, after, read, wanted)
-
-
-def _where(arguments: InsertSymbolArguments) -> str:
-    return "at the end of" if arguments.position == "inside_end" else arguments.position
+        return file, anchor, change_of(file, after)

@@ -8,13 +8,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 
 _MAX_ENTRIES = 500
 
@@ -28,24 +26,15 @@ class ListDirArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class ListDir:
+class ListDir(BaseTool):
     """Lists a folder."""
 
     name: ClassVar[str] = "list_dir"
     description: ClassVar[str] = "List a folder: files with their sizes, folders with a final /."
-    effect: ClassVar[Effect] = Effect.READ
-    kind: ClassVar[ToolKind] = ToolKind.READ
+    title: ClassVar[str] = "List {path}"
     Arguments: ClassVar[type[Arguments]] = ListDirArguments
 
     workspace: Workspace
-
-    def paths(self, arguments: ListDirArguments) -> tuple[str, ...]:
-        """Return the folder."""
-        return (arguments.path,)
-
-    async def preview(self, arguments: ListDirArguments) -> Preview:
-        """Return which folder would be listed."""
-        return preview(f"List {arguments.path}", arguments.path, self.kind)
 
     async def run(self, arguments: ListDirArguments, context: ToolContext) -> ToolOutput:
         """Return one entry a line, with sizes of files."""

@@ -11,10 +11,10 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import MoveFile as MoveEdit
 from agent_ls.domain.errors import ToolError
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import check_may_go, preview_of
 
 
@@ -26,26 +26,24 @@ class MoveFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class MoveFile:
+class MoveFile(BaseTool):
     """Moves a file."""
 
     name: ClassVar[str] = "move_file"
     description: ClassVar[str] = "Move or rename one file."
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.MOVE
+    group: ClassVar[str] = "change"
+    rule: ClassVar[str | None] = "move_file"
     Arguments: ClassVar[type[Arguments]] = MoveFileArguments
 
     workspace: Workspace
-
-    def paths(self, arguments: MoveFileArguments) -> tuple[str, ...]:
-        """Return both places."""
-        return (arguments.path, arguments.new_path)
 
     async def preview(self, arguments: MoveFileArguments) -> Preview:
         """Return both names."""
         edit = await self._plan(arguments)
         title = f"Move {arguments.path} to {arguments.new_path}"
-        return preview_of(title, self.kind, edit, None, grant_of(self.name, arguments))
+        return preview_of(title, self.kind, edit, None, self.grant(arguments))
 
     async def run(self, arguments: MoveFileArguments, context: ToolContext) -> ToolOutput:
         """Plan the move; ACT carries it out."""

@@ -8,8 +8,6 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.record import Record
 from agent_ls.domain.symbols import Symbol
 from agent_ls.loop.ports.codeintel import CodeIntel
@@ -17,7 +15,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.symbol_places import symbols_in
 
 
@@ -35,15 +33,14 @@ class OutlineOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(BaseTool):
     """Shows a file's symbols."""
 
     name: ClassVar[str] = "outline"
     description: ClassVar[str] = (
         "List a file's definitions with their lines; cheaper than reading it."
     )
-    effect: ClassVar[Effect] = Effect.READ
-    kind: ClassVar[ToolKind] = ToolKind.READ
+    title: ClassVar[str] = "Outline {path}"
     Arguments: ClassVar[type[Arguments]] = OutlineArguments
 
     workspace: Workspace
@@ -51,15 +48,6 @@ class Outline:
     options: OutlineOptions = OutlineOptions()
     seen: SeenTexts | None = None
     """None: nobody needs to know later what was shown."""
-
-    def paths(self, arguments: OutlineArguments) -> tuple[str, ...]:
-        """Return the file."""
-        return (arguments.path,)
-
-    async def preview(self, arguments: OutlineArguments) -> Preview:
-        """Return which file would be looked at."""
-        path = arguments.path
-        return preview(f"Outline {path}", path, self.kind, path=path)
 
     async def run(self, arguments: OutlineArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each symbol, deeper ones indented."""

@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import TextFile
 from agent_ls.domain.record import Record
 from agent_ls.edits.lines import split_lines
@@ -18,6 +17,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, has_hidden
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.nearest import read_file_named
 from agent_ls.tools.showing import preview
 
@@ -51,7 +51,7 @@ class ReadFileOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(BaseTool):
     """Shows a file."""
 
     name: ClassVar[str] = "read_file"
@@ -59,18 +59,12 @@ class ReadFile:
         "Read a text file as the user sees it, unsaved changes included. The number and the tab "
         "before each line are not part of it. Read large files in ranges."
     )
-    effect: ClassVar[Effect] = Effect.READ
-    kind: ClassVar[ToolKind] = ToolKind.READ
     Arguments: ClassVar[type[Arguments]] = ReadFileArguments
 
     workspace: Workspace
     options: ReadFileOptions = ReadFileOptions()
     seen: SeenTexts | None = None
     """None: nobody needs to know later what was read."""
-
-    def paths(self, arguments: ReadFileArguments) -> tuple[str, ...]:
-        """Return the file."""
-        return (arguments.path,)
 
     async def preview(self, arguments: ReadFileArguments) -> Preview:
         """Return which file would be read."""

@@ -7,13 +7,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 
 _MAX_CHARS = 7_000
 """Less than results are cut to, so that what is read on is not cut again."""
@@ -36,24 +34,15 @@ class ReadOutputArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOutput:
+class ReadOutput(BaseTool):
     """Shows more of a cut result of this turn."""
 
     name: ClassVar[str] = "read_output"
     description: ClassVar[str] = "Read the rest of a result that was cut."
-    effect: ClassVar[Effect] = Effect.READ
-    kind: ClassVar[ToolKind] = ToolKind.READ
+    title: ClassVar[str] = "Read a cut result"
     Arguments: ClassVar[type[Arguments]] = ReadOutputArguments
 
     blobs: Blobs
-
-    def paths(self, arguments: ReadOutputArguments) -> tuple[str, ...]:
-        """Return none: it looks at no file."""
-        return ()
-
-    async def preview(self, arguments: ReadOutputArguments) -> Preview:
-        """Return which output would be read."""
-        return preview("Read a cut result", arguments.handle, self.kind)
 
     async def run(self, arguments: ReadOutputArguments, context: ToolContext) -> ToolOutput:
         """Return the lines; only outputs of this session can be named."""

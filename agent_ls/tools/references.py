@@ -8,14 +8,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 
 
 class ReferencesArguments(Arguments):
@@ -38,26 +37,17 @@ class ReferencesOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class References:
+class References(BaseTool):
     """Finds uses of a name."""
 
     name: ClassVar[str] = "references"
     description: ClassVar[str] = "Find the lines of code that use a name; * marks its definitions."
-    effect: ClassVar[Effect] = Effect.READ
+    title: ClassVar[str] = "References to {name}"
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = ReferencesArguments
 
     code: CodeIntel
     options: ReferencesOptions = ReferencesOptions()
-
-    def paths(self, arguments: ReferencesArguments) -> tuple[str, ...]:
-        """Return the file or folder that is searched."""
-        return (arguments.path,)
-
-    async def preview(self, arguments: ReferencesArguments) -> Preview:
-        """Return what would be looked for."""
-        payload = f"{arguments.name}\nin {arguments.path}"
-        return preview(f"References to {arguments.name}", payload, self.kind)
 
     async def run(self, arguments: ReferencesArguments, context: ToolContext) -> ToolOutput:
         """Return one line for each line with the name; of a qualified one its last part."""

@@ -11,24 +11,16 @@ from pydantic import Field
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ToolKind
 from agent_ls.domain.edits import ChangeText, TextFile, apply_replacements
-from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import MERGED, check_whole, preview_of
-from agent_ls.tools.symbol_bounds import keeps_shared
+from agent_ls.tools.base import BaseTool
+from agent_ls.tools.changing import check_whole, preview_of
+from agent_ls.tools.symbol_bounds import check_shared
 from agent_ls.tools.symbol_edits import replaced
-from agent_ls.tools.symbol_places import (
-    change_of,
-    check_as_listed,
-    replaced_as_read,
-    symbol_as_read,
-    symbols_in,
-    the_symbol,
-)
+from agent_ls.tools.symbol_places import change_of, check_as_known, symbols_in, the_symbol
 
 
 class ReplaceSymbolArguments(Arguments):
@@ -46,13 +38,15 @@ class ReplaceSymbolArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplaceSymbol:
+class ReplaceSymbol(BaseTool):
     """Replaces a definition."""
 
     name: ClassVar[str] = "replace_symbol"
     description: ClassVar[str] = "Rewrite one whole function, class or other definition."
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT
+    group: ClassVar[str] = "change"
+    rule: ClassVar[str | None] = "edit"
     Arguments: ClassVar[type[Arguments]] = ReplaceSymbolArguments
 
     workspace: Workspace
@@ -60,15 +54,11 @@ class ReplaceSymbol:
     seen: SeenTexts | None = None
     """None: whatever the definition holds is replaced."""
 
-    def paths(self, arguments: ReplaceSymbolArguments) -> tuple[str, ...]:
-        """Return the file."""
-        return (arguments.path,)
-
     async def preview(self, arguments: ReplaceSymbolArguments) -> Preview:
         """Return the diff."""
         file, symbol, change, _ = await self._plan(arguments)
         title = f"Replace {symbol.qualified} in {arguments.path}"
-        grant = grant_of(self.name, arguments)
+        grant = self.grant(arguments)
         return preview_of(title, self.kind, change, file.text, grant)
 
     async def run(self, arguments: ReplaceSymbolArguments, context: ToolContext) -> ToolOutput:
@@ -86,25 +76,11 @@ class ReplaceSymbol:
         file, language, symbols = await symbols_in(path, self.workspace, self.code)
         check_whole(arguments.new_text, file.text)
         symbol = the_symbol(symbols, arguments.symbol, path)
+        await check_as_known(file, symbol, arguments.symbol, self.code, self.seen, is_replaced=True)
         after, notes = replaced(file.text, symbol, arguments.new_text, language)
         if symbol.shared:
-            keeps_shared(symbol, symbols, await self.code.symbols(path, after) or ())
-        read = None if self.seen is None else await self.seen.text(path)
-        if read is None:
-            check_as_listed(file, arguments.symbol, self.seen, is_taken_out=True)
-        if read is None or read == file.text:
-            return file, symbol, change_of(file, after), notes
-        older = await symbol_as_read(path, read, arguments.symbol, self.code)
-        if older is None:
-            raise ToolError(
-                f"{path} was not changed. It changed since you read it, and the text that you read "
-                f"does not say what {arguments.symbol} is. Read the file again."
-            )
-        wanted, notes_as_read = replaced(read, older, arguments.new_text, language)
-        change, is_merged = replaced_as_read(file, (symbol, after), read, (older, wanted))
-        if is_merged:
-            notes = [*notes_as_read, MERGED.format(path).strip()]
-        return file, symbol, change, notes
+            check_shared(symbol, symbols, await self.code.symbols(path, after) or ())
+        return file, symbol, change_of(file, after), notes
 
     async def _renamed(self, path: str, after: str, symbol: Symbol) -> str:
         """Return where the new definition stands, and what it is called when that is new."""

@@ -7,15 +7,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.showing import preview
+from agent_ls.tools.base import BaseTool
 
 
 class RepositoryMapArguments(Arguments):
@@ -34,12 +33,12 @@ class RepositoryMapOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class RepositoryMap:
+class RepositoryMap(BaseTool):
     """Shows what matters in the workspace."""
 
     name: ClassVar[str] = "repository_map"
     description: ClassVar[str] = "Show the definitions that matter most; a start in unknown code."
-    effect: ClassVar[Effect] = Effect.READ
+    title: ClassVar[str] = "Map the repository"
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = RepositoryMapArguments
 
@@ -50,11 +49,6 @@ class RepositoryMap:
     def paths(self, arguments: RepositoryMapArguments) -> tuple[str, ...]:
         """Return all files."""
         return (".",)
-
-    async def preview(self, arguments: RepositoryMapArguments) -> Preview:
-        """Return from where the map would be seen."""
-        seen_from = "\n".join(arguments.paths) or "all files"
-        return preview("Map the repository", seen_from, self.kind)
 
     async def run(self, arguments: RepositoryMapArguments, context: ToolContext) -> ToolOutput:
         """Return files with definitions and their lines, the most used first.

@@ -13,17 +13,18 @@ from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.commands import CommandOutcome, Runner
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.commands import READ_ONLY_ENV
 from agent_ls.safety.text import plain_output_slowly
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.showing import preview
 
 _MAX_COMMAND_BYTES = 100_000
 """The system takes no more than 128 KiB in one argument."""
+_MAX_GRANTED_CHARS = 10_000
 
 
 def _runnable(command: str) -> str:
@@ -66,7 +67,7 @@ class RunCommandOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class RunCommand:
+class RunCommand(BaseTool):
     """Runs a command."""
 
     name: ClassVar[str] = "run_command"
@@ -76,15 +77,24 @@ class RunCommand:
     )
     effect: ClassVar[Effect] = Effect.EXECUTE
     kind: ClassVar[ToolKind] = ToolKind.EXECUTE
+    group: ClassVar[str] = "run"
     Arguments: ClassVar[type[Arguments]] = RunCommandArguments
 
     workspace: Workspace
     runner: Runner
     options: RunCommandOptions = RunCommandOptions()
 
-    def paths(self, arguments: RunCommandArguments) -> tuple[str, ...]:
-        """Return the folder it runs in; what it touches is not known."""
-        return (arguments.cwd,)
+    def grant(self, arguments: RunCommandArguments) -> str | None:
+        """Cover the very same bytes in the very same folder, and nothing else.
+
+        Shape: ``run_command:<command>``, or ``run_command[<folder>]:<command>``.
+        """
+        folder = arguments.cwd
+        # A bracket in the name could make one folder and command look like another pair.
+        if len(arguments.command) > _MAX_GRANTED_CHARS or "]" in folder:
+            return None
+        place = "" if folder == "." else f"[{folder}]"
+        return f"{self.name}{place}:{arguments.command}"
 
     async def preview(self, arguments: RunCommandArguments) -> Preview:
         """Return the exact command, then where it runs."""
@@ -93,7 +103,7 @@ class RunCommand:
             f"Run: {arguments.command}",
             f"{arguments.command}\n(in {folder})",
             self.kind,
-            grant=grant_of(self.name, arguments),
+            grant=self.grant(arguments),
         )
 
     async def run(self, arguments: RunCommandArguments, context: ToolContext) -> ToolOutput:

@@ -1,4 +1,8 @@
-"""What a text becomes when a symbol is replaced or something is put beside or into it. Pure."""
+"""What a text becomes when a symbol is replaced or something is put beside or into it. Pure.
+
+Owns the lines, commas and semicolons around a symbol. Where other code shares the line that would
+have to change, nothing is done.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +17,31 @@ from agent_ls.domain.symbols import Symbol
 from agent_ls.edits.indents import indent_of
 from agent_ls.edits.lines import flattened
 from agent_ls.edits.marks import leaves_out, unclear_marker
+from agent_ls.syntax.endings import code_end
 from agent_ls.syntax.languages import Language
-from agent_ls.tools.symbol_bounds import as_entry, begun, in_lines, keyed, whole
-from agent_ls.tools.symbol_heads import lost
-from agent_ls.tools.symbol_lists import in_list, is_last_in_list
-from agent_ls.tools.symbol_placing import (
+from agent_ls.tools.symbol_bounds import check_certain, check_kind
+from agent_ls.tools.symbol_lines import (
     bare,
     indent_at,
     is_first_on_line,
     line_end,
+    next_code,
     placed_at,
     unit_of,
 )
-from agent_ls.tools.symbol_separators import is_in_declaration, put_before_rest
 
 Position = Literal["before", "after", "inside_end"]
 
 _SMALL = frozenset({"key", "member", "field", "variable", "constant", "type", "macro"})
-_NO_MEMBER = re.compile(
-    r"\s*(?:#|(?:public|protected|private)\b[\w \t]*:(?!:)|\w+(?:[ \t]+\w+)?[ \t]*:\s*(?://|/\*|$))"
+_SEPARATORS = (",", ";")
+_VALUE = re.compile(r"[^({]*=")
+"""How text begins that gives a name a value: a brace at its end does not end it."""
+_WORD = re.compile(
+    r"@(?!interface\b)[\w.:$]+|#!?\[\s*\w+|\[\[\s*\w+|"
+    r"\b(?:export|default|declare|readonly|typedef|template|alignas|__attribute__|__declspec)\b"
 )
+"""What stands about a definition and says something of it."""
+_CLOSERS = {"#[": "]", "[[": "]]"}
 
 
 def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tuple[str, list[str]]:
@@ -40,14 +49,9 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     block, notes = bare(new_text), list[str]()
     if not block:
         raise ToolError("new_text is empty. To take a symbol out, use edit_file.")
-    in_lines(text)
-    whole(symbol, text, language)
-    begun(symbol, text)
-    block = as_entry(block, text, symbol, language)
-    entry = keyed(block, text, symbol, language)
-    if entry != block:
-        block = entry
-        notes.append("Its key was kept.")
+    check_certain(symbol, text, language)
+    check_certain(symbol, text, language, beginning=True)
+    check_kind(block, text, symbol, language)
     start = symbol.start
     if symbol.own_start > start and not _opens_with_comment(block, language):
         start = symbol.own_start
@@ -55,12 +59,11 @@ def replaced(text: str, symbol: Symbol, new_text: str, language: Language) -> tu
     old = text[start : symbol.end]
     if leaves_out(old, block):
         raise ToolError(unclear_marker().reason)
-    gone = lost(old, block, language)
-    if gone:
+    if gone := _lost(text, symbol, block):
         notes.append(f"Not in the new text and so gone: {', '.join(gone)}.")
     place = indent_at(text, start)
     placed = placed_at(block, place, text, language, place + flattened(old)).lstrip()
-    return text[:start] + put_before_rest(placed, text, symbol, language), notes
+    return text[:start] + _before_rest(placed, text, symbol, language), notes
 
 
 def inserted(
@@ -75,61 +78,115 @@ def inserted(
     block = bare(new_text)
     if not block:
         raise ToolError("There is no text to insert.")
-    in_lines(text)
-    is_tail = position == "after" and _ends_line(text, anchor, language)
-    if position == "before":
-        begun(anchor, text)
-    elif not is_tail:
-        whole(anchor, text, language)
+    check_certain(anchor, text, language, beginning=position == "before")
     if position == "inside_end":
         return _inside(text, symbols, anchor, block, language)
+    check_kind(block, text, anchor, language)
     if anchor.is_listed:
-        return in_list(text, anchor, position, block, language)
-    block = as_entry(block, text, anchor, language)
-    if is_in_declaration(text, anchor, language) and not (
-        position == "before" and is_first_on_line(text, anchor.start)
-    ):
-        raise ToolError(
-            f"{anchor.qualified} is defined inside of a declaration, where nothing can stand "
-            "beside it. Nothing was done. Name what is declared there, or use edit_file."
-        )
+        return _in_list(text, anchor, position, block, language)
     gap = _gap(text, symbols, anchor, block, language)
     place = indent_at(text, anchor.start)
     own = place + flattened(text[anchor.start : anchor.end])
     placed = placed_at(block, place, text, language, own)
     if position == "before":
-        at = anchor.start
-        if not is_first_on_line(text, at):
-            return f"{text[:at]}{placed.lstrip()}\n{indent_at(text, at)}{text[at:]}"
-        at = text.rfind("\n", 0, at) + 1
-        at += text.startswith("\ufeff", at)
+        at = _line_start(text, anchor)
         return text[:at] + placed + "\n" * (1 + gap) + text[at:]
     at = line_end(text, anchor.end, language, across=True)
     if at is None:
-        rest = text[anchor.end :].lstrip(" \t")
-        return f"{text[: anchor.end]}\n{placed}\n{indent_at(text, anchor.start)}{rest}"
-    following = _next(symbols, anchor)
+        raise _shares_line(anchor)
+    following = next((one for one in symbols if one.start >= anchor.end), None)
     is_tight = following is not None and not text[at : following.start].count("\n") > 1
     return text[:at] + "\n" * (1 + gap) + placed + "\n" * (gap * is_tight) + text[at:]
 
 
-def _ends_line(text: str, anchor: Symbol, language: Language) -> bool:
-    """Say whether a symbol is what an unknown word left of its line, to the end of that.
-
-    Where it ends is certain then.
-    """
-    return (
-        anchor.first_line == anchor.last_line == anchor.runs_into
-        and not is_first_on_line(text, anchor.start)
-        and text[anchor.end - 1] == ";"
-        and line_end(text, anchor.end, language) is not None
+def _shares_line(symbol: Symbol) -> ToolError:
+    return ToolError(
+        f"{symbol.qualified} shares its line with other code. Nothing was done. Use edit_file."
     )
+
+
+def _line_start(text: str, symbol: Symbol) -> int:
+    """Return where a symbol's first line begins. Errors: ``ToolError`` where others share it."""
+    if not is_first_on_line(text, symbol.start):
+        raise _shares_line(symbol)
+    at = text.rfind("\n", 0, symbol.start) + 1
+    return at + text.startswith("\ufeff", at)
+
+
+def _lost(text: str, symbol: Symbol, block: str) -> list[str]:
+    """Return the decorators, attributes and words like ``export`` that only the old text has."""
+    if symbol.body is None:
+        around = text[symbol.own_start : symbol.end].partition("=")[0]
+    else:
+        start, end = symbol.body
+        around = text[symbol.own_start : start] + text[end : symbol.end]
+    gone = Counter(_WORD.findall(around)) - Counter(_WORD.findall(block))
+    return [f"{one}{_CLOSERS.get(one[:2], '')}" for one in gone]
+
+
+def _parted(placed: str, language: Language) -> tuple[str, str]:
+    """Return new code, and the comment behind it with the blanks before that."""
+    end = code_end(placed, language)
+    if not placed[:end].strip():
+        raise ToolError("The new text has no entry or definition but a comment; use edit_file.")
+    return placed[:end], placed[end:]
+
+
+def _before_rest(placed: str, text: str, symbol: Symbol, language: Language) -> str:
+    """Return new text for a symbol with all that follows it, one separator between them.
+
+    Shape: a comment behind the new text takes the place of the one behind the symbol.
+    """
+    code, comment = _parted(placed, language)
+    end, is_separated = symbol.end, False
+    following = next_code(text, end, language)
+    at = line_end(text, end, language)
+    if text[following : following + 1] in _SEPARATORS and "\n" not in text[end:following]:
+        is_separated = True
+    ends_itself = text[end - 1] == ";"
+    if is_separated or symbol.is_listed or (at is None and not ends_itself):
+        code = code[:-1].rstrip() if code.endswith(_SEPARATORS) else code
+    elif ends_itself and not code.endswith(";"):
+        is_needed = at is None or not code.endswith("}") or _VALUE.match(code) is not None
+        code += ";" * is_needed
+    if not comment:
+        return code + text[end:]
+    if at is None or (is_separated and text[end:following].strip()):
+        raise ToolError(
+            f"A comment behind the text could hide what follows {symbol.qualified} on its line. "
+            "Nothing was done: give the text without it, or use edit_file."
+        )
+    separator = text[end : following + 1] if is_separated else ""
+    return code + separator + comment + text[at:]
+
+
+def _in_list(text: str, anchor: Symbol, position: Position, block: str, language: Language) -> str:
+    """Put an entry before or after another one, with commas between them."""
+    placed = placed_at(block, indent_at(text, anchor.start), text, language)
+    entry, comment = _parted(placed, language)
+    entry = entry.removesuffix(",").rstrip()
+    first = _line_start(text, anchor)
+    if position == "before":
+        return f"{text[:first]}{entry},{comment}\n{text[first:]}"
+    end = anchor.end
+    at = line_end(text, end, language)
+    following = next_code(text, end, language)
+    is_last = text[following : following + 1] != ","
+    # Commas before the entries are a style of their own.
+    if at is None or (not is_last and following > at):
+        raise _shares_line(anchor)
+    if text[following : following + 1] == ";" and not comment:
+        return f"{text[:end]},\n{entry}{text[end:]}"
+    if is_last:
+        return f"{text[:end]},{text[end:at]}\n{entry}{comment}{text[at:]}"
+    return f"{text[:at]}\n{entry},{comment}{text[at:]}"
 
 
 def _inside(
     text: str, symbols: Sequence[Symbol], anchor: Symbol, block: str, language: Language
 ) -> str:
-    if anchor.body is None:
+    is_braced = anchor.body is not None and text[anchor.body[1] - 1] == "}"
+    if anchor.body is None or not (is_braced or language.id == "python"):
         raise ToolError(f"{anchor.qualified} has no body to put text into; use before or after.")
     start, end = anchor.body
     inner = [one for one in symbols if start <= one.start and one.end <= end]
@@ -140,57 +197,52 @@ def _inside(
             "was done. Name the constant or member that the text is to stand before or after, or "
             "use edit_file."
         )
-    if inner and inner[-1].is_listed and is_last_in_list(text, inner[-1], end - 1, language):
-        return in_list(text, inner[-1], "after", block, language)
-    if anchor.kind in ("function", "method", "constructor"):
-        gap = 0
-    elif inner:
-        gap = _gap(text, symbols, inner[-1], block, language)
-    else:
-        gap = int("\n" in block)
+    if inner and inner[-1].is_listed:
+        _check_last(text, inner[-1], end - 1, language)
+        check_kind(block, text, inner[-1], language)
+        return _in_list(text, inner[-1], "after", block, language)
+    gap = 0
+    if anchor.kind not in ("function", "method", "constructor"):
+        gap = _gap(text, symbols, inner[-1], block, language) if inner else int("\n" in block)
     outer = indent_at(text, anchor.own_start)
-    if text[start : start + 1] == "{" and text[end - 1 : end] == "}":
-        lead = _indent_inside(text, start + 1, end - 1, language)
-        deeper = lead or outer + unit_of(text, language)
+    own = outer + flattened(text[anchor.own_start : end])
+    if is_braced:
+        lead = _indent_inside(text, start + 1, end - 1, inner)
+        placed = placed_at(block, lead or outer + unit_of(text, language), text, language, own)
         kept = text[: end - 1].rstrip()
-        own = outer + flattened(text[anchor.own_start : end])
-        placed = placed_at(block, deeper, text, language, own)
-        if len(kept) == start + 1:
-            gap = 0
+        gap *= len(kept) > start + 1
         return f"{kept}{chr(10) * (1 + gap)}{placed}\n{outer}{text[end - 1 :]}"
-    if language.id != "python":
-        raise ToolError(f"{anchor.qualified} has no body to put text into; use before or after.")
-    if is_first_on_line(text, start):
-        own = outer + flattened(text[anchor.own_start : end])
-        placed = placed_at(block, indent_at(text, start), text, language, own)
-        at = line_end(text, end, language) or end
-        return text[:at] + "\n" * (1 + gap) + placed + text[at:]
-    # `class A: pass` on one line: the body gets lines of its own.
-    deeper = outer + unit_of(text, language)
-    old = text[start:end]
-    lines = [] if old.strip() in ("pass", "...") else [deeper + old]
-    lines.append(placed_at(block, deeper, text, language))
-    return text[:start].rstrip() + "\n" + "\n".join(lines) + text[end:]
+    if not is_first_on_line(text, start):
+        raise _shares_line(anchor)
+    placed = placed_at(block, indent_at(text, start), text, language, own)
+    at = line_end(text, end, language) or end
+    return text[:at] + "\n" * (1 + gap) + placed + text[at:]
 
 
-def _indent_inside(text: str, start: int, end: int, language: Language) -> str:
-    """Return the indentation of the first line in a body that begins a line of its own.
+def _check_last(text: str, last: Symbol, closer: int, language: Language) -> None:
+    """Refuse to put an entry behind one that is not the last of its list."""
+    at = next_code(text, last.end, language)
+    if text[at : at + 1] == ",":
+        at = next_code(text, at + 1, language)
+    if at < closer:
+        raise ToolError(
+            f"What follows {last.qualified} is no symbol that could be named, so nothing was put "
+            "behind it. Use edit_file, or before and after another entry."
+        )
 
-    Shape: labels, as of access to what follows them, and directives of C stand where they like.
-    """
-    for line in text[start:end].split("\n")[1:]:
-        if line.strip() and not (language.id in ("c", "cpp") and _NO_MEMBER.match(line)):
-            return indent_of(line)
-    return ""
+
+def _indent_inside(text: str, start: int, end: int, inner: Sequence[Symbol]) -> str:
+    """Return the indentation of a body: that of a member, else of its first line."""
+    for one in inner:
+        if is_first_on_line(text, one.start):
+            return indent_at(text, one.start)
+    lines = text[start:end].split("\n")[1:]
+    return next((indent_of(line) for line in lines if line.strip()), "")
 
 
 def _opens_with_comment(block: str, language: Language) -> bool:
     openers = (*language.line, *(one[0] for one in language.block))
     return bool(openers) and block.lstrip().startswith(openers)
-
-
-def _next(symbols: Sequence[Symbol], anchor: Symbol) -> Symbol | None:
-    return next((one for one in symbols if one.start >= anchor.end), None)
 
 
 def _gap(

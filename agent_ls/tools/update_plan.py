@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ErrorKind, ToolCall, ToolKind
+from agent_ls.domain.calls import ErrorKind, ToolCall, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.events import PlanProposed, PlanUpdated
 from agent_ls.domain.plans import PlanItem, PlanStatus, ProposedCall
 from agent_ls.loop.calls.plans import graph_error
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.showing import preview
 
 
@@ -44,20 +45,16 @@ class UpdatePlanArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatePlan:
+class UpdatePlan(BaseTool):
     """Replaces the plan."""
 
     name: ClassVar[str] = "update_plan"
     description: ClassVar[str] = (
         "Show the user your plan and how far it is. Send all items every time."
     )
-    effect: ClassVar[Effect] = Effect.READ
     kind: ClassVar[ToolKind] = ToolKind.THINK
+    group: ClassVar[str] = "run"
     Arguments: ClassVar[type[Arguments]] = UpdatePlanArguments
-
-    def paths(self, arguments: UpdatePlanArguments) -> tuple[str, ...]:
-        """Return none: the plan is no file."""
-        return ()
 
     async def preview(self, arguments: UpdatePlanArguments) -> Preview:
         """Return the plan."""

@@ -21,10 +21,10 @@ from agent_ls.edits.marks import leaves_out, unclear_marker
 from agent_ls.edits.merge import rebase
 from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.requests import Refused
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import MERGED, check_whole, marked_as, preview_of
 
 
@@ -41,7 +41,7 @@ class WriteFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class WriteFile:
+class WriteFile(BaseTool):
     """Writes a whole file."""
 
     name: ClassVar[str] = "write_file"
@@ -50,21 +50,19 @@ class WriteFile:
     )
     effect: ClassVar[Effect] = Effect.WRITE
     kind: ClassVar[ToolKind] = ToolKind.EDIT
+    group: ClassVar[str] = "change"
+    rule: ClassVar[str | None] = "edit"
     Arguments: ClassVar[type[Arguments]] = WriteFileArguments
 
     workspace: Workspace
     seen: SeenTexts | None = None
     """None: whatever the file holds is replaced."""
 
-    def paths(self, arguments: WriteFileArguments) -> tuple[str, ...]:
-        """Return the file."""
-        return (arguments.path,)
-
     async def preview(self, arguments: WriteFileArguments) -> Preview:
         """Return the diff against what is there."""
         edit, before, _ = await self._plan(arguments)
         verb = "Create" if before is None else "Replace"
-        grant = grant_of(self.name, arguments)
+        grant = self.grant(arguments)
         return preview_of(f"{verb} {arguments.path}", self.kind, edit, before, grant)
 
     async def run(self, arguments: WriteFileArguments, context: ToolContext) -> ToolOutput:

@@ -99,6 +99,9 @@ class BrokenTool:
     def paths(self, _: object) -> tuple[str, ...]:
         return ()
 
+    def grant(self, _: object) -> str | None:
+        return None
+
     async def preview(self, _: object) -> Preview:
         raise self.error
 

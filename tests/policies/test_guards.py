@@ -78,6 +78,9 @@ class Foreign:
     def paths(self, arguments: ForeignArguments) -> tuple[str, ...]:
         return ()
 
+    def grant(self, _: object) -> str | None:
+        return None
+
     async def preview(self, arguments: ForeignArguments) -> Preview:
         return Preview(title="", payload="")
 

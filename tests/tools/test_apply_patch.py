@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from agent_ls.domain.errors import ToolError
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.tools.apply_patch import ApplyPatch, ApplyPatchArguments
 from tests.tools.conftest import Place
 
@@ -123,7 +122,7 @@ def test_every_file_is_named_for_the_guards(
 ) -> None:
     arguments = ApplyPatchArguments(patch=patch)
     assert ApplyPatch(place.workspace).paths(arguments) == paths
-    assert grant_of("apply_patch", arguments) == grant
+    assert ApplyPatch(place.workspace).grant(arguments) == grant
 
 
 async def test_the_preview_shows_the_diff_of_every_file(place: Place) -> None:

@@ -57,7 +57,6 @@ _BROKEN = "int a(void)\n{\n#if X\n    f(;\n#endif\nout:\n    return 1;\n}\n"
         ("a.c", _GNU, "index", "after", "int q(void);", None, 'line 2 (__THROW __asm ("index")'),
         ("a.c", _GNU, "index", "replace", "int q(void);", None, "an unknown word"),
         ("a.c", _GNU, "__nonnull", "replace", "int q(void);", None, "an unknown word"),
-        ("a.h", _API_C, "g", "after", "int q;", f"{_API_C}int q;\n", ""),
         ("a.h", _API_C, "g", "replace", "void g(int);", None, "an unknown word"),
         ("a.c", _GNU, "z", "after", "int q;", _GNU + "int q;\n", ""),
         ("a.h", _MACROS, "name", "replace", "int name() { return 0; }", None,
@@ -121,16 +120,17 @@ _API = "package p\n\ntype E interface {\n\tQ()\n}\n"
     [
         ("a.go", _CONST, "X", "replace", "X = 5", _CONST.replace("= 1", "= 5"),
          "The comment above it was kept."),
-        ("a.go", _CONST, "X", "replace", "// Five.\nconst X = 5",
+        ("a.go", _CONST, "X", "replace", "// Five.\nX = 5",
          _CONST.replace("// X doc\n\tX = 1", "// Five.\n\tX = 5"), ""),
+        ("a.go", _CONST, "X", "replace", "const X = 5", None, "Leave that word out"),
         ("a.go", _CONST, "X", "after", "Y = 2", _CONST.replace("= 1\n", "= 1\n\n\tY = 2\n"), ""),
-        ("a.go", _CONST, "X", "before", "const Y = 2",
+        ("a.go", _CONST, "X", "before", "Y = 2",
          _CONST.replace("\t// X", "\tY = 2\n\n\t// X"), ""),
-        ("a.go", _CONST, "X", "after", "func g() {}", None, "stands in const ( … )"),
+        ("a.go", _CONST, "X", "after", "func g() {}", None, "stands in a group"),
         ("a.go", _CONST, "X", "replace", "var X = 1", None, "use edit_file"),
-        ("a.go", _TYPES, "Z", "replace", "type Z struct {\n\tb int\n}",
+        ("a.go", _TYPES, "Z", "replace", "Z struct {\n\tb int\n}",
          _TYPES.replace("a int", "b int"), ""),
-        ("a.go", "package p\n\nvar (\n\ty = 1\n)\n", "y", "replace", "var y = 2",
+        ("a.go", "package p\n\nvar (\n\ty = 1\n)\n", "y", "replace", "y = 2",
          "package p\n\nvar (\n\ty = 2\n)\n", ""),
         ("a.go", "package p\n\ntype Z int\n", "Z", "replace", "type Z string",
          "package p\n\ntype Z string\n", ""),
@@ -186,74 +186,39 @@ def test_a_comment_behind_something_belongs_to_that(
     check(name, text, symbol, position, new_text, after, said)
 
 
-@pytest.mark.parametrize(
-    "name, old, new, said",
-    [
-        ("A.java", '@Override public String toString() { return ""; }',
-         '@Override public String toString() { return "b"; }', ""),
-        ("A.java", '@A(")") @B int f() { return 1; }', "@B int f() { return 2; }", '@A(")")'),
-        ("A.java", "@interface I { int a(); }", "public @interface I { int b(); }", ""),
-        ("A.java", "@A\n    // why\n    @B(1) /* b */ int f() { return 1; }",
-         "@B(2) int f() { return 2; }", "@A, @B(1)"),
-        ("a.ts", "export default class Foo {\n  a = 1;\n}", "class Foo {\n  a = 2;\n}",
-         "export default"),
-        ("a.ts", "export default class Foo {}", "export class Foo {\n  a = 2;\n}", "default"),
-        ("a.ts", "export class Foo {}", "export default class Foo {\n  a = 2;\n}", ""),
-        ("a.ts", "@Injectable() // why\nexport class Foo {}",
-         "@Injectable()\nexport class Foo {\n  a = 2;\n}", ""),
-        ("a.ts", "@Component({\n  a: 1\n})\nclass Foo {}", "class Foo {\n  a = 2;\n}",
-         "@Component({"),
-        ("a.rs", "#[test] // t\n#[ignore]\nfn t() {}", "#[test]\nfn t() {\n    u();\n}",
-         "#[ignore]"),
-        ("a.py", '@a("#") # why\n@b[0]\ndef f(): ...', '@a("#")\n@b[0]\ndef f(): pass', ""),
-        ("a.py", "@a  # why\ndef f(): ...", "def f(): pass", "@a"),
-        ("a.sh", "export Y=2", "Y=3", "export"),
-        ("a.sh", "declare -r Y=2", "declare Y=3", "-r"),
-        ("a.sh", "export Y=2", "export Y=3", ""),
-        ("a.cpp", "template <class T>\nint f(T a) { return 1; }", "int f(T a) { return 2; }",
-         "template"),
-        ("a.cpp", "template <class T> int f(T a) { return 1; }",
-         "template <typename T>\nint f(T a) { return 2; }", ""),
-    ],
-)  # fmt: skip
-def test_what_stood_before_a_definition_and_is_not_repeated_is_said(
-    name: str, old: str, new: str, said: str
-) -> None:
-    before, after = (
-        (old, new)
-        if name != "A.java" or "I {" in old
-        else (f"class A {{\n    {one}\n}}" for one in (old, new))
-    )
-    wanted = {"A.java": "A.f", "a.ts": "Foo", "a.rs": "t", "a.sh": "Y"}.get(name, "f")
-    wanted = "I" if "I {" in old else "toString" if "toString" in old else wanted
-    told = f"Not in the new text and so gone: {said}." if said else ""
-    check(name, before, wanted, "replace", new, after, told)
-
-
 _CAN = "struct can {\n\tint a;\n}"
 
 
 @pytest.mark.parametrize(
     "name, old, symbol, new, said",
     [
+        ("A.java", '@A(")") @B int f() { return 1; }', "f", "@B int f() { return 2; }", "@A"),
+        ("A.java", "@A\n    // why\n    @B(1) int f() { return 1; }", "f",
+         "@B(2) int f() { return 2; }", "@A"),
+        ("a.ts", "export default class Foo {\n  a = 1;\n}", "Foo", "class Foo {\n  a = 2;\n}",
+         "export, default"),
+        ("a.ts", "export class Foo {}", "Foo", "export default class Foo {\n  a = 2;\n}", ""),
+        ("a.ts", "@Injectable() // why\nexport class Foo {}", "Foo",
+         "@Injectable()\nexport class Foo {\n  a = 2;\n}", ""),
+        ("a.rs", "#[test] // t\n#[ignore]\nfn t() {}", "t", "#[test]\nfn t() {\n    u();\n}",
+         "#[ignore]"),
+        ("a.py", "@a  # why\ndef f(): ...", "f", "def f(): pass", "@a"),
+        ("a.sh", "export Y=2", "Y", "Y=3", "export"),
+        ("a.cpp", "template <class T>\nint f(T a) { return 1; }", "f",
+         "int f(T a) { return 2; }", "template"),
         ("a.c", f"{_CAN} __attribute__((packed));", "can", f"{_CAN};", "__attribute__"),
-        ("a.cpp", f"{_CAN} __attribute__((packed));", "can", _CAN, "__attribute__"),
-        ("a.c", f"{_CAN} __attribute__((packed));", "can",
-         _CAN.replace("can", "__attribute__((packed)) can") + ";", ""),
-        ("a.c", "typedef struct can {\n\tint a;\n} can;", "can",
-         "struct can {\n\tlong a;\n};", "typedef"),
         ("a.cpp", "[[nodiscard]] int f(int a) {\n\treturn a;\n}", "f", "int f(long a) {\n}",
          "[[nodiscard]]"),
-        ("a.cpp", "struct alignas(8) S {\n\tint a;\n};", "S", "struct S {\n\tint b;\n};",
-         "alignas"),
     ],
 )  # fmt: skip
-def test_an_attribute_that_is_not_repeated_is_said_wherever_it_stands(
+def test_what_stood_about_a_definition_and_is_not_repeated_is_said(
     name: str, old: str, symbol: str, new: str, said: str
 ) -> None:
+    before, after = (
+        f"class A {{\n    {one}\n}}" if name == "A.java" else f"{one}\n" for one in (old, new)
+    )
     told = f"Not in the new text and so gone: {said}." if said else ""
-    after = new if new.endswith((";", "}")) and "can {" not in new else new.rstrip(";") + ";"
-    check(name, f"{old}\n", symbol, "replace", new, f"{after}\n", told)
+    check(name, before, symbol, "replace", new, after, told)
 
 
 _ENUM = "enum E {\n  A,\n  B // last\n}\n"
@@ -275,16 +240,13 @@ _FIRST = "enum E {\n    A // a\n    , B\n};\n"
         ("a.ts", _ENUM, "E.A", "after", "C // new", _ENUM.replace("A,", "A,\n  C, // new"), ""),
         ("a.ts", _ENUM, "E.A", "before", "C // new", _ENUM.replace("A,", "C, // new\n  A,"), ""),
         ("a.ts", _ENUM, "E.A", "before", "// new", None, "no entry"),
-        ("a.ts", "enum E { A, B }\n", "E.A", "after", "C // new", None, "could hide"),
-        ("a.ts", "enum E { A, B }\n", "E.A", "after", "C", "enum E { A, C, B }\n", ""),
-        ("a.ts", "enum E { A, B }\n", "E", "inside_end", "C", "enum E { A, B, C }\n", ""),
+        ("a.ts", "enum E { A, B }\n", "E.A", "after", "C", None, "shares its line"),
+        ("a.ts", "enum E { A, B }\n", "E", "inside_end", "C", None, "shares its line"),
         ("a.c", _CENUM, "E", "inside_end", "C",
          _CENUM.replace("B /* last */", "B, /* last */\n    C"), ""),
         ("a.c", _CENUM.replace(", /* a */", " /* a */,"), "A", "after", "C",
          _CENUM.replace(", /* a */", " /* a */,\n    C,"), ""),
-        ("a.c", _CENUM.replace("/* last */", "/* la\nst */"), "B", "after", "C",
-         _CENUM.replace(" /* last */", ",\n    C /* la\nst */"), ""),
-        ("a.c", _FIRST, "A", "after", "C", _FIRST.replace("// a\n", "// a\n    , C\n"), ""),
+        ("a.c", _FIRST, "A", "after", "C", None, "shares its line"),
         ("a.rs", _STRUCT, "S", "inside_end", "c: i32",
          _STRUCT.replace("b: i32 // last", "b: i32, // last\n    c: i32"), ""),
         ("a.ts", _OBJECT, "a", "after", "c() {}", _OBJECT.replace("a() {},", "a() {},\n  c() {},"),
@@ -303,11 +265,8 @@ def test_commas_stand_between_the_entries_of_a_list(
 
 
 def test_text_does_not_land_behind_the_neighbour_on_a_line() -> None:
-    text = "a = 1; /* b */ b = 2;\n"
-    expected = "a = 1;\nconst c = 3;\n/* b */ b = 2;\n"
-    text, expected = f"const {text.replace('b = ', 'const b = ')}", f"const {expected}"
-    expected = expected.replace(" b = ", " const b = ")
-    check("a.ts", text, "a", "after", "const c = 3;", expected, "")
+    text = "const a = 1; /* b */ const b = 2;\n"
+    check("a.ts", text, "a", "after", "const c = 3;", None, "shares its line")
 
 
 _CR = "class A {\r  m() { return 1; } // c\r  n() { return 2; }\r}\rfunction z() {}\r"
@@ -316,7 +275,7 @@ _CR = "class A {\r  m() { return 1; } // c\r  n() { return 2; }\r}\rfunction z()
 @pytest.mark.parametrize("position", ["replace", "before", "after", "inside_end"])
 @pytest.mark.parametrize("text", [_CR, _CR + "z();\n"], ids=["cr", "mixed"])
 def test_a_text_whose_lines_a_cr_alone_ends_is_left_alone(text: str, position: Way) -> None:
-    check("a.js", text, "A", position, "q() {}", None, "end with CR alone")
+    check("a.js", text, "A", position, "q() {}", None, "lines with CR alone")
 
 
 _JSON = '{\n  "b": {"c": 1},\n  "z": 2\n}\n'
@@ -325,15 +284,8 @@ _JSON = '{\n  "b": {"c": 1},\n  "z": 2\n}\n'
 @pytest.mark.parametrize(
     "name, text, symbol, position, new_text, after, said",
     [
-        ("a.json", _JSON, "b", "replace", '{\n  "x": 1\n}',
-         _JSON.replace('{"c": 1}', '{\n    "x": 1\n  }'), "Its key was kept."),
-        ("a.json", _JSON, "b", "replace", "null,", _JSON.replace('{"c": 1}', "null"),
-         "Its key was kept."),
-        ("a.json", _JSON, "z", "replace", '"b: c"', _JSON.replace("2", '"b: c"'),
-         "Its key was kept."),
-        ("a.json", _JSON, "z", "replace", "5", _JSON.replace("2", "5"), "Its key was kept."),
-        ("a.json", _JSON, "b", "replace", '{"b": 2}', None, 'as "b": value'),
-        ("a.json", _JSON, "b", "replace", "nothing", None, 'as "b": value'),
+        ("a.json", _JSON, "b", "replace", "5", None, 'as "key": value'),
+        ("a.json", _JSON, "b", "replace", '{"b": 2}', None, 'as "key": value'),
         ("a.json", _JSON, "b", "replace", '// Why.\n"d": 3',
          _JSON.replace('"b": {"c": 1}', '// Why.\n  "d": 3'), ""),
         ("a.json", _JSON, "b", "after", '{"x": 1}', None, 'as "key": value'),
@@ -353,8 +305,8 @@ _USED = "static struct S {\n    int a;\n} s, *t;\n"
 @pytest.mark.parametrize(
     "text, position, new_text, after, said",
     [
-        (_USED, "after", "struct T { int b; };", None, "inside of a declaration"),
-        (_USED, "before", "struct T { int b; };", None, "inside of a declaration"),
+        (_USED, "after", "struct T { int b; };", None, "shares its line"),
+        (_USED, "before", "struct T { int b; };", None, "shares its line"),
         (_USED[7:], "before", "struct T;", f"struct T;\n\n{_USED[7:]}", ""),
         (_USED, "replace", "struct S {\n    int b;\n};", _USED.replace("int a", "int b"), ""),
         ("struct S {\n    int a;\n};\n", "replace", "struct S {\n    int b;\n};",
@@ -367,3 +319,49 @@ def test_a_type_inside_of_a_declaration_stays_there(
     text: str, position: Way, new_text: str, after: str | None, said: str
 ) -> None:
     check("a.c", text, "struct S", position, new_text, after, said)
+
+
+_NOTED = "enum E {\n  A = 1, // one\n  B // two\n}\n"
+_RUST = "enum E {\n    A,\n    B,\n}\n"
+_C_ENUM = "enum E {\n    A /* a */,\n    B\n};\n"
+_TRAIT = "trait T {\n    fn f(&self);\n}\n"
+_HIDES = "could hide what follows"
+
+
+@pytest.mark.parametrize(
+    "name, text, symbol, new_text, after, said",
+    [
+        ("a.ts", _ENUM, "E.A", "A = 3, // three", _ENUM.replace("A,", "A = 3, // three"), ""),
+        ("a.ts", _ENUM, "E.A", "// three", None, "no entry or definition"),
+        # A comment behind the new text takes the place of the one that was there.
+        ("a.ts", _NOTED, "E.A", "A = 3, // one", _NOTED.replace("1", "3"), ""),
+        ("a.ts", _NOTED, "E.A", "A = 3 // three", _NOTED.replace("1, // one", "3, // three"), ""),
+        ("a.ts", _NOTED, "E.B", "B = 2", _NOTED.replace("B", "B = 2"), ""),
+        ("a.ts", "enum E { A, B }\n", "E.B", "B = 3 // three", None, _HIDES),
+        ("a.ts", "enum E { A, B }\n", "E.B", "B = 3,", "enum E { A, B = 3 }\n", ""),
+        ("a.js", "const r = 1;\n", "r", "const r = 2 // c", "const r = 2; // c\n", ""),
+        ("a.rs", _RUST, "E.A", "A(i32) // new", _RUST.replace("A,", "A(i32), // new"), ""),
+        ("a.c", _C_ENUM, "A", "A = 1,", _C_ENUM.replace("A ", "A = 1 "), ""),
+        ("a.c", _C_ENUM, "A", "A = 1 // c", None, _HIDES),
+        ("a.json", '{"a": 1, "b": 2}\n', "b", '"b": 3,', '{"a": 1, "b": 3}\n', ""),
+        ("a.py", "a = 1; b = 2\n", "a", "a = 3  # c", None, _HIDES),
+        ("a.py", "a = 1  # a\n", "a", "a = '#'  # a", "a = '#'  # a\n", ""),
+        ("a.rs", "pub struct S; // s\n", "S", "struct S {\n    a: i32,\n}",
+         "struct S {\n    a: i32,\n} // s\n", ""),
+        ("a.rs", "const A: S = S;\n", "A", "const A: S = S { a: 1 }",
+         "const A: S = S { a: 1 };\n", ""),
+        ("a.rs", _TRAIT, "T.f", "fn f(&self) {}", _TRAIT.replace("f(&self);", "f(&self) {}"), ""),
+        ("a.ts", "type T = { a: 1 };\n", "T", "type T = { b: 1 }", "type T = { b: 1 };\n", ""),
+        ("a.c", "int f(void);\nint g;\n", "f", "int f(void)\n{\n}", "int f(void)\n{\n}\nint g;\n",
+         ""),
+        ("a.sh", "f() { :; }; g() { :; }\n", "f", "f() { ls; }", "f() { ls; }; g() { :; }\n", ""),
+    ],
+)  # fmt: skip
+def test_one_separator_stands_behind_a_replaced_definition(
+    name: str, text: str, symbol: str, new_text: str, after: str | None, said: str
+) -> None:
+    check(name, text, symbol, "replace", new_text, after, said)
+
+
+def test_nothing_is_put_at_the_end_of_a_java_enum_whose_constants_end_before_its_members() -> None:
+    check("A.java", _JENUM, "E", "inside_end", "C(3)", None, "Name the constant or member")

@@ -60,10 +60,6 @@ _RUST = 'impl A {\n    fn f(&self) -> &str {\n        "a\nb"\n    }\n}\n'
             "    void f() {\n        b();\nout:\n        c();\n    }",
             _CPP.replace("a();\n", "b();\nout:\n        c();\n"), id="a-label",
         ),
-        pytest.param(
-            "a.cpp", _CPP, "A.f", "replace", "void f() {\n        b();\nout:\n        c();\n    }",
-            _CPP.replace("a();\n", "b();\nout:\n        c();\n"), id="a-label-without-the-first",
-        ),
     ],
 )  # fmt: skip
 def test_lines_at_the_margin_shift_nothing(
@@ -144,8 +140,6 @@ _DEEP = "export const a = {\n    b: 1,\n};\n\nfunction f() {\n  g();\n}\n"
                      _BEHIND.replace("b;\n", "b;\n  int x;\n"), id="a-member-behind-it"),
         pytest.param("a.c", "struct A {\n  unsigned a : 3;\n};\n", "A", "inside_end", "int x;",
                      "struct A {\n  unsigned a : 3;\n  int x;\n};\n", id="a-field-of-bits-is-none"),
-        pytest.param("a.c", "void f(void) {\n out:\n   g();\n}\n", "f", "inside_end", "h();",
-                     "void f(void) {\n out:\n   g();\n   h();\n}\n", id="a-label-in-a-function"),
         pytest.param("a.ts", "interface A {\n  b:\n    | C;\n}\n", "A", "inside_end", "c: D;",
                      "interface A {\n  b:\n    | C;\n\n  c: D;\n}\n", id="no-labels-elsewhere"),
         pytest.param("A.java", _LONG, "go", "after", _MORE,

@@ -248,10 +248,6 @@ async def test_a_definition_is_replaced_in_its_place(
             _PY.replace("def run():", "X = 1\n\n\ndef run():"), id="function-before",
         ),
         pytest.param(
-            "a.py", "class A: pass\n", "A", "inside_end", "x = 1", "class A:\n    x = 1\n",
-            id="a-body-on-one-line",
-        ),
-        pytest.param(
             "a.py", "X = 1\nY = 2\n", "X", "after", "Z = 3", "X = 1\nZ = 3\nY = 2\n",
             id="constants",
         ),
@@ -268,10 +264,6 @@ async def test_a_definition_is_replaced_in_its_place(
             _JS.replace("  a();\n", "  a();\n  b();\n"), id="statement",
         ),
         pytest.param(
-            "a.ts", "enum E { A, B }\n", "E.B", "after", "C", "enum E { A, B, C }\n",
-            id="entry-after-the-last",
-        ),
-        pytest.param(
             "a.rs", "enum E {\n    A,\n    B,\n}\n", "E", "inside_end", "C",
             "enum E {\n    A,\n    B,\n    C,\n}\n", id="entry-with-a-comma",
         ),
@@ -282,10 +274,6 @@ async def test_a_definition_is_replaced_in_its_place(
         pytest.param(
             "a.json", '{\n  "a": 1,\n  "b": {}\n}\n', "a", "before", '"c": 2,',
             '{\n  "c": 2,\n  "a": 1,\n  "b": {}\n}\n', id="key-before",
-        ),
-        pytest.param(
-            "a.json", '{"a": {"x": 1}}\n', "a", "inside_end", '"y": 2',
-            '{"a": {"x": 1, "y": 2}}\n', id="key-on-one-line",
         ),
         pytest.param(
             "a.json", '{\n  "b": {}\n}\n', "b", "inside_end", '"c": 2',
@@ -305,8 +293,8 @@ async def test_a_definition_is_replaced_in_its_place(
             "class A {\npublic:\n  void f();\n  void g();\n};\n", id="declarations",
         ),
         pytest.param(
-            "A.java", "enum E {\n  A, B;\n\n  void f() {}\n}\n", "E.B", "after", "C",
-            "enum E {\n  A, B, C;\n\n  void f() {}\n}\n", id="entries-before-members",
+            "A.java", "enum E {\n  A,\n  B;\n\n  void f() {}\n}\n", "E.B", "after", "C",
+            "enum E {\n  A,\n  B,\n  C;\n\n  void f() {}\n}\n", id="entries-before-members",
         ),
         pytest.param(
             "a.rs", "impl S {\n    fn a() {}\n}\n", "S", "inside_end", "fn b() {\n    1\n}",
@@ -396,6 +384,8 @@ async def test_a_header_of_the_other_language_is_changed_as_its_text_says(
                      "already has exactly this text", id="equal"),
         pytest.param("a.py", "X = 1\n", {"anchor": "X", "position": "inside_end", "text": "x"},
                      "has no body", id="no-body"),
+        pytest.param("a.py", "class A: pass\n", {"anchor": "A", "position": "inside_end",
+                     "text": "x = 1"}, "shares its line", id="a-body-on-one-line"),
         pytest.param("a.py", _TWICE, {"anchor": "run", "position": "after", "text": "x"},
                      "2 symbols", id="anchor"),
         pytest.param("A.java", "class A {\n    private int x = 1, y = 2;\n}\n",

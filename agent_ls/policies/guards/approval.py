@@ -9,7 +9,6 @@ from typing import ClassVar, assert_never
 from agent_ls.domain.calls import Effect
 from agent_ls.domain.modes import Mode
 from agent_ls.domain.verdicts import Allow, Ask, Deny, GuardVerdict
-from agent_ls.loop.calls.grants import grant_of
 from agent_ls.loop.calls.plans import is_as_approved
 from agent_ls.loop.ports.people import Rules
 from agent_ls.loop.ports.workspace import Workspace
@@ -44,7 +43,7 @@ class Approval:
 
         What the person rejects once and for all is rejected in every mode.
         """
-        grant = grant_of(planned.tool.name, planned.arguments)
+        grant = planned.grant
         rule = await self._rule(grant)
         if rule == "reject":
             return Deny(f"A rule of the user rejects this always ({grant}); do it another way.")
@@ -95,7 +94,7 @@ class Approval:
         verdict = await decide_call(planned, self.workspace) or Ask("")
         if not isinstance(verdict, Ask):
             return verdict
-        grant = grant_of(planned.tool.name, planned.arguments)
+        grant = planned.grant
         if grant is not None and view.mode is not Mode.PLAN and await self._holds(grant, view):
             return Allow()
         if await is_as_approved(planned, view):

@@ -1,11 +1,10 @@
-"""Where new text goes on the lines of an old one, and with which indentation. Pure.
+"""Lines around symbols, and the indentation that new text takes there. Pure.
 
 New text takes the indentation of its place; lines inside strings over several lines keep theirs.
 """
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 from agent_ls.edits.indents import block_unit, in_steps, indent_of, style_of, width
@@ -14,18 +13,19 @@ from agent_ls.edits.readings import unwrapped
 from agent_ls.syntax.languages import Language
 from agent_ls.syntax.strings import rows_in_strings
 
+_HEADS = ("@", "#[", "[[", "#", "//", "/*", "<!--", "--")
+"""How a line begins that the next one stands level with: a decorator, an attribute, a comment."""
+_CLOSERS = ("}", ")", "]")
+
 
 def bare(new_text: str) -> str:
     """Return new text with LF ends, without what is wrapped around it and blank lines there."""
     given = flattened(new_text).lstrip("\ufeff").strip("\n")
-    lines = unwrapped(given).split("\n")
-    if not any(line.strip() for line in lines):
-        # A number alone is a value, not the number of an empty line.
-        lines = given.split("\n")
+    # A number alone is a value, not the number of an empty line.
+    text = unwrapped(given) if unwrapped(given).strip() else given
+    lines = text.split("\n")
     while lines and not lines[0].strip():
         lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
     return "\n".join(lines).rstrip()
 
 
@@ -54,52 +54,28 @@ def placed_at(block: str, place: str, text: str, language: Language, old: str = 
     found: list[str] = []
     for row, line in enumerate(lines):
         lead = indent_of(line)
+        is_last_closer = row == len(lines) - 1 and line.startswith(_CLOSERS)
         # A docstring may have been written at the margin on purpose.
         if row in kept or (row in docstrings and width(lead) < least):
             found.append(line)
-        elif not line.strip() and not (lead and row in docstrings):
-            found.append("")
         elif not line.strip():
-            # Blanks are content there, as in any string.
-            is_moved = lead.startswith(common)
-            found.append(place + lead.removeprefix(common) if is_moved else line)
+            # Blanks are content in a docstring, as in any string.
+            is_content = lead and row in docstrings
+            found.append(place + lead.removeprefix(common) if is_content else "")
         elif not lead.startswith(common):
-            found.append(_less_deep(line, place, common, is_last=row == len(lines) - 1))
+            # Code that was made a comment stays at the margin, but the last brace does not.
+            less = place.removesuffix(common.removeprefix(lead)) + line[len(lead) :]
+            found.append(less if lead else place + line if is_last_closer else line)
         else:
             deeper = lead.removeprefix(common)
-            if restyle is not None:
-                deeper = restyle(deeper) or deeper
-            found.append(place + deeper + line[len(lead) :])
+            found.append(place + ((restyle and restyle(deeper)) or deeper) + line[len(lead) :])
     return "\n".join(found)
-
-
-def _less_deep(line: str, place: str, common: str, *, is_last: bool) -> str:
-    """Return a line that is less deep than the first one, as much less deep at the place.
-
-    What stands at the margin stays there, as code that was made a comment, but for the last brace.
-    """
-    lead = indent_of(line)
-    if not lead:
-        return place + line if is_last and line.startswith(_CLOSERS) else line
-    return place.removesuffix(common.removeprefix(lead)) + line[len(lead) :]
-
-
-_HEADS = ("@", "#[", "[[", "#", "//", "/*", "<!--", "--")
-"""How a line begins that the next one stands level with: a decorator, an attribute, a comment."""
-
-
-_CLOSERS = ("}", ")", "]")
-_LABEL = re.compile(r"[A-Za-z_]\w*\s*:(?!:)")
 
 
 def _is_absolute(code: list[str], place: str, unit: str, language: Language) -> bool:
     """Say whether only the first line lacks the indentation that the others have already."""
     goal = width(place)
-    rest = [
-        line
-        for before, line in pairwise(code)
-        if line.strip() and not _is_at_margin(line, before, language)
-    ]
+    rest = [line for before, line in pairwise(code) if line.strip() and _counts(line, before)]
     if not rest:
         return False
     level = [line for line in rest if width(indent_of(line)) == goal]
@@ -111,13 +87,9 @@ def _is_absolute(code: list[str], place: str, unit: str, language: Language) -> 
     return least >= goal + (0 if is_level else width(unit) or 1)
 
 
-def _is_at_margin(line: str, before: str, language: Language) -> bool:
-    """Say whether a line may stand at the margin, whatever is around it."""
-    if indent_of(line):
-        return False
-    if before.endswith("\\") or comment_end(line, 0, language):
-        return True
-    return language.id in ("c", "cpp") and _LABEL.match(line) is not None
+def _counts(line: str, before: str) -> bool:
+    """Say whether a line's indentation tells something: comments may stand at the margin."""
+    return bool(indent_of(line)) or not (before.endswith("\\") or line.startswith(_HEADS))
 
 
 def indent_at(text: str, at: int) -> str:
@@ -139,14 +111,14 @@ def line_end(text: str, at: int, language: Language, *, across: bool = False) ->
     while text[at : at + 1] not in ("", "\r", "\n"):
         if text[at] in " \t,;":
             at += 1
-        elif (past := comment_end(text, at, language)) and (across or "\n" not in text[at:past]):
+        elif (past := _comment_end(text, at, language)) and (across or "\n" not in text[at:past]):
             at = past
         else:
             return None
     return at
 
 
-def comment_end(text: str, at: int, language: Language) -> int:
+def _comment_end(text: str, at: int, language: Language) -> int:
     """Return where the comment ends that begins here, without its line end; 0 for no comment."""
     for opener, closer, *_ in language.block:
         if text.startswith(opener, at):
@@ -164,7 +136,7 @@ def next_code(text: str, at: int, language: Language) -> int:
     while at < len(text):
         if text[at].isspace():
             at += 1
-        elif past := comment_end(text, at, language):
+        elif past := _comment_end(text, at, language):
             at = past
         else:
             break
@@ -173,6 +145,5 @@ def next_code(text: str, at: int, language: Language) -> int:
 
 def unit_of(text: str, language: Language) -> str:
     """Return one step of indentation."""
-    usual = "\t" if language.id == "go" else "    "
     lines = flattened(text).split("\n")
-    return block_unit(lines, style_of(lines)) or usual
+    return block_unit(lines, style_of(lines)) or ("\t" if language.id == "go" else "    ")

@@ -1,0 +1,45 @@
+"""What a tool is unless it says otherwise: its facts, and what follows from its arguments."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from agent_ls.domain.approvals import Preview
+from agent_ls.domain.calls import Effect, ToolKind
+from agent_ls.tools.arguments import paths_in
+from agent_ls.tools.showing import preview
+
+
+class BaseTool:
+    """A tool that reads. One that does more states its effect, its kind and its own preview."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    """For the model."""
+    title: ClassVar[str] = ""
+    """For a person, with arguments in braces: what the call does."""
+    effect: ClassVar[Effect] = Effect.READ
+    kind: ClassVar[ToolKind] = ToolKind.READ
+    group: ClassVar[str] = "look"
+    """Sub-agents get tools by name or by group: look, change, run; "" is only ever named."""
+    rule: ClassVar[str | None] = None
+    """What a person allows for a whole session with one such call; None: each needs its own yes."""
+
+    def paths(self, arguments: Any) -> tuple[str, ...]:
+        """Return the values of all arguments that are a ``FilePath``."""
+        return paths_in(arguments)
+
+    def grant(self, arguments: Any) -> str | None:
+        """Return the rule that covers this call and those like it; None without one."""
+        return self.rule
+
+    async def preview(self, arguments: Any) -> Preview:
+        """Return the title, and the arguments that were given, one a line."""
+        model: BaseModel = arguments
+        given = model.model_dump(mode="json", exclude_defaults=True)
+        lines = (f"{name}: {value}" for name, value in given.items())
+        return preview(self.title.format(**dict(model)), "\n".join(lines), self.kind)
