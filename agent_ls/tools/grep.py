@@ -9,17 +9,17 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.approvals import Preview
-from agent_ls.domain.calls import Effect, ErrorKind, ToolKind
+from agent_ls.domain.calls import ErrorKind, ToolKind
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.record import Record
 from agent_ls.domain.verdicts import Allow
 from agent_ls.edits.shown_marks import cut_line
-from agent_ls.loop.ports.workspace import Listed, Root, Workspace
+from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
+from agent_ls.tools.base import BaseTool
 from agent_ls.tools.glob import matching
 from agent_ls.tools.searching import (
     BadPattern,
@@ -28,10 +28,8 @@ from agent_ls.tools.searching import (
     Query,
     find_ripgrep,
     search_below,
-    search_files,
     search_texts,
 )
-from agent_ls.tools.showing import preview
 
 
 class GrepArguments(Arguments):
@@ -62,33 +60,22 @@ class GrepOptions(Record):
     """Longer lines are cut."""
     limit_s: float = 10.0
     """A search that takes longer is ended, hands over what it found and says so."""
-    use_ripgrep: bool = True
-    """Off: search with Python, slower and with its dialect of patterns, as where it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Grep:
+class Grep(BaseTool):
     """Searches texts."""
 
     name: ClassVar[str] = "grep"
     description: ClassVar[str] = (
         "Search the contents of files; answers with path:line: text. Ignored files are left out."
     )
-    effect: ClassVar[Effect] = Effect.READ
+    title: ClassVar[str] = "Search for {pattern} in {path}"
     kind: ClassVar[ToolKind] = ToolKind.SEARCH
     Arguments: ClassVar[type[Arguments]] = GrepArguments
 
     workspace: Workspace
     options: GrepOptions = GrepOptions()
-
-    def paths(self, arguments: GrepArguments) -> tuple[str, ...]:
-        """Return the file or folder that is searched."""
-        return (arguments.path,)
-
-    async def preview(self, arguments: GrepArguments) -> Preview:
-        """Return what would be searched."""
-        payload = f"{arguments.pattern}\nin {arguments.path}"
-        return preview(f"Search {arguments.path}", payload, self.kind)
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutput:
         """Return the lines that match: buffers where there are any, the disk elsewhere."""
@@ -116,9 +103,9 @@ class Grep:
     async def _search(self, query: Query, path: str) -> tuple[list[Hit], list[str]]:
         """Search the disk, then put what the buffers say in the place of their files."""
         roots = self.workspace.roots
-        program = None
-        if self.options.use_ripgrep:
-            program = await asyncio.to_thread(find_ripgrep, [root.path for root in roots])
+        program = await asyncio.to_thread(find_ripgrep, [root.path for root in roots])
+        if program is None:
+            raise ToolError("grep needs ripgrep (rg), which is not installed. Tell the user.")
         buffers = {file.path: file.text for file in await self.workspace.dirty()}
         hits: list[Hit] = []
         notes: dict[str, None] = {}
@@ -137,20 +124,15 @@ class Grep:
             notes |= dict.fromkeys((*on_disk.notes, *in_buffers.notes))
         return hits, list(notes)
 
-    async def _search_disk(self, query: Query, program: str | None, top: str) -> Found:
+    async def _search_disk(self, query: Query, program: str, top: str) -> Found:
         """Return the hits on disk by the names that the model knows; secrets are left out."""
         root, place = self.workspace.locate(top)
         if not await asyncio.to_thread(place.exists):
             raise ToolError(f"{top} does not exist.")
+        found = await search_below(
+            query, program, root.path, place.relative_to(root.path).as_posix()
+        )
         is_file = await asyncio.to_thread(place.is_file)
-        below = place.relative_to(root.path).as_posix()
-        if program is not None:
-            found = await search_below(query, program, root.path, below)
-        else:
-            files = Listed([below]) if is_file else await self._files(query, root, top)
-            found = await search_files(query, root.path, files)
-            if files.gap:
-                found = Found(found.hits, (*found.notes, files.gap))
         hits: list[Hit] = []
         for hit in found.hits:
             name = self.workspace.shown(root.path / hit.path)
@@ -168,13 +150,6 @@ class Grep:
         """Return the files that reading asks about, such as hard links to secrets."""
         roots = self.workspace.roots
         return sorted(one for one in names if not isinstance(judge_read(one, roots), Allow))
-
-    async def _files(self, query: Query, root: Root, top: str) -> Listed:
-        """Return the files to search, relative to their root."""
-        names = await self.workspace.files(top)
-        fitting = await asyncio.to_thread(matching, names, query.glob, top)
-        front = "" if len(self.workspace.roots) == 1 else f"{root.name}/"
-        return Listed((name.removeprefix(front) for name in fitting), is_cut=names.is_cut)
 
     def _buffers_below(self, query: Query, top: str, buffers: Mapping[str, str]) -> dict[str, str]:
         """Return the unsaved texts that the search is about."""

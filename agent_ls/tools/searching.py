@@ -1,6 +1,4 @@
-"""Searching for a regular expression: ripgrep where it is found, else a Python process that can
-be killed. Either way a pattern that never ends is ended.
-"""
+"""Searching for a regular expression with ripgrep, for a limited time."""
 
 from __future__ import annotations
 
@@ -13,15 +11,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from agent_ls.domain import temporary_files
 from agent_ls.processes.launching import start_piped
 
 _STREAM_LIMIT_BYTES = 4 * 2**20
 _MAX_FILE_SIZE = "64M"
-_NO_RIPGREP_FACTOR = 2
-"""Python is slower: it gets so many times the limit."""
 
 
 class BadPattern(Exception):
@@ -83,23 +78,16 @@ async def search_below(query: Query, program: str, root: Path, below: str) -> Fo
         globs.append(f"{below}/{query.glob}")
     globs += ["!.git", f"!{temporary_files.GLOB}"]
     options = [*_flags(query), *(f"--glob={one}" for one in globs)]
-    return await _run([program, *options, "--", f"./{below}"], query, query.limit_s, root)
+    return await _run([program, *options, "--", f"./{below}"], query, root)
 
 
-async def search_files(query: Query, root: Path, files: Iterable[str]) -> Found:
-    """Search these files, named relative to ``root``, without ripgrep."""
-    return await _run_worker(query, {"folder": str(root), "files": list(files)})
-
-
-async def search_texts(query: Query, program: str | None, texts: Mapping[str, str]) -> Found:
+async def search_texts(query: Query, program: str, texts: Mapping[str, str]) -> Found:
     """Search texts that are in memory, by their names."""
-    if program is None:
-        return await _run_worker(query, {"texts": dict(texts)}) if texts else Found([])
     hits: list[Hit] = []
     notes: tuple[str, ...] = ()
     for name, text in texts.items():
         data = text.encode(errors="replace")
-        found = await _run([program, *_flags(query), "-"], query, query.limit_s, None, data)
+        found = await _run([program, *_flags(query), "-"], query, None, data)
         hits += [Hit(name, hit.line, hit.text) for hit in found.hits]
         notes = notes or found.notes
     return Found(hits, notes)
@@ -123,22 +111,8 @@ def _flags(query: Query) -> list[str]:
     return [*flags, "--ignore-case"] if query.ignore_case else flags
 
 
-async def _run_worker(query: Query, request: dict[str, Any]) -> Found:
-    request |= {
-        "pattern": query.pattern,
-        "ignore_case": query.ignore_case,
-        "max_hits": query.max_hits,
-    }
-    # -I: nothing of the folder we happen to be in is imported.
-    command = [sys.executable, "-I", str(Path(__file__).with_name("search_worker.py"))]
-    data = json.dumps(request).encode()
-    return await _run(command, query, query.limit_s * _NO_RIPGREP_FACTOR, None, data)
-
-
-async def _run(
-    command: list[str], query: Query, limit_s: float, cwd: Path | None, data: bytes = b""
-) -> Found:
-    """Run a search process that prints ripgrep's JSON lines, until it ends or has to."""
+async def _run(command: list[str], query: Query, cwd: Path | None, data: bytes = b"") -> Found:
+    """Run ripgrep until it ends or has to."""
     piped = await start_piped(
         command,
         cwd=cwd,
@@ -151,14 +125,13 @@ async def _run(
     errors = b""
     feeding = asyncio.create_task(piped.feed(data))
     try:
-        async with asyncio.timeout(limit_s):
+        async with asyncio.timeout(query.limit_s):
             if await _take(piped.stdout, hits, query.max_hits):
                 errors = await piped.stderr.read(4_096)
                 await piped.program.wait()
     except TimeoutError:
-        notes = (
-            f"partial: the search was ended after {limit_s:g} s; give a path or a glob to see all",
-        )
+        ended = f"partial: the search was ended after {query.limit_s:g} s"
+        notes = (f"{ended}; give a path or a glob to see all",)
     except ValueError:
         notes = ("a matching line is too long to show; the search ended there",)
     finally:

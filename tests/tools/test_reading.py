@@ -158,12 +158,9 @@ async def test_a_pattern_that_is_none_is_refused(place: Place, pattern: str) -> 
     assert caught.value.kind is ErrorKind.STRUCTURAL
 
 
-@pytest.fixture(params=[True, False], ids=["ripgrep", "python"])
-def grep(request: pytest.FixtureRequest, place: Place) -> Grep:
-    """The tool with each of its engines."""
-    if request.param and find_ripgrep(()) is None:
-        pytest.skip("there is no ripgrep here")
-    return Grep(place.workspace, GrepOptions(use_ripgrep=request.param))
+@pytest.fixture
+def grep(place: Place) -> Grep:
+    return Grep(place.workspace)
 
 
 async def test_lines_are_found(place: Place, grep: Grep) -> None:
@@ -262,19 +259,9 @@ async def test_many_hits_are_cut_and_say_so(place: Place) -> None:
 @pytest.mark.parametrize("pattern", ["(", "a{2", "[", "(?P<x"])
 async def test_a_bad_pattern_is_the_models_fault(place: Place, grep: Grep, pattern: str) -> None:
     place.write("a.txt", "x")
-    if pattern == "a{2" and not grep.options.use_ripgrep:
-        pytest.skip("Python takes it literally")
     with pytest.raises(ToolError, match="cannot be read") as caught:
         await place.call(grep, pattern=pattern)
     assert caught.value.kind is ErrorKind.STRUCTURAL
-
-
-async def test_a_pattern_that_never_ends_is_ended(place: Place) -> None:
-    place.write("a.txt", "a" * 40 + "b\n")
-    place.workspace.buffers = {"b.txt": "a" * 40 + "b"}
-    tool = Grep(place.workspace, GrepOptions(use_ripgrep=False, limit_s=0.1))
-    output = await place.call(tool, pattern="(a+)+$")
-    assert "the search was ended" in output.text
 
 
 def _started(before: set[psutil.Process]) -> set[psutil.Process]:
@@ -285,10 +272,10 @@ def _started(before: set[psutil.Process]) -> set[psutil.Process]:
     raise AssertionError("no search process was started")
 
 
-async def test_a_cancelled_search_leaves_no_process(place: Place, grep: Grep) -> None:
+async def test_a_cancelled_search_leaves_no_process(place: Place) -> None:
     for number in range(200):
         place.write(f"{number}.txt", "needle\n" * 2_000)
-    tool = Grep(place.workspace, GrepOptions(use_ripgrep=grep.options.use_ripgrep, max_hits=10**9))
+    tool = Grep(place.workspace, GrepOptions(max_hits=10**9))
     await get_ready()
     before = {*programs()}
     task = asyncio.create_task(place.call(tool, pattern="needle"))
@@ -310,9 +297,7 @@ async def test_a_missing_place_says_so(place: Place, grep: Grep) -> None:
 
 
 def test_a_ripgrep_of_the_workspace_is_not_used() -> None:
-    found = find_ripgrep(())
-    if found is None:
-        pytest.skip("there is no ripgrep here")
+    assert find_ripgrep(()) is not None
     assert find_ripgrep([Path("/")]) is None
 
 

@@ -14,7 +14,6 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.sockets import Tool
 from agent_ls.tools.find_symbol import FindSymbol
 from agent_ls.tools.glob import Glob
-from agent_ls.tools.grep import Grep, GrepOptions
 from agent_ls.tools.references import References
 from agent_ls.tools.repository_map import RepositoryMap
 from agent_ls.tools.searching import Query, search_below
@@ -51,10 +50,6 @@ _Tools = Callable[[DiskWorkspace, WorkspaceCode], tuple[Tool, dict[str, object]]
 _LISTING: list[tuple[str, _Tools]] = [
     ("glob", lambda files, _: (Glob(files), {"pattern": "d.py"})),
     ("glob-in-dry-run", lambda files, _: (Glob(DryRunWorkspace(files)), {"pattern": "a.py"})),
-    (
-        "grep-without-ripgrep",
-        lambda files, _: (Grep(files, GrepOptions(use_ripgrep=False)), {"pattern": "needle_d"}),
-    ),
 ]
 _CODE: list[tuple[str, _Tools]] = [
     ("find", lambda _, code: (FindSymbol(code), {"name": "made_d"})),
@@ -120,18 +115,6 @@ async def test_a_search_that_is_ended_hands_over_what_it_found(place: Place) -> 
     found = await search_below(_QUERY, program, place.root, ".")
     assert [(one.path, one.line) for one in found.hits] == [("a", 1)]
     assert "partial: the search was ended" in found.notes[0]
-
-
-async def test_a_search_that_is_ended_before_a_hit_does_not_say_that_nothing_matches(
-    place: Place,
-) -> None:
-    place.write("a.txt", "a" * 40 + "b\n")
-    place.write("0.txt", "aa")
-    tool = Grep(place.workspace, GrepOptions(use_ripgrep=False, limit_s=0.5))
-    text = (await place.call(tool, pattern="^(a+)+$", glob="a.txt")).text
-    assert text.startswith("Nothing found so far.\n(partial")
-    text = (await place.call(tool, pattern="^(a+)+$")).text
-    assert text.startswith("0.txt:1: aa\n(partial")
 
 
 async def test_ripgrep_searches_with_all_its_threads(place: Place) -> None:
