@@ -6,13 +6,11 @@ imports nothing of the project, and ends everything it started when the server i
 
 A request is a header of four bytes, its length, that carries the descriptors for the new
 program's 0, 1, 2 and so on, and then JSON. Answers are lines of JSON: first the process's id or
-why there is none, in the end its exit code. A request without a command asks for the strays: what
-programs left behind when they died, which comes to this process (Linux).
+why there is none, in the end its exit code.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import select
@@ -25,7 +23,6 @@ from contextlib import suppress
 from typing import Any
 
 _SOCKET = 0
-_SET_CHILD_SUBREAPER = 36
 _MAX_DESCRIPTORS = 8
 _MANY = 2**16
 _HEADER = struct.Struct("!I")
@@ -43,9 +40,6 @@ def main() -> int:
     while (spare := os.open(os.devnull, os.O_RDWR)) < _MAX_DESCRIPTORS:
         pass
     os.close(spare)
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     asking = socket.socket(fileno=_SOCKET)
     wake, wakened = os.pipe()
     os.set_blocking(wakened, False)
@@ -62,10 +56,7 @@ def main() -> int:
                 request = _receive(asking)
                 if request is None:
                     break
-                if "command" in request[0]:
-                    _start(asking, *request, running)
-                else:
-                    _say(asking, {"number": request[0]["number"], "strays": _strays(running)})
+                _start(asking, *request, running)
             if wake in ready:
                 os.read(wake, 4_096)
             _reap(asking, running)
@@ -154,15 +145,6 @@ def _reap(asking: socket.socket, running: dict[int, int]) -> None:
             if number is not None:
                 code = os.waitstatus_to_exitcode(ended[1])
                 _say(asking, {"number": number, "code": code})
-
-
-def _strays(running: dict[int, int]) -> list[int]:
-    """Return the children that this process did not start."""
-    found: list[int] = []
-    # Without pathlib, which would make this process start later.
-    with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:  # noqa: PTH123
-        found = [int(one) for one in file.read().split()]
-    return [one for one in found if one not in running]
 
 
 def _say(asking: socket.socket, answer: dict[str, Any]) -> None:

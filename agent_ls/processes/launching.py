@@ -82,11 +82,6 @@ class PipedProgram:
         await asyncio.sleep(0)
 
 
-async def strays() -> list[int]:
-    """Return the processes that programs of ours left behind when they died, whichever did."""
-    return await _launcher().strays()
-
-
 async def get_ready() -> None:
     """Start the launcher, so that the first program does not wait for it."""
     _launcher()
@@ -180,7 +175,6 @@ class _Launcher:
         self._last = 0
         self._starting: dict[int, asyncio.Future[Program]] = {}
         self._running: dict[int, asyncio.Future[int]] = {}
-        self._listing: dict[int, asyncio.Future[list[int]]] = {}
         self._received = b""
         ours, theirs = socket.socketpair()
         with theirs:
@@ -215,13 +209,6 @@ class _Launcher:
         answer = self._starting[number] = self._loop.create_future()
         request = {"command": [*command], "cwd": str(cwd or "/"), "env": {**env}, "number": number}
         await self._ask(request, descriptors)
-        return await answer
-
-    async def strays(self) -> list[int]:
-        """Return what came to the launcher; nothing when it was killed."""
-        self._last += 1
-        answer = self._listing[self._last] = self._loop.create_future()
-        await self._ask({"number": self._last}, ())
         return await answer
 
     async def _ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
@@ -260,9 +247,6 @@ class _Launcher:
 
     def _on_answer(self, answer: Mapping[str, Any]) -> None:
         number = answer["number"]
-        if "strays" in answer:
-            self._listing.pop(number).set_result(answer["strays"])
-            return
         if "code" in answer:
             self._running.pop(number).set_result(answer["code"])
             return
@@ -282,11 +266,8 @@ class _Launcher:
             ended.set_result(_LOST)
         for starting in self._starting.values():
             starting.set_exception(OSError("the process that starts programs was killed"))
-        for listing in self._listing.values():
-            listing.set_result([])
         self._running.clear()
         self._starting.clear()
-        self._listing.clear()
 
     def close(self) -> None:
         """Let the launcher end."""

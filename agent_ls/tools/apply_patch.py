@@ -31,8 +31,8 @@ from agent_ls.edits.requests import FilePatch, Refused
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, tidied
-from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import MERGED, bound_by, check_may_go, check_whole, places_of
+from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.showing import preview
 
 _MAX_TITLED = 3
@@ -60,7 +60,7 @@ class ApplyPatchArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class ApplyPatch(BaseTool):
+class ApplyPatch(PlainTool):
     """Changes files as a patch says."""
 
     name: ClassVar[str] = "apply_patch"

@@ -12,7 +12,7 @@ from agent_ls.domain.calls import ToolKind
 from agent_ls.domain.ids import Ids
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class AskUserArguments(Arguments):
@@ -23,7 +23,7 @@ class AskUserArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class AskUser(BaseTool):
+class AskUser(PlainTool):
     """Asks the person."""
 
     name: ClassVar[str] = "ask_user"

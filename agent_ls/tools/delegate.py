@@ -14,7 +14,7 @@ from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.spec import parameters_of
 
 
@@ -29,7 +29,7 @@ class DelegateArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class Delegate(BaseTool):
+class Delegate(PlainTool):
     """Starts a sub-agent and waits for its report. Source: seeds 000 and 002."""
 
     name: ClassVar[str] = "delegate"

@@ -17,8 +17,8 @@ from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import check_may_go, preview_of
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class DeleteFileArguments(Arguments):
@@ -28,7 +28,7 @@ class DeleteFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteFile(BaseTool):
+class DeleteFile(PlainTool):
     """Deletes a file."""
 
     name: ClassVar[str] = "delete_file"

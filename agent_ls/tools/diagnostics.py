@@ -12,7 +12,7 @@ from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 _MAX_SHOWN = 100
 
@@ -26,7 +26,7 @@ class DiagnosticsArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostics(BaseTool):
+class Diagnostics(PlainTool):
     """Runs the checkers."""
 
     name: ClassVar[str] = "diagnostics"

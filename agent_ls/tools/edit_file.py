@@ -18,9 +18,9 @@ from agent_ls.edits.search_replace import place
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import MERGED, check_whole, places_of, preview_of
 from agent_ls.tools.nearest import read_file_named
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class Edit(Arguments):
@@ -47,7 +47,7 @@ class EditFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class EditFile(BaseTool):
+class EditFile(PlainTool):
     """Changes parts of a file."""
 
     name: ClassVar[str] = "edit_file"

@@ -15,7 +15,7 @@ from agent_ls.loop.evidence.output_schema import violations
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.loop.state.view import TurnView
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class FinalOutputArguments(Arguments):
@@ -27,7 +27,7 @@ class FinalOutputArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class FinalOutput(BaseTool):
+class FinalOutput(PlainTool):
     """Takes the turn's result; offered only when the user gave a schema for it.
 
     Source: seed 001, final output: it ends the turn even beside other calls; null means go on.

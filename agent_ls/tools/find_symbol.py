@@ -17,7 +17,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class FindSymbolArguments(Arguments):
@@ -38,7 +38,7 @@ class FindSymbolOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class FindSymbol(BaseTool):
+class FindSymbol(PlainTool):
     """Finds definitions."""
 
     name: ClassVar[str] = "find_symbol"

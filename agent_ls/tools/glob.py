@@ -15,7 +15,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import visible_line
 from agent_ls.tools.arguments import Arguments, FilePath, PathText
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 _MAX_FILES = 300
 
@@ -28,7 +28,7 @@ class GlobArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class Glob(BaseTool):
+class Glob(PlainTool):
     """Finds files by name."""
 
     name: ClassVar[str] = "glob"

@@ -19,8 +19,8 @@ from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.control_files import has_secret_name, judge_read
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
 from agent_ls.tools.glob import matching
+from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.searching import (
     BadPattern,
     Found,
@@ -63,7 +63,7 @@ class GrepOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Grep(BaseTool):
+class Grep(PlainTool):
     """Searches texts."""
 
     name: ClassVar[str] = "grep"

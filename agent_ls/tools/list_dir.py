@@ -12,7 +12,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 _MAX_ENTRIES = 500
 
@@ -26,7 +26,7 @@ class ListDirArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class ListDir(BaseTool):
+class ListDir(PlainTool):
     """Lists a folder."""
 
     name: ClassVar[str] = "list_dir"

@@ -14,8 +14,8 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import check_may_go, preview_of
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class MoveFileArguments(Arguments):
@@ -26,7 +26,7 @@ class MoveFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class MoveFile(BaseTool):
+class MoveFile(PlainTool):
     """Moves a file."""
 
     name: ClassVar[str] = "move_file"

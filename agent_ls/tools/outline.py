@@ -15,7 +15,7 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.symbol_places import symbols_in
 
 
@@ -33,7 +33,7 @@ class OutlineOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Outline(BaseTool):
+class Outline(PlainTool):
     """Shows a file's symbols."""
 
     name: ClassVar[str] = "outline"

@@ -17,8 +17,8 @@ from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, has_hidden
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
 from agent_ls.tools.nearest import read_file_named
+from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.showing import preview
 
 
@@ -51,7 +51,7 @@ class ReadFileOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFile(BaseTool):
+class ReadFile(PlainTool):
     """Shows a file."""
 
     name: ClassVar[str] = "read_file"

@@ -11,7 +11,7 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 _MAX_CHARS = 7_000
 """Less than results are cut to, so that what is read on is not cut again."""
@@ -34,7 +34,7 @@ class ReadOutputArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOutput(BaseTool):
+class ReadOutput(PlainTool):
     """Shows more of a cut result of this turn."""
 
     name: ClassVar[str] = "read_output"

@@ -14,7 +14,7 @@ from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned, visible_line
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class ReferencesArguments(Arguments):
@@ -37,7 +37,7 @@ class ReferencesOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class References(BaseTool):
+class References(PlainTool):
     """Finds uses of a name."""
 
     name: ClassVar[str] = "references"

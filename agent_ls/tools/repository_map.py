@@ -14,7 +14,7 @@ from agent_ls.loop.ports.workspace import Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.text import cleaned
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class RepositoryMapArguments(Arguments):
@@ -33,7 +33,7 @@ class RepositoryMapOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class RepositoryMap(BaseTool):
+class RepositoryMap(PlainTool):
     """Shows what matters in the workspace."""
 
     name: ClassVar[str] = "repository_map"

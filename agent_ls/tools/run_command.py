@@ -19,7 +19,7 @@ from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.safety.commands import READ_ONLY_ENV
 from agent_ls.safety.text import plain_output_slowly
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.showing import preview
 
 _MAX_COMMAND_BYTES = 100_000
@@ -67,7 +67,7 @@ class RunCommandOptions(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class RunCommand(BaseTool):
+class RunCommand(PlainTool):
     """Runs a command."""
 
     name: ClassVar[str] = "run_command"

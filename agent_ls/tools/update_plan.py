@@ -16,7 +16,7 @@ from agent_ls.domain.plans import PlanItem, PlanStatus, ProposedCall
 from agent_ls.loop.calls.plans import graph_error
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments
-from agent_ls.tools.base import BaseTool
+from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.showing import preview
 
 
@@ -45,7 +45,7 @@ class UpdatePlanArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class UpdatePlan(BaseTool):
+class UpdatePlan(PlainTool):
     """Replaces the plan."""
 
     name: ClassVar[str] = "update_plan"

@@ -24,8 +24,8 @@ from agent_ls.edits.requests import Refused
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.base import BaseTool
 from agent_ls.tools.changing import MERGED, check_whole, marked_as, preview_of
+from agent_ls.tools.plain_tool import PlainTool
 
 
 class WriteFileArguments(Arguments):
@@ -41,7 +41,7 @@ class WriteFileArguments(Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class WriteFile(BaseTool):
+class WriteFile(PlainTool):
     """Writes a whole file."""
 
     name: ClassVar[str] = "write_file"

@@ -7,6 +7,7 @@ step. Owns bytes and errors in words; texts and versions are ``disk``'s.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import logging
 import os
@@ -22,7 +23,6 @@ from agent_ls.domain.permissions import PERMISSIONS, ModeChange
 from agent_ls.loop.ports.workspace import DirEntry
 from agent_ls.safety.beneath import folder_beneath, open_beneath, rename_new
 from agent_ls.safety.paths import Place
-from agent_ls.workspace.folder_lock import alone_in
 from agent_ls.workspace.read_cache import Signature
 
 _log = logging.getLogger(__name__)
@@ -191,7 +191,7 @@ def replace(
     with (
         _in_words(shown),
         folder_beneath(place.root.path, place.below.parent) as folder,
-        alone_in(folder),
+        _alone_in(folder),
     ):
         kept = _check_version(place, shown, version)
         if not kept.mode & 0o222:
@@ -237,7 +237,7 @@ def delete(place: Place, shown: str, *, version: str) -> None:
     with (
         _in_words(shown),
         folder_beneath(place.root.path, place.below.parent) as folder,
-        alone_in(folder),
+        _alone_in(folder),
     ):
         _check_version(place, shown, version)
         os.unlink(place.absolute.name, dir_fd=folder)
@@ -254,7 +254,7 @@ def move(place: Place, shown: str, goal: Place, *, version: str) -> None:
         _in_words(shown),
         folder_beneath(place.root.path, place.below.parent) as folder,
         folder_beneath(goal.root.path, above, create=True) as to_folder,
-        alone_in(folder),
+        _alone_in(folder),
     ):
         _check_version(place, shown, version)
         rename_new(folder, place.absolute.name, to_folder, goal.absolute.name)
@@ -316,6 +316,22 @@ def _opened(place: Place) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _alone_in(folder: int) -> Generator[None]:
+    """Let no other agent-ls check a file of this folder and then write it, meanwhile.
+
+    A lock on the folder itself leaves nothing behind, and goes with a process that dies.
+    """
+    with suppress(OSError):
+        # On a file system without locks the version alone has to do.
+        fcntl.flock(folder, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_UN)
 
 
 def _regular_size(descriptor: int, shown: str) -> int:

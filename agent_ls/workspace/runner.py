@@ -14,6 +14,7 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,7 +23,7 @@ import psutil
 
 from agent_ls.loop.ports.commands import CommandOutcome
 from agent_ls.loop.settling import settled
-from agent_ls.processes.launching import Program, start, strays
+from agent_ls.processes.launching import Program, start
 from agent_ls.safety.programs import child_path
 from agent_ls.workspace.live_output import LiveOutput
 
@@ -129,7 +130,6 @@ class _Running:
         self.process = process
         self.output = output
         self._mark = mark
-        self._born_s = _born_s(process.pid)
         self._control = control
         self._status = status
 
@@ -143,7 +143,7 @@ class _Running:
             pass
         if self.process.returncode != 0:
             # The supervisor was killed or stopped: what carries the mark is looked for instead.
-            await _sweep(self.process, self._mark, self._born_s)
+            await _sweep(self.process, self._mark)
 
     def status(self) -> _Status:
         """Return what the supervisor said; called once, after the end."""
@@ -277,49 +277,22 @@ async def _read(read_end: int, output: _Output) -> None:
         transport.close()
 
 
-async def _sweep(process: Program, mark: str, born_s: float) -> None:
-    """Kill everything that carries the mark, stayed in the session or below, or was left behind."""
+async def _sweep(process: Program, mark: str) -> None:
+    """Kill everything that carries the mark or stayed in the session or below."""
     deadline_s = time.monotonic() + _SWEEP_S
-    while True:
-        orphans = await strays()
-        left = await asyncio.to_thread(_members, process.pid, mark, orphans, born_s)
-        if not left:
-            break
+    while left := await asyncio.to_thread(_members, process.pid, mark):
         await asyncio.to_thread(_kill_all, left)
         if time.monotonic() >= deadline_s:
             break
     await process.wait()
 
 
-def _born_s(pid: int) -> float:
-    try:
-        return psutil.Process(pid).create_time()
-    except psutil.Error:
-        return float("inf")
-
-
-def _members(pid: int, mark: str, orphans: list[int], born_s: float) -> list[psutil.Process]:
-    """Return the living processes of the command, itself included.
-
-    Of the orphans those count that are not older than it and carry no other command's mark.
-    """
-    found = [*_below(pid)]
-    for one in orphans:
-        try:
-            process = psutil.Process(one)
-            if process.create_time() >= born_s and process.environ().get(_MARK, mark) == mark:
-                found += [process, *_below(one)]
-        except (psutil.Error, OSError):
-            continue
-    found += [one for one in psutil.process_iter() if _belongs(one, pid, mark)]
+def _members(pid: int, mark: str) -> list[psutil.Process]:
+    """Return the living processes of the command, itself included."""
+    found = [one for one in psutil.process_iter() if _belongs(one, pid, mark)]
+    with suppress(psutil.Error):
+        found += psutil.Process(pid).children(recursive=True)
     return [one for one in found if _is_alive(one)]
-
-
-def _below(pid: int) -> list[psutil.Process]:
-    try:
-        return psutil.Process(pid).children(recursive=True)
-    except psutil.Error:
-        return []
 
 
 def _is_alive(process: psutil.Process) -> bool:
@@ -340,7 +313,5 @@ def _belongs(process: psutil.Process, leader: int, mark: str) -> bool:
 
 def _kill_all(processes: Iterable[psutil.Process]) -> None:
     for one in processes:
-        try:
+        with suppress(psutil.Error):
             one.kill()
-        except psutil.Error:
-            continue

@@ -12,7 +12,7 @@ from agent_ls.tools.arguments import paths_in
 from agent_ls.tools.showing import preview
 
 
-class BaseTool:
+class PlainTool:
     """A tool that reads. One that does more states its effect, its kind and its own preview."""
 
     __slots__ = ()
