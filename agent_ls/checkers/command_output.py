@@ -20,13 +20,11 @@ from typing import Any
 from agent_ls.checkers.command_options import CheckCommand
 from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.process import ProgramOutcome
-from agent_ls.checkers.said import UNPARSABLE, Said, finding_of, lines_of
+from agent_ls.checkers.said import UNPARSABLE, Said, finding_of
 from agent_ls.domain.findings import CheckReport, Finding, Severity
-from agent_ls.processes.reading import read_file
 from agent_ls.safety.text import visible
 
 _MAX_REASON = 500
-_MAX_FILE_BYTES = 8 * 2**20
 _MAX_SAID = 10_000
 _MAX_LINE = 4_096
 """Of longer lines, such as minified code that is quoted, the beginning is read."""
@@ -120,7 +118,7 @@ def _findings(
     for one in said:
         file = run.copy.outside(Path(os.path.normpath(run.cwd / run.copy.plain(one.path))))
         if file not in texts:
-            texts[file] = _lines(run.copy, file)
+            texts[file] = run.copy.lines(file)
         lines = texts[file]
         name = shown(file) if lines is not None else None
         if lines is not None and name is not None:
@@ -131,18 +129,6 @@ def _findings(
             message = run.copy.plain(finding.message)
             found.append(finding.model_copy(update={"message": message}))
     return tuple(found)
-
-
-def _lines(copy: FolderCopy, file: Path) -> list[str] | None:
-    """Return the lines of a file as the command saw them; None when it is none of the folder's."""
-    if not file.is_relative_to(copy.folder):
-        return None
-    try:
-        text = read_file(copy.inside(file), max_bytes=_MAX_FILE_BYTES)
-    except (OSError, ValueError):
-        # There is none such, or there can be none, such as one with a NUL in its name.
-        return None
-    return lines_of(text.decode(errors="replace"))
 
 
 def read_lines(output: str) -> Iterator[Said]:

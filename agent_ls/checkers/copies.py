@@ -22,6 +22,9 @@ from pathlib import Path
 import platformdirs
 import psutil
 
+from agent_ls.checkers.said import lines_of
+from agent_ls.processes.reading import read_file
+
 _PACKAGES = "node_modules"
 _LINKED = frozenset({_PACKAGES, ".venv", "venv"})
 """Folders of installed packages: never copied, whether a ``.gitignore`` names them or not."""
@@ -31,6 +34,8 @@ _BUILT = "target"
 """Where cargo builds; only a folder of source if it is no ignored one."""
 _MAX_COPIED_BYTES = 4 * 2**20
 """Larger files are linked."""
+
+_MAX_READ_BYTES = 8 * 2**20
 
 _Stamp = tuple[int, int]
 """Size and time of a file."""
@@ -65,6 +70,17 @@ class FolderCopy:
     def plain(self, words: str) -> str:
         """Name files where the person knows them, not where a program saw them."""
         return words.replace(str(self.place), "")
+
+    def lines(self, file: Path) -> list[str] | None:
+        """Return the lines of a file of the folder as programs see them; None when it is none."""
+        if not file.is_relative_to(self.folder):
+            return None
+        try:
+            text = read_file(self.inside(file), max_bytes=_MAX_READ_BYTES)
+        except (OSError, ValueError):
+            # There is none such, or there can be none, such as one with a NUL in its name.
+            return None
+        return lines_of(text.decode(errors="replace"))
 
     def refresh(self, names: Iterable[str], texts: Mapping[str, str | None]) -> Path:
         """Return the copy, holding these files and these texts (None: deleted), and links to

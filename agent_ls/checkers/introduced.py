@@ -1,8 +1,8 @@
 """All checkers together, and which of their findings a change introduced.
 
 One comparison for all: what a checker says of the texts from before, against what it says of the
-texts now. Checkers of single files are asked at once and their answers are kept by text; checkers
-of whole projects go on in the background (``newest.py``).
+texts now (``newest.py`` asks). What checkers of single files answer is waited for and kept by text;
+checkers of whole projects may go on in the background.
 """
 
 from __future__ import annotations
@@ -78,11 +78,9 @@ class IntroducedChecks:
             mine = [path for path in now if checker.handles(path)]
             question = Question(
                 {path: before.get(path) for path in mine}, {path: now[path] for path in mine},
-                unsaved, anew, commands,
+                "" if checker.is_per_file else unsaved, frozenset(by_others), anew, commands,
             )  # fmt: skip
-            if checker.is_per_file and question.before != question.now:
-                return self._of_files(checker, question, by_others)
-            return self._of_projects(checker, question, asker, within_s)
+            return self._of_one(checker, question, asker, within_s)
 
         return _joined(await together(map(of_one, concerned)))
 
@@ -106,45 +104,28 @@ class IntroducedChecks:
         here = tuple(finding for finding in report.findings if finding.path in texts)
         return report.model_copy(update={"findings": here})
 
-    async def _of_projects(
+    async def _of_one(
         self, checker: Checker, question: Question, asker: str, within_s: float | None
     ) -> CheckReport:
         if question.before == question.now:
             self._newest.drop(checker.name, asker)
             return CheckReport(checkers=(checker.name,))
+
+        async def look(texts: _Texts, anew: bool) -> CheckReport:
+            if checker.is_per_file:
+                return await self._one_by_one(checker, texts, anew=anew)
+            return await asked(checker, texts)
+
         report = await self._newest.ask(
             (checker.name, asker),
             question,
-            lambda texts: asked(checker, texts),
+            look,
             introduced_by,
-            within_s=within_s,
+            within_s=None if checker.is_per_file else within_s,
         )
         return CheckReport(unanswered=(checker.name,)) if report is None else report
 
-    async def _of_files(
-        self, checker: Checker, question: Question, by_others: _Changes
-    ) -> CheckReport:
-        before, now, anew = question.before, question.now, question.anew
-        baseline, report = await together(
-            [self._one_by_one(checker, before), self._one_by_one(checker, now, anew=anew)]
-        )
-        said = introduced_by(baseline, report, before, now)
-        if anew and said.findings:
-            # Its configuration may have changed since somebody looked at what was there before.
-            baseline = await self._one_by_one(checker, before, anew=True)
-            said = introduced_by(baseline, report, before, now)
-        unread = sorted(_unread(baseline.findings) & _unread(report.findings) & by_others.keys())
-        if anew and unread:
-            caution = (
-                f"{checker.name} did not check all of {', '.join(unread)}: "
-                "a line that the agent did not write does not parse."
-            )
-            said = said.model_copy(update={"cautions": (*said.cautions, caution)})
-        return said
-
-    async def _one_by_one(
-        self, checker: Checker, texts: _Texts, *, anew: bool = False
-    ) -> CheckReport:
+    async def _one_by_one(self, checker: Checker, texts: _Texts, *, anew: bool) -> CheckReport:
         """Return what the checker says of the texts, asking only for those it does not know."""
         keys = {path: (checker.name, digest_of({path: text})) for path, text in texts.items()}
         known = {} if anew else {p: self._kept[key] for p, key in keys.items() if key in self._kept}
@@ -203,22 +184,29 @@ def _bounded(finding: Finding) -> Finding:
     return finding.model_copy(update={"message": message, "code": code})
 
 
-def introduced_by(
-    baseline: CheckReport, report: CheckReport, before: _Texts, now: _Texts
-) -> CheckReport:
+def introduced_by(baseline: CheckReport, report: CheckReport, question: Question) -> CheckReport:
     """Return what a checker says now that it did not say before: the one rule for all checkers."""
     unknown = tuple(text for text in baseline.problems if text not in report.problems)
     if unknown:
         # Without knowing what was there, nothing can be called new.
         update = {"findings": (), "problems": (*report.problems, *unknown)}
         return report.model_copy(update=update)
-    gone = {path for path, text in now.items() if text is None}
-    made = {path for path, text in before.items() if text is None}
+    gone = {path for path, text in question.now.items() if text is None}
+    made = {path for path, text in question.before.items() if text is None}
     fresh = _new(baseline.findings, report.findings, gone, made)
     mended = () if report.problems else _mended(baseline.findings, report.findings)
     if baseline.is_cut_short and mended:
         fresh = ()  # All of it may have been there all the time.
-    return report.model_copy(update={"findings": fresh, "mended": mended})
+    unread = _unread(baseline.findings) & _unread(report.findings) & question.by_others
+    cautions = report.cautions
+    if question.anew and unread:
+        name = "".join(report.checkers)
+        cautions += (
+            f"{name} did not check all of {', '.join(sorted(unread))}: "
+            "a line that the agent did not write does not parse.",
+        )
+    update = {"findings": fresh, "mended": mended, "cautions": cautions}
+    return report.model_copy(update=update)
 
 
 def _new(

@@ -1,4 +1,4 @@
-"""Checks of whole projects, in the background: for each checker and asker only the newest one.
+"""Checks in the background: for each checker and asker only the newest one.
 
 Edits that follow each other at once would each have their own compiler, and an answer about older
 texts could come last.
@@ -14,8 +14,8 @@ from typing import Any
 from agent_ls.domain.findings import CheckReport
 
 _Texts = Mapping[str, str | None]
-_Look = Callable[[_Texts], Coroutine[Any, Any, CheckReport]]
-_Compare = Callable[[CheckReport, CheckReport, _Texts, _Texts], CheckReport]
+_Look = Callable[[_Texts, bool], Coroutine[Any, Any, CheckReport]]
+"""Asks about texts; True: what was said earlier does not count."""
 _Task = asyncio.Task[CheckReport]
 _END_S = 5.0
 """What is killed is gone long before."""
@@ -29,10 +29,15 @@ class Question:
     now: _Texts
     others: str
     """Stands for the other files' unsaved texts, which checkers see too."""
+    by_others: frozenset[str] = field(default=frozenset(), compare=False)
+    """The files that others changed as well."""
     anew: bool = field(default=False, compare=False)
     """Nothing that was said earlier counts."""
     commands: int = field(default=0, compare=False)
     """How many the asker had run: each may have changed what else there is, or installed it."""
+
+
+_Compare = Callable[[CheckReport, CheckReport, Question], CheckReport]
 
 
 @dataclass(slots=True)
@@ -51,6 +56,12 @@ class _Lane:
     def answers(self, question: Question) -> bool:
         """Say whether the check is an answer to this question."""
         if self.question != question or self.question is None or self.check is None:
+            return False
+        if self.check.done() and (self.check.cancelled() or self.check.result().problems):
+            # What did not work may work the next time.
+            return False
+        if self.check.done() and (self.check.cancelled() or self.check.result().problems):
+            # What did not work may work the next time.
             return False
         if question.anew and self.question.commands < question.commands:
             return False
@@ -135,22 +146,22 @@ class NewestChecks:
 
 async def _compared(lane: _Lane, question: Question, look: _Look, compare: _Compare) -> CheckReport:
     is_old = lane.baseline is not None
-    baseline_task = _baseline(lane, question, look)
-    report = await look(question.now)
+    baseline_task = _baseline(lane, question, look, anew=False)
+    report = await look(question.now, question.anew)
     # Whoever breaks off this check leaves the baseline to the next one.
     baseline = await asyncio.shield(baseline_task)
-    said = compare(baseline, report, question.before, question.now)
+    said = compare(baseline, report, question)
     if lane.is_anew and is_old and said.findings:
         # Files beside these may have changed since somebody looked at what was there before.
         lane.baseline = None
-        baseline = await asyncio.shield(_baseline(lane, question, look))
-        said = compare(baseline, report, question.before, question.now)
+        baseline = await asyncio.shield(_baseline(lane, question, look, anew=True))
+        said = compare(baseline, report, question)
     return said
 
 
-def _baseline(lane: _Lane, question: Question, look: _Look) -> _Task:
+def _baseline(lane: _Lane, question: Question, look: _Look, *, anew: bool) -> _Task:
     task = lane.baseline
     if task is None or (task.done() and (task.cancelled() or task.result().problems)):
         # What did not work may work the next time.
-        task = lane.baseline = asyncio.create_task(look(question.before))
+        task = lane.baseline = asyncio.create_task(look(question.before, anew))
     return task

@@ -1,22 +1,16 @@
-"""TypeScript: what its compiler finds, on given texts.
-
-Versions 5 and 6 are asked through their own interface, by ``overlay_tsc.mjs`` in node; 7, which has
-none, by ``native_tsc`` in a copy of the folder.
-"""
+"""TypeScript: what its compiler finds, on given texts, in a copy of the folder."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
-from agent_ls.checkers.native_tsc import check_natively
+from agent_ls.checkers.copies import FolderCopy
 from agent_ls.checkers.overlay import Copies, Overlay, folders_up, overlays
 from agent_ls.checkers.process import together
 from agent_ls.checkers.programs import (
@@ -26,32 +20,28 @@ from agent_ls.checkers.programs import (
     safe_path,
     untrusted,
 )
-from agent_ls.checkers.tsc_job import (
+from agent_ls.checkers.said import finding_of
+from agent_ls.checkers.tsc_projects import (
     CONFIGURATION,
     CONFIGURATIONS,
     TscAnswer,
     TscFailedError,
     TscJob,
-    failure,
+    TscRun,
 )
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.findings import CheckReport, Finding, Severity
 from agent_ls.domain.record import Record
 from agent_ls.loop.ports.workspace import Root, Workspace
 
-_SCRIPT = Path(__file__).with_name("overlay_tsc.mjs")
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts")
 _JAVASCRIPT = (".js", ".jsx", ".mjs", ".cjs")
-_FIRST_NATIVE = 7
 _NOT_BUILT = frozenset({"TS6305"})
 """Says that another project was not built, which nobody can mend in a text."""
 _NOT_INSTALLED = frozenset(
     {"TS2307", "TS2580", "TS2582", "TS2591", "TS2688", "TS2792", "TS2875", "TS7016"}
 )
 """Say that a package or its types are missing: outside of any project that proves nothing."""
-
-
-_AT_ONCE = 2
 
 
 class TscOptions(Record):
@@ -70,7 +60,7 @@ class TscOptions(Record):
 
 @dataclass(frozen=True, slots=True)
 class Tsc:
-    """Type-checks the projects that changed files belong to, in memory: nothing is emitted.
+    """Type-checks the projects that changed files belong to; nothing is emitted.
 
     Other unsaved files count as the person sees them. Findings in files that did not change are
     reported too. The workspace's own TypeScript runs only when its folder is trusted.
@@ -80,10 +70,6 @@ class Tsc:
     is_per_file: ClassVar[bool] = False
     workspace: Workspace
     options: TscOptions = TscOptions()
-    _places: asyncio.Semaphore = field(
-        default_factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False, repr=False, compare=False
-    )
-    """Several edits at once would each start a compiler, and each takes hundreds of megabytes."""
     _copies: Copies = field(default_factory=Copies, init=False, repr=False, compare=False)
 
     def handles(self, path: str) -> bool:
@@ -103,7 +89,7 @@ class Tsc:
         Never raises: what cannot run is a problem in the report.
         """
         parts, problems = await overlays(self.workspace, texts, self.name)
-        reports = await together(map(self._check_in_turn, parts))
+        reports = await together(map(self._check_root, parts))
         found = dict.fromkeys(finding for report in reports for finding in report.findings)
         doubts = [one for one in found if _is_doubt(one) and one.path not in texts]
         problems += [text for report in reports for text in report.problems]
@@ -117,10 +103,6 @@ class Tsc:
             cautions=(*cautions, *{one.path: _caution(one) for one in reversed(doubts)}.values()),
         )
 
-    async def _check_in_turn(self, part: Overlay) -> CheckReport:
-        async with self._places:
-            return await self._check_root(part)
-
     async def _check_root(self, part: Overlay) -> CheckReport:
         root, texts = part.root, part.texts
         files = [path for path in part.changed if _is_concerned(path, root, texts)]
@@ -129,30 +111,25 @@ class Tsc:
         job = await asyncio.to_thread(self._job, root, files, texts)
         if isinstance(job, str):
             return CheckReport(problems=(f"tsc did not run: {job}",))
-        is_native = job.typescript.major >= _FIRST_NATIVE
-        try:
-            answer = await (self._natively(job, part) if is_native else _overlaid(job))
-        except TscFailedError as error:
-            return CheckReport(problems=(f"tsc gave no answer: {error}.",))
-        return CheckReport(
-            findings=tuple(self._findings(answer)),
-            checkers=(self.name,),
-            cautions=(answer.caution,) if answer.caution else (),
-            is_cut_short=answer.is_cut_short,
-        )
-
-    async def _natively(self, job: TscJob, part: Overlay) -> TscAnswer:
         try:
             async with self._copies.of(part, self.workspace) as (copy, gap):
                 # Waiting for another check's turn with the copy does not count.
                 async with asyncio.timeout(job.timeout_s):
-                    answer = await check_natively(job, copy)
+                    answer = await TscRun(job, copy).check()
+                findings = await asyncio.to_thread(self._findings, answer, copy)
         except TimeoutError:
             limit = f"{job.timeout_s:g} s (checkers.tsc.timeout_s)"
-            raise TscFailedError(f"it took longer than {limit}") from None
+            return _no_answer(f"it took longer than {limit}")
+        except TscFailedError as error:
+            return _no_answer(str(error))
         except (OSError, WorkspaceError) as error:
-            raise TscFailedError(f"there is no copy of {part.root.path} for it: {error}") from error
-        return dataclasses.replace(answer, caution=f"tsc saw a part: {gap}" if gap else "")
+            return _no_answer(f"there is no copy of {root.path} for it: {error}")
+        return CheckReport(
+            findings=findings,
+            checkers=(self.name,),
+            cautions=(f"tsc saw a part: {gap}",) if gap else (),
+            is_cut_short=answer.is_cut_short,
+        )
 
     def _job(self, root: Root, files: list[Path], texts: Mapping[Path, str | None]) -> TscJob | str:
         """Return what to run, or why nothing can; looks at the disk."""
@@ -190,38 +167,26 @@ class Tsc:
             "typescript), or set checkers.tsc.typescript in your settings."
         )
 
-    def _findings(self, answer: TscAnswer) -> Iterable[Finding]:
-        for raw in answer.findings:
-            shown = self.workspace.shown(Path(raw["path"]))
-            # What lies outside of the workspace is nobody's business here.
-            if shown is not None:
-                yield _finding(raw, shown, is_in_project=raw["path"] not in answer.unconfigured)
+    def _findings(self, answer: TscAnswer, copy: FolderCopy) -> tuple[Finding, ...]:
+        """Return what was said of files of the workspace; other files are nobody's business."""
+        found: list[Finding] = []
+        for one in answer.said:
+            path = copy.outside(Path(one.path))
+            if (shown := self.workspace.shown(path)) is None:
+                continue
+            lines = (copy.lines(path) if one.line else None) or [""]
+            # Messages name files where tsc saw them.
+            plain = replace(one, message=copy.plain(one.message))
+            finding = finding_of(plain, shown, lines, checker=self.name, columns="utf-16")
+            beyond = _NOT_BUILT | _NOT_INSTALLED if path in answer.alone else _NOT_BUILT
+            if finding.code in beyond:
+                finding = finding.model_copy(update={"severity": Severity.INFORMATION})
+            found.append(finding)
+        return tuple(found)
 
 
-async def _overlaid(job: TscJob) -> TscAnswer:
-    """Return what TypeScript 5 or 6 says of the files' projects. Errors: ``TscFailedError``."""
-    request = {
-        "typescript": str(job.typescript.package),
-        "root": str(job.root.path),
-        "files": [str(file) for file in job.files],
-        "texts": {str(path): text for path, text in job.texts.items()},
-    }
-    # It reads no file by a relative name; the root of all files has nothing that node would run.
-    cwd = Path(job.root.path.anchor)
-    outcome = await job.run([_SCRIPT], cwd=cwd, stdin=json.dumps(request))
-    try:
-        answer = json.loads(outcome.stdout)
-        return TscAnswer(tuple(answer["findings"]), frozenset(answer["unconfigured"]))
-    except (ValueError, LookupError, TypeError):
-        raise failure(outcome) from None
-
-
-def _finding(raw: Mapping[str, Any], shown: str, *, is_in_project: bool) -> Finding:
-    severity = Severity(raw["severity"])
-    beyond = _NOT_BUILT if is_in_project else _NOT_BUILT | _NOT_INSTALLED
-    if raw["code"] in beyond:
-        severity = Severity.INFORMATION
-    return Finding.model_validate({**raw, "path": shown, "checker": "tsc", "severity": severity})
+def _no_answer(reason: str) -> CheckReport:
+    return CheckReport(problems=(f"tsc gave no answer: {reason}.",))
 
 
 def _is_doubt(finding: Finding) -> bool:

@@ -259,24 +259,6 @@ async def until(what: Callable[[], object]) -> None:
             await asyncio.sleep(0)
 
 
-async def test_who_is_cancelled_leaves_no_checker_of_single_files_running(tmp_path: Path) -> None:
-    is_gone = asyncio.Event()
-    both = [
-        TodoChecker(name=name, is_per_file=True, go_on=asyncio.Event(), is_gone=is_gone)
-        for name in ("first", "second")
-    ]
-    checks = IntroducedChecks(tuple(both), workspace(tmp_path))
-    asking = asyncio.ensure_future(checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t"))
-    await until(lambda: all(len(one.asked) == 2 for one in both))
-    asking.cancel()
-    for _ in range(10):
-        await asyncio.sleep(0)
-    is_gone.set()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
-    assert [one.ended for one in both] == [{"": "cancelled", "TODO": "cancelled"}] * 2
-
-
 async def test_a_checker_of_projects_that_takes_too_long_keeps_nobody_and_is_found_when_it_is_done(
     tmp_path: Path,
 ) -> None:
@@ -309,24 +291,6 @@ async def until_answered(ask: Callable[[], Awaitable[CheckReport]]) -> None:
     async with asyncio.timeout(60):
         while (await ask()).unanswered:  # noqa: ASYNC110 - a checker tells nobody
             await asyncio.sleep(0)
-
-
-async def test_of_many_changes_at_once_only_the_last_one_starts_a_program(tmp_path: Path) -> None:
-    checker = TodoChecker(go_on=asyncio.Event())
-    checks = IntroducedChecks((checker,), workspace(tmp_path))
-    await checks.introduced({"a.txt": ""}, {"a.txt": "0"}, asker="t", within_s=0)
-    await until(lambda: {"a.txt": "0"} in checker.asked)
-    asking = [
-        asyncio.ensure_future(
-            checks.introduced({"a.txt": ""}, {"a.txt": str(number)}, asker="t", within_s=0)
-        )
-        for number in range(1, 10)
-    ]
-    await asyncio.gather(*asking)
-    await until(lambda: {"a.txt": "9"} in checker.asked)
-    assert sorted(str(texts["a.txt"]) for texts in checker.asked) == ["", "0", "9"]
-    assert checker.ended == {"0": "cancelled"}
-    await checks.let_go("t")
 
 
 async def test_what_others_typed_elsewhere_makes_an_answer_old(tmp_path: Path) -> None:
@@ -403,16 +367,6 @@ async def test_all_that_is_found_in_files_includes_what_was_there_before(tmp_pat
     assert checker.asked == [{"a.txt": "x\nTODO"}]
 
 
-async def test_other_unsaved_texts_belong_to_what_was_there_before(tmp_path: Path) -> None:
-    checker = TodoChecker()
-    before, now = {"a.txt": "TODO"}, {"a.txt": "1"}
-    for unsaved in ({"b.txt": "x"}, {"b.txt": "y"}, {"b.txt": "y", "a.txt": "1"}):
-        space = workspace(tmp_path, unsaved=unsaved)
-        checks = IntroducedChecks((checker,), space)
-        await checks.introduced(before, now, asker="t")
-    assert checker.asked.count(before) == 3
-
-
 async def test_a_problem_of_both_is_told_once_and_nothing_counts(tmp_path: Path) -> None:
     checker = TodoChecker(failures={"": ["not installed"], "TODO": ["not installed"]})
     checks = IntroducedChecks((checker,), workspace(tmp_path))
@@ -443,13 +397,10 @@ async def test_what_makes_an_answer_doubtful_is_told_and_hides_nothing(tmp_path:
         assert (len(report.findings), report.problems) == (1, ("a broken file",))
 
 
-@pytest.mark.parametrize("is_per_file", [True, False])
 async def test_a_checker_that_breaks_is_told_by_its_name_and_takes_nothing_from_the_others(
-    tmp_path: Path, is_per_file: bool
+    tmp_path: Path,
 ) -> None:
-    broken = TodoChecker(
-        name="odd", is_per_file=is_per_file, fault=RecursionError("too \x1b[2J deep")
-    )
+    broken = TodoChecker(name="odd", fault=RecursionError("too \x1b[2J deep"))
     checks = IntroducedChecks((broken, TodoChecker()), workspace(tmp_path))
     for report in (
         await checks.introduced({"a.txt": ""}, {"a.txt": "TODO"}, asker="t"),
@@ -464,7 +415,6 @@ async def test_a_checker_that_breaks_is_told_by_its_name_and_takes_nothing_from_
     assert [one.checker for one in report.findings] == ["odd", "todo"]
 
 
-@pytest.mark.parametrize("is_per_file", [True, False])
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
@@ -475,9 +425,9 @@ async def test_a_checker_that_breaks_is_told_by_its_name_and_takes_nothing_from_
     ],
 )
 async def test_of_a_long_message_the_beginning_counts(
-    tmp_path: Path, message: str, expected: str, is_per_file: bool
+    tmp_path: Path, message: str, expected: str
 ) -> None:
-    checker = TodoChecker(message=message, is_per_file=is_per_file)
+    checker = TodoChecker(message=message)
     checks = IntroducedChecks((checker,), workspace(tmp_path))
     for report in (
         await checks.introduced({"a.txt": "TODO 1"}, {"a.txt": "TODO 1\nTODO 2"}, asker="t"),
@@ -518,15 +468,6 @@ async def test_a_checker_of_single_files_is_asked_only_for_texts_it_has_not_seen
     report = await checks.introduced(before, {"a.txt": "TODO two", "b.txt": "TODO one"}, asker="t")
     assert checker.asked[2:] == [{"a.txt": "TODO two"}]
     assert [one.path for one in report.findings] == ["a.txt", "b.txt"]
-
-
-async def test_anew_asks_again_for_what_is_there_now(tmp_path: Path) -> None:
-    checker = TodoChecker(is_per_file=True)
-    checks = IntroducedChecks((checker,), workspace(tmp_path))
-    now: Texts = {"a.txt": "TODO"}
-    await checks.introduced({"a.txt": ""}, now, asker="t")
-    await checks.introduced({"a.txt": ""}, now, anew=True, asker="t")
-    assert checker.asked.count(now) == 2
 
 
 async def test_what_could_not_be_checked_is_asked_again(tmp_path: Path) -> None:

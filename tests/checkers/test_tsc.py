@@ -1,4 +1,4 @@
-"""What TypeScript finds on texts that are not on the disk, by both ways of asking it."""
+"""What TypeScript finds on texts that are not on the disk, by either generation of it."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ async def test_findings_outside_of_the_workspace_are_nobodys_business(
     write(
         tmp_path,
         {
-            "secret.ts": "my password is hunter2\n",
+            "secret.ts": 'export const password: number = "hunter2";\n',
             "ws/tsconfig.json": {"files": ["../secret.ts", "a.ts"]},
         },
     )

@@ -1,0 +1,292 @@
+"""Runs ``tsc`` on the projects that changed files belong to, in a copy of the folder.
+
+``tsc --showConfig`` says what is in a project. Other projects and packages of the workspace count
+as they stand in their sources, built or not, where the project refers to them by relative names or
+its ``package.json`` leads to sources. All paths here are those of the copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agent_ls.checkers.copies import FolderCopy
+from agent_ls.checkers.process import ProgramOutcome, run_program
+from agent_ls.checkers.programs import TypeScript
+from agent_ls.checkers.said import Said
+from agent_ls.domain.findings import Severity
+from agent_ls.loop.ports.workspace import Root
+
+CONFIGURATIONS = ("tsconfig.json", "jsconfig.json")
+CONFIGURATION = re.compile(r"(^|/)[jt]sconfig[^/]*\.json$")
+"""Also what such a project extends or refers to."""
+_AT_ONCE = 4
+_QUIET = ("--noEmit", "--pretty", "false", "--emitDeclarationOnly", "false")
+_WITHOUT_PROJECT = (
+    "--target", "esnext", "--module", "preserve", "--moduleResolution", "bundler",
+    "--jsx", "preserve", "--allowImportingTsExtensions", "--skipLibCheck",
+)  # fmt: skip
+_WITH_FOREIGN_SOURCES = ("--composite", "false", "--rootDir", "/")
+_SYNTAX = re.compile(r"TS1\d{3}")
+_PRINTED = re.compile(
+    r"^(?:(?P<file>\S.*?)\((?P<line>\d+),(?P<column>\d+)\): )?"
+    r"(?P<severity>error|warning|message|suggestion) (?P<code>TS\d+): ?(?P<text>.*)$"
+)
+_SEVERITIES = {
+    "error": Severity.ERROR,
+    "warning": Severity.WARNING,
+    "suggestion": Severity.HINT,
+    "message": Severity.INFORMATION,
+}
+_NOT_SEARCHED = frozenset({"node_modules", ".git"})
+
+
+class TscFailedError(Exception):
+    """TypeScript gave no answer; the text says why, for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class TscJob:
+    """Files of one root to check with one TypeScript."""
+
+    root: Root
+    files: tuple[Path, ...]
+    """The changed ones, absolute."""
+    texts: Mapping[Path, str | None]
+    """What differs from the disk: the changed files and unsaved ones; None: deleted."""
+    typescript: TypeScript
+    node: Path
+    path: str
+    """PATH for what runs."""
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TscAnswer:
+    """What TypeScript said of the projects."""
+
+    said: tuple[Said, ...]
+    """By paths of the copy; line 0: of a whole file or project."""
+    alone: frozenset[Path]
+    """Files that no project includes, checked with common options; paths of the folder."""
+    is_cut_short: bool
+    """There is nothing but broken syntax, behind which tsc looks at nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """A project as ``tsc --showConfig`` tells it."""
+
+    path: Path
+    files: frozenset[Path]
+    references: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TscRun:
+    """One check in one copy."""
+
+    job: TscJob
+    copy: FolderCopy
+    _known: dict[Path, _Project] = field(default_factory=dict[Path, _Project], init=False)
+
+    @property
+    def root(self) -> Path:
+        """Return the folder's place in the copy."""
+        return self.copy.inside(self.job.root.path)
+
+    async def check(self) -> TscAnswer:
+        """Return what is said of the projects of the files. Errors: ``TscFailedError``."""
+        chosen = await self._concerned()
+        present = [file for file in self.job.files if self.job.texts.get(file) is not None]
+        alone = [file for file in present if not self._above(self.copy.inside(file))]
+        answers = [await self._check(project) for project in chosen]
+        if alone:
+            files = map(self.copy.inside, alone)
+            answers.append(await self._tsc(self.root, *_QUIET, *_WITHOUT_PROJECT, *files))
+        return TscAnswer(
+            tuple(dict.fromkeys(one for said in answers for one in said)),
+            frozenset(alone),
+            any(said and all(_SYNTAX.fullmatch(one.code) for one in said) for said in answers),
+        )
+
+    async def _concerned(self) -> list[_Project]:
+        """Return the projects of the changed files, and those that build on one of these."""
+        chosen: dict[Path, _Project] = {}
+        solutions: set[Path] = set()
+        for file in map(self.copy.inside, self.job.files):
+            above = self._above(file)
+            solutions.update(above)
+            chosen |= {home.path: home for home in await self._homes(file, above)}
+        for solution in solutions:
+            for one in await self._reachable(solution):
+                reached = {built_on.path for built_on in await self._reachable(one.path)}
+                if not reached.isdisjoint(chosen):
+                    chosen[one.path] = one
+        return list(chosen.values())
+
+    async def _homes(self, file: Path, above: Iterable[Path]) -> list[_Project]:
+        """Return the projects that include a file; of a configuration, those at or below it."""
+        is_there = self.job.texts.get(self.copy.outside(file)) is not None
+        if is_there and CONFIGURATION.search(file.name):
+            below = await asyncio.to_thread(_configurations_below, file.parent)
+            found = [one for path in below for one in await self._reachable(path)]
+            return list({one.path: one for one in found}.values())
+        for configuration in above:
+            reached = await self._reachable(configuration)
+            # Which project had a file that is gone, nobody can tell.
+            if homes := [one for one in reached if not is_there or file in one.files]:
+                return homes
+        return []
+
+    def _above(self, file: Path) -> list[Path]:
+        """Return the configurations above a file, nearest first, up to the workspace's root."""
+        folders = [one for one in file.parents if one.is_relative_to(self.root)]
+        there = (folder / name for folder in folders for name in CONFIGURATIONS)
+        return [one for one in there if one.is_file()]
+
+    async def _reachable(self, configuration: Path) -> list[_Project]:
+        """Return a project and all that it refers to, directly or not; those that have files."""
+        found: dict[Path, _Project] = {}
+        waiting = {configuration}
+        while waiting:
+            projects = await self._asked(waiting)
+            found |= {one.path: one for one in projects}
+            waiting = {path for one in projects for path in one.references} - found.keys()
+        return [project for project in found.values() if project.files]
+
+    async def _asked(self, paths: Iterable[Path]) -> list[_Project]:
+        few = asyncio.Semaphore(_AT_ONCE)
+
+        async def ask(path: Path) -> _Project:
+            async with few:
+                if path not in self._known:
+                    self._known[path] = await self._project(path)
+                return self._known[path]
+
+        return list(await asyncio.gather(*map(ask, paths)))
+
+    async def _project(self, path: Path) -> _Project:
+        outcome = await self._run("--showConfig", "-p", path)
+        told: dict[str, Any]
+        try:
+            told = json.loads(outcome.stdout)
+        except ValueError:
+            # It cannot be read; checking it says why.
+            told = {"files": [str(self.copy.inside(file)) for file in self.job.files]}
+        references = [_absolute(one["path"], path) for one in told.get("references", ())]
+        files = (one / CONFIGURATIONS[0] if one.is_dir() else one for one in references)
+        return _Project(
+            path,
+            frozenset(_absolute(name, path) for name in told.get("files", ())),
+            tuple(one for one in files if one.is_file()),
+        )
+
+    async def _check(self, project: _Project) -> list[Said]:
+        # An incremental project would write its state beside itself.
+        name = hashlib.sha256(str(project.path).encode()).hexdigest()[:16]
+        state = self.copy.inside(Path("/")).parent / f"{name}.tsbuildinfo"
+        options = [*_QUIET, "--incremental", "--tsBuildInfoFile", str(state)]
+        if not project.references:
+            return await self._tsc(project.path, *options, "-p", project.path)
+        own = _stand_in(project)
+        try:
+            said = await self._tsc(
+                project.path, *options, *_WITH_FOREIGN_SOURCES, "-p", own, stand_in=own
+            )
+        finally:
+            own.unlink(missing_ok=True)
+        built_on = [one for one in await self._reachable(project.path) if one != project]
+        # What is wrong in another project is told by that one's options.
+        foreign = {str(file) for one in built_on for file in one.files - project.files}
+        return [one for one in said if one.path not in foreign]
+
+    async def _tsc(
+        self, about: Path, *arguments: str | Path, stand_in: Path | None = None
+    ) -> list[Said]:
+        """Return what tsc prints; what it says of no file, or of a stand-in, is ``about`` this."""
+        outcome = await self._run(*arguments)
+        printed = parse_output(outcome.stdout)
+        if outcome.exit_code != 0 and not printed:
+            raise TscFailedError(_reason(outcome))
+        said: list[Said] = []
+        for one in printed:
+            path = _absolute(one.path, self.root / CONFIGURATIONS[0])
+            if not one.path or path == stand_in:
+                said.append(replace(one, path=str(about), line=0, column=0))
+            else:
+                said.append(replace(one, path=str(path)))
+        return said
+
+    async def _run(self, *arguments: str | Path) -> ProgramOutcome:
+        job = self.job
+        command = [job.node, job.typescript.tsc, *arguments]
+        outcome = await run_program(
+            command, cwd=self.root, path=job.path, stdin="", timeout_s=job.timeout_s
+        )
+        match outcome.end:
+            case "exited":
+                return outcome
+            case "timed_out":
+                limit = f"{job.timeout_s:g} s (checkers.tsc.timeout_s)"
+                raise TscFailedError(f"it took longer than {limit}")
+            case "too_much":
+                raise TscFailedError("it printed without end")
+            case "not_started":
+                raise TscFailedError(f"{job.node} could not be started: {outcome.stderr}")
+
+
+def _reason(outcome: ProgramOutcome) -> str:
+    """Return why a program ended without an answer, with node's own words."""
+    said = (outcome.stderr.strip() or outcome.stdout.strip()).splitlines()
+    reasons = [line for line in said if "Error" in line] or said[-3:]
+    return "; ".join(reasons)[:500] or f"it ended with code {outcome.exit_code}"
+
+
+def _stand_in(project: _Project) -> Path:
+    """Write the project without its references, which would bring in what was built last."""
+    own = project.path.with_name(f".agent-ls.{project.path.name}")
+    files = sorted(map(str, project.files))
+    told = {"extends": f"./{project.path.name}", "files": files, "include": [], "references": []}
+    own.write_text(json.dumps(told), encoding="utf-8")
+    return own
+
+
+def _configurations_below(folder: Path) -> list[Path]:
+    """Return the projects of a folder and those below, which may extend a configuration there."""
+    found: list[Path] = []
+    for place, below, names in os.walk(folder):
+        below[:] = [name for name in below if name not in _NOT_SEARCHED]
+        found += [Path(place, name) for name in CONFIGURATIONS if name in names]
+    return found
+
+
+def _absolute(name: str, configuration: Path) -> Path:
+    return Path(os.path.normpath(configuration.parent / name))
+
+
+def parse_output(output: str) -> list[Said]:
+    """Return what tsc printed, in order; the further lines of a message are indented."""
+    found: list[Said] = []
+    for line in output.replace("\r\n", "\n").split("\n"):
+        if told := _PRINTED.match(line):
+            found.append(
+                Said(
+                    path=told["file"] or "",
+                    message=told["text"],
+                    line=int(told["line"] or 0),
+                    column=int(told["column"] or 0),
+                    code=told["code"],
+                    severity=_SEVERITIES[told["severity"]],
+                )
+            )
+        elif found and line.startswith(" ") and line.strip():
+            found[-1] = replace(found[-1], message=f"{found[-1].message}\n{line}")
+    return found
