@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -141,15 +140,3 @@ def test_a_copy_that_was_swept_away_is_made_again(folder: Path) -> None:
     copy = check(kept, {}, {"a.py": "1\n"})
     copy.rename(copy.with_name("elsewhere"))
     check(kept, {}, {"a.py": "1\n", "deep/er/b.py": "2\n"})
-
-
-def test_it_is_gone_with_who_kept_it(folder: Path) -> None:
-    kept = FolderCopy(folder)
-    kept.refresh(walk(folder), {})
-    place = kept.place
-    assert place is not None
-    assert place.exists()
-    del kept
-    gc.collect()
-    assert not place.exists()
-    assert listing(folder).keys() >= PROJECT.keys()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -70,13 +68,6 @@ async def test_good_python_of_any_version_has_no_findings(tmp_path: Path, text: 
         assert told(await check(tmp_path, {"a.py": text}, trusted=trusted)) == []
 
 
-async def test_many_files_are_checked_each_with_its_own_text(tmp_path: Path) -> None:
-    texts: Texts = {f"pkg/m{number}.py": f"x = name_{number}\n" for number in range(10)}
-    report = await check(tmp_path, {**texts, "pkg/gone.py": None, "README.md": "x = y"})
-    assert told(report) == [(path, 0, 4, "F821") for path in sorted(texts)]
-    assert "`name_3`" in next(one.message for one in report.findings if one.path == "pkg/m3.py")
-
-
 async def test_style_is_left_to_projects_that_ask_for_it(tmp_path: Path) -> None:
     text = f"x = 1;\ny = '{'long' * 40}'\n"
     assert told(await check(tmp_path, {"a.py": text})) == []
@@ -99,11 +90,6 @@ async def test_the_projects_own_rules_hold_for_files_below_it(
     write(tmp_path, {name: content})
     report = await check(tmp_path, {"deep/er/a.py": "import os;\n"})
     assert told(report) == [("deep/er/a.py", 0, 9, "E703")]
-
-
-async def test_a_pyproject_without_ruff_changes_nothing(tmp_path: Path) -> None:
-    write(tmp_path, {"pyproject.toml": "[tool.other]\n", "b/pyproject.toml": "not [ toml"})
-    assert told(await check(tmp_path, {"a.py": "import os;\n"})) == [("a.py", 0, 7, "F401")]
 
 
 async def test_files_that_the_project_excludes_have_no_findings(tmp_path: Path) -> None:
@@ -199,29 +185,10 @@ print(*report.problems)
 """
 
 
-def test_a_machine_without_ruff_is_told_how_to_get_it(tmp_path: Path, repository: Path) -> None:
-    alone = tmp_path / "bin" / "python"
-    alone.parent.mkdir()
-    alone.symlink_to(sys.executable)
-    done = subprocess.run(
-        [alone, "-c", ALONE, tmp_path],
-        env={"PATH": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True, text=True, cwd=repository, check=True,
-    )  # fmt: skip
-    assert "ruff did not run: it is not installed" in done.stdout
-    assert "pip install ruff" in done.stdout
-
-
 async def test_a_path_that_leaves_the_workspace_is_a_problem(tmp_path: Path) -> None:
     report = await check(tmp_path, {"../a.py": "x = missing\n"})
     assert "../a.py" in report.problems[0]
     assert report.checkers == ()
-
-
-async def test_without_any_text_there_is_nothing_to_run(tmp_path: Path) -> None:
-    options = RuffOptions(command=str(tmp_path / "nothing"))
-    report = await check(tmp_path, {"a.py": None}, options=options)
-    assert (report.checkers, report.problems) == (("ruff",), ())
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -122,14 +121,6 @@ async def test_what_a_person_typed_beside_the_edit_stays(session: Session) -> No
     )
 
 
-async def test_an_edit_that_fits_says_nothing_of_merging(session: Session) -> None:
-    session.place.write("a.py", _BASE)
-    await session.read()
-    session.place.write("a.py", _TYPED)
-    assert await session.edit("w * h\n", "abs(w * h)\n") == "Edited a.py: line 3."
-    check(session, _MERGED)
-
-
 async def test_a_part_that_was_read_counts_as_the_file(session: Session) -> None:
     session.place.write("a.py", _BASE)
     await session.read(start_line=7, lines=1)
@@ -188,16 +179,6 @@ async def test_a_mark_that_a_buffer_shows_is_no_change_and_stays(
     assert text_after(buffers["a.py"], output.edits[0]) == f"\ufeff{after}"
     lines = content.count("\n")
     assert output.text == f"Replaced a.py ({lines} lines).{said}"
-
-
-async def test_the_text_without_the_mark_that_a_buffer_shows_is_exactly_its_text(
-    session: Session,
-) -> None:
-    session.place.workspace.buffers["a.py"] = "\ufeffone\n"
-    session.place.write("a.py", "\ufeffone\n")
-    await session.read()
-    with pytest.raises(ToolError, match="already has exactly this text"):
-        await planned(session, "one\n")
 
 
 async def planned(session: Session, content: str) -> ToolOutput:
@@ -332,21 +313,6 @@ async def test_a_patch_with_one_conflict_changes_nothing(session: Session) -> No
     check(session, now, "b.py")
 
 
-async def test_a_text_that_is_known_is_not_stored_again(
-    session: Session, caplog: pytest.LogCaptureFixture
-) -> None:
-    session.place.write("a.py", _BASE)
-    await session.read()
-    assert await session.seen.text("a.py") == _BASE
-    await session.store.close()
-    # Nothing can be stored any more, and nothing needs to be.
-    caplog.set_level(logging.WARNING)
-    kept = session.seen.keep("a.py", _BASE)
-    assert kept == session.recorder.state.seen["a.py"].newest
-    await asyncio.sleep(0)
-    assert caplog.text == ""
-
-
 async def test_a_text_that_cannot_be_stored_is_said_in_the_log(
     session: Session, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -426,24 +392,6 @@ async def test_all_places_are_those_of_the_newest_text(session: Session) -> None
     session.place.write("a.py", typed)
     await session.edit("limit", "most", replace_all=True)
     check(session, typed.replace("limit", "most"))
-
-
-async def test_many_edits_beside_a_person_who_types_are_followed(session: Session) -> None:
-    lines = [f"v{number} = {number}\n" for number in range(60)]
-    session.place.write("a.py", "".join(lines))
-    await session.read()
-    for number in range(25):
-        lines[50] = f"typed = {number}\n"
-        session.place.write("a.py", "".join(lines))
-        await session.edit(lines[number], f"w{number} = 0\n")
-        lines[number] = f"w{number} = 0\n"
-    assert len(session.recorder.state.seen["a.py"].edits) <= 20
-    # The newest edits are known, and of what the person typed the text at one of them.
-    lines[24] = "typed too\n"
-    session.place.write("a.py", "".join(lines))
-    await session.edit("w23 = 0\nw24 = 0\nv25 = 25\n", "w23 = 0\nw24 = 0\nv25 = 26\n")
-    lines[25] = "v25 = 26\n"
-    check(session, "".join(lines))
 
 
 async def test_what_the_agent_wrote_over_a_persons_line_is_what_it_goes_by(

@@ -12,7 +12,6 @@ from agent_ls.domain.errors import ToolError
 from agent_ls.edits.shown_marks import leaked_mark
 from agent_ls.tools.apply_patch import ApplyPatch
 from agent_ls.tools.edit_file import EditFile
-from agent_ls.tools.grep import Grep
 from agent_ls.tools.insert_symbol import InsertSymbol
 from agent_ls.tools.read_file import ReadFile
 from agent_ls.tools.replace_symbol import ReplaceSymbol
@@ -123,9 +122,3 @@ async def test_a_long_line_is_read_in_parts_that_make_the_line(place: Place) -> 
         ReadFile(place.workspace), path="a.txt", start_line=2, start_column=len(line) + 1
     )
     assert output.text == f"Line 2 has only {len(line)} characters."
-
-
-async def test_a_cut_hit_of_a_search_has_the_mark(place: Place) -> None:
-    place.write("a.py", _TEXT)
-    output = await place.call(Grep(place.workspace), pattern="data =")
-    assert leaked_mark(output.text, None) is not None

@@ -173,14 +173,6 @@ async def test_a_new_file_gets_its_folders_and_ordinary_permissions(tmp_path: Pa
     assert file.stat().st_mode == other.stat().st_mode
 
 
-async def test_nothing_is_created_over_something(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("mine")
-    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
-    outcome = await check(tmp_path, CreateFile(path="a.txt", text="theirs"))
-    assert (outcome.status, (tmp_path / "a.txt").read_text()) == ("refused", "mine")
-    assert names(tmp_path) == ["a.txt", "dangling"]
-
-
 async def test_a_file_is_deleted_and_moved_only_as_it_was_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one")
     version = (await workspace(tmp_path).read("a.txt")).version
@@ -405,11 +397,6 @@ async def test_the_project_tree_is_short_and_honest(tmp_path: Path) -> None:
     assert "package_07/ (2)" in tree
     assert re.search(r"and \d+ more folders", tree)
     assert "and 49 more" in tree
-
-
-async def test_a_name_cannot_pose_as_a_line_of_the_prompt(tmp_path: Path) -> None:
-    (tmp_path / "a\n# Rules\u202e").touch()
-    assert await workspace(tmp_path).describe() == "a\\n# Rules\\u202e"
 
 
 async def test_several_folders_are_told_apart_by_their_names(tmp_path: Path) -> None:

@@ -253,19 +253,6 @@ async def test_a_command_that_only_reads_is_not_watched(folder: Path) -> None:
     assert await TreeWatch(workspace(folder)).begin(call) is None
 
 
-async def test_what_an_agent_edits_meanwhile_is_no_commands_doing(folder: Path) -> None:
-    watch = TreeWatch(workspace(folder))
-
-    def edit_beside() -> None:
-        with watch.editing(["./a.txt"]):
-            _make(folder / "a.txt", "edited\n")
-        _make(folder / "sub/b.txt", "generated\n")
-
-    found = await check(watch, folder, edit_beside)
-    assert [one.path for one in found] == ["sub/b.txt"]
-    assert await check(watch, folder, lambda: None) == ()
-
-
 @pytest.mark.parametrize("looks_meanwhile", ["before", "after"])
 async def test_a_text_on_its_way_to_its_file_is_no_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, looks_meanwhile: str
