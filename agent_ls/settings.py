@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
 import platformdirs
 from pydantic import ValidationError, create_model
@@ -22,7 +22,7 @@ from agent_ls import catalogue
 from agent_ls.domain.hooks import HookOptions
 from agent_ls.domain.mistakes import UNKNOWN, mistakes
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.record import Record
+from agent_ls.domain.record import Record, Trust
 from agent_ls.loop.options import LoopOptions, ModelOptions
 from agent_ls.observers.otel import TelemetryOptions
 from agent_ls.processes.reading import read_file
@@ -44,13 +44,7 @@ _ENV_NOT_SETTINGS = frozenset(
 """Read elsewhere: the key by the provider's credentials, the next by the tests; the others are
 what commands and hooks of ours are given, which may well call us."""
 
-_NEVER_FROM_REPOSITORY = ("telemetry", "provider", "store_url", "checkers", "hooks")
-"""Endpoints, executables and where history goes: user file, environment and command line only."""
-
-_MASKING = ("policies", "mask_secrets")
-
 _STRICTNESS = list(Mode)
-_SMALLER_IS_TIGHTER = frozenset({"max_steps", "max_tokens", "max_cost_usd", "limit_s"})
 
 
 def _composed(name: str, parts: Iterable[type[Any]], base: type[Record] = Record) -> type[Record]:
@@ -92,9 +86,9 @@ class Settings(Record):
     """What happens to unsaved changes before a command, when the editor cannot save them."""
     change_hints: Literal["auto", "always", "never"] = "auto"
     """Whether open changes are hints among the diagnostics; auto: where no lenses tell of them."""
-    store_url: str = ""
+    store_url: Annotated[str, Trust.NEVER] = ""
     """An SQLAlchemy URL; empty: SQLite in the user's data folder."""
-    telemetry: TelemetryOptions = TelemetryOptions()
+    telemetry: Annotated[TelemetryOptions, Trust.NEVER] = TelemetryOptions()
     """Where spans of what happens go; nowhere by default."""
     loop: LoopOptions = LoopOptions()
     """The machine's own numbers."""
@@ -102,11 +96,11 @@ class Settings(Record):
     """Which models are asked besides the main one."""
     monitor: catalogue.MONITOR_OPTIONS = catalogue.MONITOR_OPTIONS()
     """What the monitor outside the loop looks for."""
-    provider: catalogue.PROVIDER_OPTIONS = catalogue.PROVIDER_OPTIONS()
+    provider: Annotated[catalogue.PROVIDER_OPTIONS, Trust.NEVER] = catalogue.PROVIDER_OPTIONS()
     """How models are reached."""
-    hooks: HookOptions = HookOptions()
+    hooks: Annotated[HookOptions, Trust.NEVER] = HookOptions()
     """Commands of the user's own that look at calls and model requests."""
-    checkers: CheckerSettings = CheckerSettings()
+    checkers: Annotated[CheckerSettings, Trust.NEVER] = CheckerSettings()
     """How ruff and tsc are found and run, and which commands check besides."""
     policies: PolicySettings = PolicySettings()
     """Options of the loop's policies."""
@@ -242,15 +236,28 @@ def _refusal(settings: Settings, source: _Source, keys: tuple[str, ...], value: 
     """Return why a source that a repository may have written cannot set this; empty if it can."""
     if not source.is_repository:
         return ""
-    if keys[0] in _NEVER_FROM_REPOSITORY:
+    if Trust.NEVER in _trust(keys):
         return "it can only be set in the user file, the environment or the command line"
-    if (keys, value) == (("mode",), str(Mode.AUTO)) or keys[:2] == _MASKING:
+    if (keys, value) == (("mode",), str(Mode.AUTO)):
         return "neither a folder, trusted or not, nor an editor may choose that"
     if _loosens(settings, keys, value):
         return "a folder may not take back what was set for it, trusted or not"
     if source.is_trusted or _tightens(settings, keys, value):
         return ""
     return "the folder is not trusted yet, so its settings may only tighten"
+
+
+def _trust(keys: tuple[str, ...]) -> set[object]:
+    """Return what stands in the types of an option and of the tables around it."""
+    found: set[object] = set()
+    model: Any = Settings
+    for key in keys:
+        facts = getattr(model, "model_fields", {}).get(key)
+        if facts is None:
+            break
+        found.update(one for one in facts.metadata if isinstance(one, Trust))
+        model = facts.annotation
+    return found
 
 
 def _loosens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
@@ -273,7 +280,7 @@ def _tightens(settings: Settings, keys: tuple[str, ...], value: Any) -> bool:
     if keys == ("mode",):
         known = [str(mode) for mode in _STRICTNESS]
         return value in known and known.index(value) <= _STRICTNESS.index(settings.mode)
-    if keys[-1] not in _SMALLER_IS_TIGHTER or isinstance(value, bool):
+    if Trust.LOWER not in _trust(keys) or isinstance(value, bool):
         return False
     now: Any = settings
     for part in keys:

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from agent_ls.domain.json_answers import objects_in
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.record import Record
+from agent_ls.domain.record import Record, Trust
 from agent_ls.domain.stops import STATUS, StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
 
@@ -49,7 +49,7 @@ class Allowance:
 class AgentLimits(Record):
     """What sub-agents may take."""
 
-    max_steps: int = Field(default=20, ge=1)
+    max_steps: Annotated[int, Trust.LOWER] = Field(default=20, ge=1)
     """Accepted model answers of one sub-agent."""
     timeout_s: float = Field(default=600.0, gt=0)
     """How long one may work before it is asked to finish; waiting for a person does not count."""
@@ -59,7 +59,7 @@ class AgentLimits(Record):
     """Part of what is left of the turn's budget that stays with the agent that delegates."""
     largest_share: float = Field(default=0.6, gt=0, le=1)
     """Part of the rest that one sub-agent gets at most."""
-    max_tokens: int = Field(default=250_000, ge=0)
+    max_tokens: Annotated[int, Trust.LOWER] = Field(default=250_000, ge=0)
     """What one gets at most, whatever the budget; 0: no limit of its own."""
     min_tokens: int = Field(default=5_000, ge=0)
     """With less than this nothing is worth delegating."""

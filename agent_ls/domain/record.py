@@ -1,6 +1,8 @@
-"""The one frozen pydantic base of everything that is stored or sent."""
+"""The one frozen pydantic base of everything that is stored, sent or set."""
 
 from __future__ import annotations
+
+from enum import Enum
 
 from pydantic import BaseModel, ConfigDict
 
@@ -9,3 +11,14 @@ class Record(BaseModel):
     """A value: immutable, and strict about unknown fields so that a typo is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Trust(Enum):
+    """What a repository may do with a setting, through a folder's file or the editor's settings.
+
+    Stands in the type of an option, as in ``Annotated[int, Trust.LOWER]``; without it a trusted
+    folder may set the option and any other may not.
+    """
+
+    NEVER = "only the user file, the environment and the command line set it"
+    LOWER = "a folder that is not trusted may set it, too, to a smaller number; 0 is no limit"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ from agent_ls.domain.events import (
     Moved,
 )
 from agent_ls.domain.phases import Phase
-from agent_ls.domain.record import Record
+from agent_ls.domain.record import Record, Trust
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.usage import Usage
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Halt, Nudge, Proceed, Recover
@@ -27,9 +27,9 @@ from agent_ls.loop.state.view import TurnView
 class BudgetOptions(Record):
     """What one turn may spend."""
 
-    max_tokens: int = Field(default=1_000_000, ge=0)
+    max_tokens: Annotated[int, Trust.LOWER] = Field(default=1_000_000, ge=0)
     """Input and output tokens of all requests of a turn together; 0: no limit."""
-    max_cost_usd: float = Field(default=5.0, ge=0)
+    max_cost_usd: Annotated[float, Trust.LOWER] = Field(default=5.0, ge=0)
     """What all requests of a turn may cost together; 0: no limit."""
     advise_at: float = Field(default=0.75, gt=0, le=1)
     """Share of either limit from which the model is told once to come to an end."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.record import Record
+from agent_ls.domain.record import Record, Trust
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
 from agent_ls.loop.state.view import TurnView
@@ -17,7 +17,7 @@ from agent_ls.loop.state.view import TurnView
 class StepLimitOptions(Record):
     """How many steps a turn may take."""
 
-    max_steps: int = Field(default=50, ge=0)
+    max_steps: Annotated[int, Trust.LOWER] = Field(default=50, ge=0)
     """Accepted model answers in one turn; 0: no limit."""
     max_plan_steps: int = Field(default=20, ge=0)
     """The same in plan mode, which only reads; 0: no limit of its own."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from agent_ls.domain.record import Record
+from agent_ls.domain.record import Record, Trust
 from agent_ls.domain.stops import StopReason
 from agent_ls.domain.verdicts import CheckVerdict, CloseOut, Proceed
 from agent_ls.loop.state.view import TurnView
@@ -16,7 +16,7 @@ from agent_ls.loop.state.view import TurnView
 class WallClockOptions(Record):
     """How long a turn may run."""
 
-    limit_s: float = Field(default=0.0, ge=0)
+    limit_s: Annotated[float, Trust.LOWER] = Field(default=0.0, ge=0)
     """Seconds since the turn began or was resumed, waiting for people included, and with `run`
     the time it takes to load; 0: no limit."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import JsonValue
 
 from agent_ls.domain.calls import ToolResult
-from agent_ls.domain.record import Record
+from agent_ls.domain.record import Record, Trust
 from agent_ls.loop.sockets import FollowUpOutcome, PlannedCall
 from agent_ls.loop.state.view import TurnView
 from agent_ls.safety.secrets import mask_slowly
@@ -17,7 +17,7 @@ from agent_ls.safety.secrets import mask_slowly
 class MaskSecretsOptions(Record):
     """Whether results are looked through for secrets."""
 
-    enabled: bool = True
+    enabled: Annotated[bool, Trust.NEVER] = True
     """Off only for work on test data that looks like secrets."""
 
 
