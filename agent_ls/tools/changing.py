@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from agent_ls.domain.approvals import Preview
 from agent_ls.domain.calls import ToolKind
-from agent_ls.domain.edits import FileEdit, Replacement, TextFile, apply_replacements
+from agent_ls.domain.edits import ChangeText, FileEdit, Replacement, TextFile, apply_replacements
 from agent_ls.domain.errors import ToolError
 from agent_ls.edits.diff import unified
 from agent_ls.edits.lines import BOM
+from agent_ls.edits.minimal import replacements_between
 from agent_ls.edits.shown_marks import leaked_mark
 from agent_ls.tools.showing import preview
 
@@ -36,6 +37,14 @@ def marked_as(now: str, text: str) -> str:
     their buffers; what a model writes, and what is kept of what it read, is without.
     """
     return BOM + text if now.startswith(BOM) and not text.startswith(BOM) else text
+
+
+def change_of(file: TextFile, after: str) -> ChangeText:
+    """Return the least change that gives the text; ``ToolError`` when it is there already."""
+    replacements = replacements_between(file.text, after)
+    if not replacements:
+        raise ToolError(f"{file.path} already has exactly this text; nothing was done.")
+    return ChangeText(path=file.path, base_version=file.version, replacements=replacements)
 
 
 def preview_of(

@@ -16,11 +16,11 @@ from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import check_whole, preview_of
+from agent_ls.tools.changing import change_of, check_whole, preview_of
 from agent_ls.tools.plain_tool import PlainTool
 from agent_ls.tools.symbol_bounds import check_shared
 from agent_ls.tools.symbol_edits import replaced
-from agent_ls.tools.symbol_places import change_of, check_as_known, symbols_in, the_symbol
+from agent_ls.tools.symbol_places import check_as_known, symbols_in, the_symbol
 
 
 class ReplaceSymbolArguments(Arguments):

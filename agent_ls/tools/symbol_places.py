@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_ls.domain.edits import ChangeText, TextFile
+from agent_ls.domain.edits import TextFile
 from agent_ls.domain.errors import ToolError
 from agent_ls.domain.symbols import Symbol
 from agent_ls.edits.lines import flattened
-from agent_ls.edits.minimal import replacements_between
 from agent_ls.loop.ports.codeintel import CodeIntel
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.syntax.languages import Language, language_of
@@ -85,11 +84,3 @@ def _as_listed(file: TextFile, wanted: str, seen: SeenTexts) -> str:
     if listed not in (None, mark):
         return "It changed since you looked what it defines, and you have not read it"
     return ""
-
-
-def change_of(file: TextFile, after: str) -> ChangeText:
-    """Return the least change that gives the text; ``ToolError`` when it is there already."""
-    replacements = replacements_between(file.text, after)
-    if not replacements:
-        raise ToolError(f"{file.path} already has exactly this text; nothing was done.")
-    return ChangeText(path=file.path, base_version=file.version, replacements=replacements)

@@ -24,7 +24,7 @@ from agent_ls.edits.requests import Refused
 from agent_ls.loop.ports.workspace import SeenTexts, Workspace
 from agent_ls.loop.sockets import ToolContext, ToolOutput
 from agent_ls.tools.arguments import Arguments, FilePath
-from agent_ls.tools.changing import MERGED, check_whole, marked_as, preview_of
+from agent_ls.tools.changing import MERGED, change_of, check_whole, marked_as, preview_of
 from agent_ls.tools.plain_tool import PlainTool
 
 
@@ -89,17 +89,15 @@ class WriteFile(PlainTool):
         # Lines that stay keep their bytes, and the editor its marks in them.
         content = marked_as(file.text, arguments.content)
         check_whole(content, file.text)
-        replacements = replacements_between(file.text, content)
-        if not replacements:
-            raise ToolError(f"{arguments.path} already has exactly this text; nothing was done.")
+        change = change_of(file, content)
         if leaves_out(file.text, content):
             raise ToolError(unclear_marker().reason)
         read = None if self.seen is None else await self.seen.text(arguments.path)
         read = None if read is None else marked_as(file.text, read)
         is_merged = read is not None and read != file.text
         if read is not None and is_merged:
-            replacements = _beside_others(arguments.path, content, read, file.text)
-        change = ChangeText(path=file.path, base_version=file.version, replacements=replacements)
+            merged = _beside_others(arguments.path, content, read, file.text)
+            change = change.model_copy(update={"replacements": merged})
         return change, file.text, MERGED.format(arguments.path) if is_merged else ""
 
 

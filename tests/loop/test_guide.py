@@ -19,7 +19,7 @@ import pytest
 pytestmark = pytest.mark.heavy
 
 _BLOCK = re.compile(r"^```(python|diff) file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_KINDS = ("check", "guard", "gate", "tool", "checker")
+_KINDS = ("check", "guard", "gate", "tool", "write tool", "checker")
 
 
 @dataclass(frozen=True)
