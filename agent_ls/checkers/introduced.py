@@ -117,7 +117,8 @@ class IntroducedChecks:
             return await asked(checker, texts)
 
         report = await self._newest.ask(
-            (checker.name, asker),
+            # Of single files several questions at once each have their answer.
+            (checker.name, asker, digest_of(question.now) if checker.is_per_file else ""),
             question,
             look,
             introduced_by,

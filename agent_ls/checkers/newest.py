@@ -17,6 +17,8 @@ _Texts = Mapping[str, str | None]
 _Look = Callable[[_Texts, bool], Coroutine[Any, Any, CheckReport]]
 """Asks about texts; True: what was said earlier does not count."""
 _Task = asyncio.Task[CheckReport]
+_Who = tuple[str, str, str]
+"""The checker, the asker, and what else parts questions of which each is to be answered."""
 _END_S = 5.0
 """What is killed is gone long before."""
 
@@ -85,20 +87,18 @@ class _Lane:
 class NewestChecks:
     """The newest check of each checker and asker, until the asker is let go."""
 
-    _lanes: dict[tuple[str, str], _Lane] = field(
-        default_factory=dict[tuple[str, str], _Lane], init=False
-    )
+    _lanes: dict[_Who, _Lane] = field(default_factory=dict[_Who, _Lane], init=False)
 
     async def ask(
         self,
-        who: tuple[str, str],
+        who: _Who,
         question: Question,
         look: _Look,
         compare: _Compare,
         *,
         within_s: float | None,
     ) -> CheckReport | None:
-        """Return what is new; ``who`` names the checker and the asker.
+        """Return what is new.
 
         None when that takes longer than ``within_s``: it goes on, and the same question finds its
         answer. None also when newer texts are asked about meanwhile.
@@ -114,7 +114,7 @@ class NewestChecks:
 
     def drop(self, checker: str, asker: str) -> None:
         """Break off the check of a checker whose texts are as before."""
-        if lane := self._lanes.get((checker, asker)):
+        if lane := self._lanes.get((checker, asker, "")):
             lane.drop_check()
 
     async def let_go(self, asker: str) -> None:
