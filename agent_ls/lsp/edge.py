@@ -76,7 +76,6 @@ class Edge:
             self.attention,
             self.pending_edits,
             self.reviews,
-            self.workspace.reloading,
             self._look_again,
         )
         self.changeover = Changeover()
@@ -213,5 +212,4 @@ class Edge:
         for task in self._tasks:
             task.cancel()
         self.editor.close()
-        self.workspace.close()
         await self.sessions.close()

@@ -28,11 +28,12 @@ class CannotSave:
     """An editor that cannot be asked to save, as most cannot."""
 
     saves = False
+    follows_disk = True
 
     async def save(self, uris: list[str]) -> bool:
         return False
 
-    def advise_saving(self, paths: list[str]) -> None:
+    def say(self, level: str, text: str) -> None:
         pass
 
 
@@ -116,29 +117,29 @@ def _save_in(path: str, encoding: str) -> Callable[[Beside], None]:
 
 def _delete_a_closed_one(at: Beside) -> None:
     (at.root / "latin.py").unlink()
-    at.workspace.steps.note(at.uri("latin.py"))
+    at.workspace.note_step(at.uri("latin.py"))
 
 
 def _delete_a_folder(at: Beside) -> None:
     shutil.rmtree(at.root / "sub")
-    at.workspace.steps.note(at.uri("sub"))
+    at.workspace.note_step(at.uri("sub"))
 
 
 def _move(at: Beside) -> None:
     (at.root / "latin.py").rename(at.root / "moved.py")
     for name in ("latin.py", "moved.py"):
-        at.workspace.steps.note(at.uri(name))
+        at.workspace.note_step(at.uri(name))
 
 
 def _move_a_folder(at: Beside) -> None:
     (at.root / "sub").rename(at.root / "moved")
     for name in ("sub", "moved"):
-        at.workspace.steps.note(at.uri(name))
+        at.workspace.note_step(at.uri(name))
 
 
 def _copy(at: Beside) -> None:
     shutil.copy(at.root / "latin.py", at.root / "copy.py")
-    at.workspace.steps.note(at.uri("copy.py"))
+    at.workspace.note_step(at.uri("copy.py"))
 
 
 _DONE = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,8 +25,9 @@ from agent_ls.domain.errors import ToolError, WorkspaceError
 from agent_ls.domain.permissions import ModeChange
 from agent_ls.loop.ports.workspace import Look, Root
 from agent_ls.loop.sockets import Tool
+from agent_ls.lsp.connection.clients import StaleEdit
 from agent_ls.lsp.connection.documents import Change, DocumentStore, Snapshot
-from agent_ls.lsp.workspace.buffer_edits import Reply
+from agent_ls.lsp.workspace.editor_port import Level, Reply
 from agent_ls.lsp.workspace.editor_workspace import EditorWorkspace
 from agent_ls.lsp.workspace.saving import SaveFallback
 from agent_ls.review.ledger import Selection
@@ -52,13 +52,14 @@ class Editor:
     documents: DocumentStore
     takes_away: _Said = "nothing"
     saves: bool = False
-    advised: list[list[str]] = field(default_factory=list)
-    apart: list[list[str]] = field(default_factory=list)
-    refused: list[list[str]] = field(default_factory=list)
-    older: asyncio.Queue[list[str]] = field(default_factory=asyncio.Queue)
-    gone: list[list[str]] = field(default_factory=list)
+    said: list[str] = field(default_factory=list[str])
     meanwhile: Callable[[], object] = bool
     """What happens while it is asked to take a file away."""
+    stale_edit: StaleEdit = "refused"
+    follows_disk: bool = False
+
+    def say(self, level: Level, text: str) -> None:
+        self.said.append(text)
 
     async def apply_text(
         self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
@@ -73,11 +74,6 @@ class Editor:
         ]
         self.documents.change(snapshot.uri, (snapshot.version or 0) + 1, changes)
         return Reply("yes")
-
-    stale_edit = "refused"
-
-    def advise_looking(self, uri: str, lines: str) -> None:
-        raise AssertionError("this editor puts edits where they belong")
 
     async def take_away(self, uri: str, new_uri: str | None) -> Reply:
         self.meanwhile()
@@ -96,21 +92,6 @@ class Editor:
             assert found is not None
             Path(uri.removeprefix("file://")).write_text(found.text)
         return self.saves
-
-    def advise_saving(self, paths: list[str]) -> None:
-        self.advised.append(paths)
-
-    def advise_saving_refused(self, paths: list[str]) -> None:
-        self.refused.append(paths)
-
-    def advise_settling(self, paths: list[str]) -> None:
-        self.apart.append(paths)
-
-    def advise_reloading(self, paths: list[str]) -> None:
-        self.older.put_nowait(paths)
-
-    def advise_closing(self, gone: list[str]) -> None:
-        self.gone.append(gone)
 
 
 @dataclass
@@ -272,6 +253,8 @@ async def test_an_open_clean_file_is_taken_away_by_the_editor_or_from_disk(
     assert world.disk("a.py") is None
     assert world.disk("b.py") == ("a = 1\n" if kind == "move" else None)
     # What the editor still shows of it does not count as a file any more.
+    is_told = [] if takes_away == "yes" else [True]
+    assert ["still has it open. Close it" in one for one in world.editor.said] == is_told
     assert not await world.workspace.exists("a.py")
 
 
@@ -391,7 +374,7 @@ async def test_typing_into_a_deleted_files_buffer_brings_it_back(world: World) -
     "saves, fallback, unsaved, advised, on_disk",
     [
         pytest.param(True, "ask", [], [], "a = 2\n", id="the-editor-saves"),
-        pytest.param(False, "ask", ["a.py"], [["a.py"]], "a = 1\n", id="the-person-is-told"),
+        pytest.param(False, "ask", ["a.py"], ["older: a.py"], "a = 1\n", id="the-person-is-told"),
         pytest.param(False, "never", ["a.py"], [], "a = 1\n", id="only-the-model-is-told"),
         pytest.param(False, "write", [], [], "a = 2\n", id="written-behind-the-editor"),
     ],
@@ -401,7 +384,7 @@ async def test_the_disk_is_brought_up_to_the_buffers(
     saves: bool,
     fallback: SaveFallback,
     unsaved: list[str],
-    advised: list[list[str]],
+    advised: list[str],
     on_disk: str,
 ) -> None:
     root = tmp_path.resolve()
@@ -410,7 +393,9 @@ async def test_the_disk_is_brought_up_to_the_buffers(
     world.open("a.py", "a = 1\n")
     world.type("a.py", "a = 2\n")
     assert await world.workspace.save_dirty() == unsaved
-    assert world.editor.advised == advised
+    assert [[one in said for one in advised] for said in world.editor.said] == [[True]] * len(
+        advised
+    )
     assert world.disk("a.py") == on_disk
 
 
@@ -453,14 +438,13 @@ async def test_what_is_written_for_an_editor_keeps_the_files_line_ends(tmp_path:
         world.type("a.py", text)
         assert await world.workspace.save_dirty() == []
         assert (root / "a.py").read_bytes() == text.replace("\n", "\r\n").encode()
-    assert (world.editor.advised, world.editor.apart) == ([], [])
-    # Nobody can tell which lines would end how.
+    assert world.editor.said == []
     world.documents.close((root / "a.py").as_uri())
     (root / "a.py").write_bytes(b"a = 1\r\nb = 2\n")
     world.open("a.py", "a = 1\nb = 2\n")
     world.type("a.py", "a = 1\nb = 3\n")
-    assert await world.workspace.save_dirty() == ["a.py"]
-    assert (root / "a.py").read_bytes() == b"a = 1\r\nb = 2\n"
+    assert await world.workspace.save_dirty() == []
+    assert (root / "a.py").read_bytes() == b"a = 1\r\nb = 3\n"
 
 
 @pytest.mark.parametrize(
@@ -509,9 +493,9 @@ async def test_a_line_that_its_editor_ends_otherwise_is_nothing_unsaved(
     assert await world.workspace.save_dirty() == []
     assert (root / "a.py").read_bytes() == saved
     assert await world.workspace.dirty() == []
+    assert world.editor.said == []
     assert (await check(world, "move", "a.py", to="b.py")).status == "applied"
     assert (root / "b.py").read_bytes() == saved
-    assert world.editor.apart == []
 
 
 async def test_a_file_of_mixed_line_ends_that_is_loaded_again_is_nothing_unsaved(
@@ -571,7 +555,7 @@ async def test_text_typed_after_the_editor_loaded_a_file_again_is_unsaved(
     world.type("a.py", then)
     assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
     assert await world.workspace.save_dirty() == ["a.py"]
-    assert (world.editor.advised, world.editor.apart) == ([["a.py"]], [])
+    assert ["older: a.py" in one for one in world.editor.said] == [True]
 
 
 async def test_unsaved_text_is_known_where_the_folder_was_opened_by_a_link(world: World) -> None:
@@ -581,7 +565,7 @@ async def test_unsaved_text_is_known_where_the_folder_was_opened_by_a_link(world
     world.documents.change((link / "a.py").as_uri(), 2, [Change("a = 2\n")])
     assert [one.path for one in await world.workspace.dirty()] == ["a.py"]
     assert await world.workspace.save_dirty() == ["a.py"]
-    assert world.editor.advised == [["a.py"]]
+    assert ["older: a.py" in one for one in world.editor.said] == [True]
 
 
 OLD, TYPED, NEWER = "a = 1\n", "# typed\na = 1\n", "a = 1\nnewer = 1\n"
@@ -650,7 +634,7 @@ async def test_no_file_is_written_that_holds_what_the_editor_never_had(
     )
     assert await world.workspace.save_dirty() == unsaved
     assert (world.disk("a.py") or "").removeprefix(mark) == holds
-    assert (world.editor.advised, world.editor.apart) == ([], [unsaved] if unsaved else [])
+    assert ["Not saved" in one for one in world.editor.said] == [True] * len(unsaved)
     assert world.documents.at_path(root / "a.py") == typed
 
 
@@ -679,10 +663,11 @@ async def test_a_file_that_cannot_be_written_for_the_editor_is_told(tmp_path: Pa
     world.open("a.py", OLD)
     world.type("a.py", TYPED)
     assert await world.workspace.save_dirty() == ["a.py"]
-    assert (world.disk("a.py"), world.editor.refused) == (OLD, [["a.py"]])
+    assert world.disk("a.py") == OLD
+    assert ["could not be written: a.py" in one for one in world.editor.said] == [True]
     (root / "a.py").chmod(0o644)
     assert await world.workspace.save_dirty() == []
-    assert (world.disk("a.py"), world.editor.refused) == (TYPED, [["a.py"]])
+    assert (world.disk("a.py"), len(world.editor.said)) == (TYPED, 1)
 
 
 async def test_a_file_that_came_where_a_new_buffer_is_stays(tmp_path: Path) -> None:
@@ -715,7 +700,7 @@ async def test_a_file_that_is_only_behind_the_disk_is_nothing_to_save(
     world.open("a.py", OLD)
     (root / "a.py").write_text(NEWER)
     assert await world.workspace.save_dirty() == []
-    assert world.editor.advised == world.editor.apart == []
+    assert world.editor.said == []
 
 
 @pytest.mark.parametrize("kind", ["delete", "move"])
@@ -758,16 +743,6 @@ async def test_a_buffer_typed_in_as_its_file_went_is_the_file(world: World) -> N
     world.editor.meanwhile = delete_and_type
     assert (await check(world, "delete", "a.py")).status == "applied"
     assert (await world.workspace.read("a.py")).text == TYPED
-    world.workspace.use_save_fallback("write")
-    assert await world.workspace.save_dirty() == []
-    assert world.disk("a.py") == TYPED
-
-
-async def test_a_file_that_the_editor_takes_away_without_a_word_is_gone(world: World) -> None:
-    world.open("a.py", OLD)
-    world.editor.meanwhile = lambda: (world.root / "a.py").unlink()
-    assert (await check(world, "delete", "a.py")).status == "applied"
-    assert not await world.workspace.exists("a.py")
 
 
 @pytest.fixture
@@ -776,6 +751,17 @@ def behind(world: World) -> World:
     world.open("a.py", OLD)
     (world.root / "a.py").write_text(NEWER)
     return world
+
+
+@pytest.mark.parametrize("follows_disk", [False, True])
+async def test_the_person_is_told_once_to_reload_a_file_that_is_behind(
+    behind: World, follows_disk: bool
+) -> None:
+    behind.editor.follows_disk = follows_disk
+    for text in ("7", "8"):
+        assert (await check(behind, "change", "a.py", text=text)).status == "applied"
+    told = [] if follows_disk else [True]
+    assert ["reload it to see" in one for one in behind.editor.said] == told
 
 
 async def test_a_file_that_is_behind_the_disk_is_read_and_changed_there(behind: World) -> None:

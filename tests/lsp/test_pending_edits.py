@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from agent_ls.lsp.connection.documents import Change, DocumentStore
 from agent_ls.lsp.marks.pending_edits import PendingEdits
-from agent_ls.lsp.workspace.buffer_edits import Reply
+from agent_ls.lsp.workspace.editor_port import Reply
 
 URI = "file:///w/a.py"
 

@@ -84,20 +84,15 @@ class SavedTexts:
         possible = possible_encodings(on_disk)
         return possible if len(possible) == 1 else ()
 
-    def may_be_behind(self, document: Snapshot) -> bool:
-        """Say whether a document holds what the editor last had on disk."""
-        common = self._common.get(document.uri)
-        return document.in_sync and common is not None and common[0] == version_of(document.text)
-
-    def note(self, uri: str, text: str | None, on_disk: str | None = None) -> None:
-        """Know what was put on disk for a document, with its file's line ends if these are not
-        the document's; None: its file was taken away.
+    def note(self, uri: str, text: str | None, on_disk: bytes | None = None) -> None:
+        """Know what was put on disk for a document, by its bytes if these are not the text's in
+        UTF-8; None: there is no file.
         """
         if text is None:
             self._common[uri] = None
         else:
-            there = text if on_disk is None else on_disk
-            self._common[uri] = version_of(text), version_of(there)
+            there = version_of(text) if on_disk is None else _version(on_disk)
+            self._common[uri] = version_of(text), there
 
     def note_replaced(self, uri: str, on_disk: bytes) -> None:
         """Know which bytes of a document's file are about to be replaced: an editor that has just

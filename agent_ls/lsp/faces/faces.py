@@ -51,13 +51,11 @@ class Faces:
         attention: Attention,
         pending_edits: PendingEdits,
         reviews: Reviews,
-        reloading: Reader,
         outdated: Callable[[], None],
     ) -> None:
         """Build the faces that this client can show; the last is told when files changed that are
         not open, and the marks are to be looked for again.
         """
-        self._reloading = reloading
         self._server = server
         self._attention = attention
         self.sessions: dict[str, Session] = {}
@@ -187,7 +185,7 @@ class Faces:
         # Marks first: notices ask them where a question stands.
         shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
         found: tuple[Reader, ...] = (self._closed_findings, self.rechecks, self._unpriced)
-        others: tuple[Reader, ...] = (self._reviews, self._reloading, *found)
+        others: tuple[Reader, ...] = (self._reviews, *found)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:

@@ -16,7 +16,7 @@ from agent_ls.domain.sentences import sentence
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp.faces.undelivered import Undelivered
-from agent_ls.lsp.workspace.editor import Level
+from agent_ls.lsp.workspace.editor_port import Level
 from agent_ls.safety.text import label, visible_line
 
 Say = Callable[[Level, str], None]

@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentStore, Snapshot
 from agent_ls.lsp.marks.mark import PendingEdit
-from agent_ls.lsp.workspace.buffer_edits import Reply
+from agent_ls.lsp.workspace.editor_port import Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, NamedTuple
 from weakref import WeakValueDictionary
 
 from lsprotocol import types
 
 from agent_ls.domain.edits import EditOutcome, Replacement, apply_replacements
-from agent_ls.lsp.connection.clients import StaleEdit
 from agent_ls.lsp.connection.convert import sayable, text_edits
 from agent_ls.lsp.connection.documents import DocumentStore, Snapshot
+from agent_ls.lsp.connection.positions import split_lines
 from agent_ls.lsp.connection.saved_texts import version_of
-from agent_ls.lsp.workspace.sent_edit import SentEdit
+from agent_ls.lsp.connection.uris import uri_to_path
+from agent_ls.lsp.workspace.editor_port import Editor, Reply
 
 SHOW_S = 2.0
 """How long after its answer the editor may take to show the new text."""
@@ -34,55 +35,78 @@ _SAID = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What the editor answered to ``workspace/applyEdit``."""
+class _Sent:
+    """An edit that was sent to the editor."""
 
-    said: Literal["yes", "no", "nothing"]
-    """``nothing``: no answer in time, or one that cannot be understood."""
-    reason: str = ""
+    before: Snapshot
+    expected: str
+    edits: list[types.TextEdit]
 
+    def is_shown_in(self, now: Snapshot) -> bool:
+        """Say whether a text is the expected one, whatever line ends the editor made uniform."""
+        if not now.in_sync or now.text == self.expected:
+            return now.in_sync
+        if "\r" not in self.expected and "\r" not in now.text:
+            return False
+        # Where the line ends are all that was to change, they count.
+        plain = _plain(self.expected)
+        return plain != _plain(self.before.text) and _plain(now.text) == plain
 
-class EditSender(Protocol):
-    """Sends one document's edit to the editor and waits for its answer, within a limit."""
-
-    async def apply_text(
-        self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
-    ) -> Reply:
-        """Send; ``snapshot`` names the document and the version that the edit was computed on."""
-        ...
+    def proof_in(self, now: Snapshot) -> Literal["applied", "untouched", "nothing"]:
+        """Say what a text proves in which the person typed: the edit, its absence, or neither."""
+        edit = _Change.between(self.before.text, self.expected)
+        as_new = _Change.between(self.expected, now.text)
+        as_old = _Change.between(self.before.text, now.text)
+        new_span, old_span = (edit.first, edit.new_end), (edit.first, edit.old_end)
+        if as_new.is_apart(new_span) and not as_old.is_apart(old_span, as_old.slack):
+            return "applied"
+        if as_old.is_apart(old_span) and not as_new.is_apart(new_span, as_new.slack):
+            return "untouched"
+        return "nothing"
 
     @property
-    def stale_edit(self) -> StaleEdit:
-        """What the editor does with an edit when the text has changed since it was made."""
-        ...
+    def lines(self) -> str:
+        """Return the lines, from 1, that a text has where the edit was carried out as told."""
+        first = 1 + min(one.range.start.line for one in self.edits)
+        last = max(one.range.end.line + len(split_lines(one.new_text)) for one in self.edits)
+        return f"line {first}" if first == last else f"lines {first}-{last}"
 
-    def advise_looking(self, uri: str, lines: str) -> None:
-        """Tell the person which lines of a document an edit may have damaged."""
-        ...
+
+class _Change(NamedTuple):
+    """Where one text differs from another.
+
+    Text that is put in or taken out has several places where it is repeated beside itself: a line
+    doubled is the first of the two as well as the second. The change covers all of these.
+    """
+
+    first: int
+    old_end: int
+    new_end: int
+    slack: int
+    """By how much later than ``first`` the change may have begun."""
+
+    @classmethod
+    def between(cls, old: str, new: str) -> _Change:
+        from rapidfuzz.distance import Postfix, Prefix
+
+        head, tail = Prefix.similarity(old, new), Postfix.similarity(old, new)
+        slack = max(0, head + tail - min(len(old), len(new)))
+        return cls(head - slack, len(old) - tail + slack, len(new) - tail + slack, slack)
+
+    def is_apart(self, span: tuple[int, int], slack: int = 0) -> bool:
+        """Say whether it lies apart from a span of the old text; with slack: perhaps."""
+        return span[1] < self.first + slack or self.old_end - slack < span[0]
 
 
 class BufferEdits:
     """Edits open documents, one at a time for each."""
 
-    def __init__(
-        self,
-        documents: DocumentStore,
-        sender: EditSender,
-        show_s: float = SHOW_S,
-    ) -> None:
+    def __init__(self, documents: DocumentStore, editor: Editor, show_s: float = SHOW_S) -> None:
         """Take the open documents and the way to the editor."""
-        self._show_s = show_s
-        self._documents = documents
-        self._sender = sender
+        self._documents, self._editor, self._show_s = documents, editor, show_s
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         """Those of the documents that somebody edits or waits to edit, by URI."""
-        self._unanswered: dict[str, asyncio.Future[Reply]] = {}
-        self._waiting: set[asyncio.Future[Reply]] = set()
-        self._closed = asyncio.Event()
-
-    def close(self) -> None:
-        """Judge the edits under way at once, by the text there is: the editor leaves."""
-        self._closed.set()
+        self._replies: set[asyncio.Future[Reply]] = set()
 
     async def change(
         self, uri: str, base_version: str | None, replacements: tuple[Replacement, ...], label: str
@@ -90,9 +114,9 @@ class BufferEdits:
         """Carry out the replacements if the document still has this version (None: any)."""
         lock = self._locks.setdefault(uri, asyncio.Lock())
         async with lock:
-            await self._settle_last(uri)
             snapshot = self._documents.get(uri)
-            if snapshot is None:
+            positions = self._documents.positions(uri)
+            if snapshot is None or positions is None:
                 return EditOutcome(status="stale", reason="the document was closed meanwhile")
             if not snapshot.in_sync:
                 return EditOutcome(
@@ -105,51 +129,28 @@ class BufferEdits:
             replacements = sayable(snapshot.text, replacements)
             expected = apply_replacements(snapshot.text, replacements)
             if expected == snapshot.text:
-                version = version_of(expected)
-                return EditOutcome(status="applied", version=version, text=expected)
-            return await self._send(snapshot, expected, replacements, label)
+                return _applied(expected)
+            edits = [*text_edits(positions, replacements)]
+            return await self._send(_Sent(snapshot, expected, edits), label)
 
-    async def _settle_last(self, uri: str) -> None:
-        """Give an edit that was never answered one more chance to end before the next is sent."""
-        task = self._unanswered.pop(uri, None)
-        if task is not None and not task.done():
-            await asyncio.wait([task], timeout=self._show_s)
-
-    async def _send(
-        self, before: Snapshot, expected: str, replacements: tuple[Replacement, ...], label: str
-    ) -> EditOutcome:
-        positions = self._documents.positions(before.uri)
-        assert positions is not None, "the document was found open just now"
-        sent = SentEdit(before.text, expected, text_edits(positions, replacements))
-        was_shown, reply = await self._watched(before, sent, label)
-        outcome = self._judge(before, sent, reply, was_shown=was_shown)
-        if not reply.done():
-            self._waiting.add(reply)
-            reply.add_done_callback(self._waiting.discard)
-            if outcome.status != "applied":
-                self._unanswered[before.uri] = reply
-        return outcome
-
-    async def _watched(
-        self, before: Snapshot, sent: SentEdit, label: str
-    ) -> tuple[bool, asyncio.Future[Reply]]:
-        """Send, and wait for what the editor does; return whether it showed the new text, and its
-        answer, which may still be to come."""
-        shown = self._wait_for(before, lambda now: now.in_sync and sent.is_shown_in(now.text))
-        moved = self._wait_for(before, lambda now: now.text != before.text)
-        closed = asyncio.ensure_future(self._closed.wait())
-        reply = asyncio.ensure_future(self._sender.apply_text(before, [*sent.said], label))
+    async def _send(self, sent: _Sent, label: str) -> EditOutcome:
+        """Send, wait for what the editor does, and judge it by the document's text."""
+        shown = self._wait_for(sent.before, sent.is_shown_in)
+        typed = self._wait_for(sent.before, lambda now: now.text != sent.before.text)
+        reply = asyncio.ensure_future(self._editor.apply_text(sent.before, sent.edits, label))
+        self._replies.add(reply)
+        reply.add_done_callback(self._replies.discard)
         try:
-            await _first([shown, reply, closed])
+            await _first([shown, reply])
             if not shown.done():
                 # Answered first, as most do; the text is to follow at once.
-                is_final = self._sender.stale_edit == "refused" and _answer(reply).said == "no"
-                awaited = [shown, closed, *([moved] if is_final else [])]
-                await _first(awaited, timeout_s=self._show_s)
+                is_final = self._editor.stale_edit == "refused" and _answer(reply).said == "no"
+                await _first([shown, typed] if is_final else [shown], timeout_s=self._show_s)
         finally:
-            for one in (shown, moved, closed):
-                one.cancel()
-        return shown.done() and not shown.cancelled() and shown.result() is not None, reply
+            shown.cancel()
+            typed.cancel()
+        was_shown = shown.done() and not shown.cancelled() and shown.result() is not None
+        return self._judged(sent, _answer(reply), was_shown=was_shown)
 
     def _wait_for(
         self, before: Snapshot, predicate: Callable[[Snapshot], bool]
@@ -158,38 +159,46 @@ class BufferEdits:
         waiting = self._documents.wait_for(before.uri, predicate, timeout_s=3600)
         return asyncio.ensure_future(waiting)
 
-    def _judge(
-        self, before: Snapshot, sent: SentEdit, reply: asyncio.Future[Reply], *, was_shown: bool
-    ) -> EditOutcome:
+    def _judged(self, sent: _Sent, answer: Reply, *, was_shown: bool) -> EditOutcome:
         """Return what the document's text proves, and only then what the editor said."""
-        now = self._documents.get(before.uri)
+        now = self._documents.get(sent.before.uri)
         if now is None:
             return _unconfirmed("the document was closed while it was edited.")
-        answer = _answer(reply)
-        is_known = now.in_sync and now.text != before.text
-        proof = sent.proof_in(now.text) if is_known else "nothing"
+        is_typed = now.in_sync and now.text != sent.before.text
+        proof = sent.proof_in(now) if is_typed else "nothing"
         # What looks applied beside typing can be a copy that the person made of the new text, so
         # an editor that says no is believed then; not when it has shown the very text.
-        was_shown = was_shown or (now.in_sync and sent.is_shown_in(now.text))
-        if was_shown or (proof == "applied" and answer.said != "no"):
-            return EditOutcome(status="applied", version=version_of(now.text), text=now.text)
-        if answer.said == "no" and now.text == before.text:
+        if was_shown or sent.is_shown_in(now) or (proof == "applied" and answer.said != "no"):
+            return _applied(now.text)
+        if answer.said == "no" and now.text == sent.before.text:
             why = f": {answer.reason}" if answer.reason else ""
             return EditOutcome(status="refused", reason=f"the editor refused the edit{why}")
-        is_trusted = self._sender.stale_edit in ("skipped", "refused")
+        is_trusted = self._editor.stale_edit in ("skipped", "refused")
         is_left = answer.said == "no" and proof != "applied"
         if is_left or (is_trusted and proof == "untouched"):
             return EditOutcome(status="stale", reason="the text changed meanwhile")
-        if not is_trusted and answer.said != "no" and now.revision != before.revision:
-            # The editor may have carried the edit out at its old place in what the person typed,
-            # where a line that was typed and taken out is seen by nobody.
-            self._sender.advise_looking(before.uri, sent.lines)
-            return _unconfirmed(
-                "the text had just changed, and the edit may have gone to wrong lines: see "
-                f"{sent.lines}."
-            )
-        shows = "still shows the old text" if now.text == before.text else "shows another text"
+        if not is_trusted and answer.said != "no" and now.revision != sent.before.revision:
+            return self._misplaced(sent)
+        shows = "still shows the old text" if now.text == sent.before.text else "shows another text"
         return _unconfirmed(f"the editor {_SAID[answer.said]} but {shows}.")
+
+    def _misplaced(self, sent: _Sent) -> EditOutcome:
+        """Warn of an edit that the editor may have carried out at its old place in a newer text,
+        where a line that was typed and taken out is seen by nobody."""
+        path = uri_to_path(sent.before.uri)
+        self._editor.say(
+            "warning",
+            f"{path.name if path else sent.before.uri}: you typed while the editor carried an edit "
+            f"of the agent's out, which may have gone to wrong lines. Look at {sent.lines}.",
+        )
+        return _unconfirmed(
+            f"the text had just changed, and the edit may have gone to wrong lines: see "
+            f"{sent.lines}."
+        )
+
+
+def _applied(text: str) -> EditOutcome:
+    return EditOutcome(status="applied", version=version_of(text), text=text)
 
 
 def _unconfirmed(reason: str) -> EditOutcome:
@@ -200,5 +209,12 @@ def _answer(reply: asyncio.Future[Reply]) -> Reply:
     return reply.result() if reply.done() else Reply("nothing")
 
 
-async def _first(futures: Sequence[asyncio.Future[Any]], timeout_s: float | None = None) -> None:
+async def _first(
+    futures: Sequence[asyncio.Future[Snapshot | None] | asyncio.Future[Reply]],
+    timeout_s: float | None = None,
+) -> None:
     await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -11,7 +11,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
-from typing import Literal
 
 from lsprotocol import types
 
@@ -21,7 +20,7 @@ from agent_ls.lsp.connection.documents import Snapshot
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.connection.uris import uri_to_path
 from agent_ls.lsp.wire import SaveParams
-from agent_ls.lsp.workspace.buffer_edits import Reply
+from agent_ls.lsp.workspace.editor_port import Level, Reply
 from agent_ls.safety.text import visible, visible_line
 
 _log = logging.getLogger(__name__)
@@ -36,9 +35,6 @@ _PROGRESS_S = 30.0
 """Long, because nothing waits for it: a busy editor shows the turn late rather than not at all."""
 _AFTER_COMMAND_S = 1.5
 """Some editors take edits only for 2 s after a command; the way there takes time too."""
-
-Level = Literal["error", "warning", "info", "log"]
-"""``log`` goes to the client's log, the others are shown."""
 
 _LEVELS = {
     "error": types.MessageType.Error,
@@ -101,6 +97,11 @@ class EditorClient:
         """Whether the editor can be asked to save."""
         return self._server.profile.opted_in
 
+    @property
+    def follows_disk(self) -> bool:
+        """Whether the editor itself shows that the file of an open document changed or went."""
+        return self._server.profile.shows_gone
+
     async def save(self, uris: list[str]) -> bool:
         """Have documents saved; False where the editor cannot be asked."""
         if not self.saves:
@@ -111,59 +112,6 @@ class EditorClient:
             _log.warning("saving failed: %s", error)
             return False
         return True
-
-    def advise_saving(self, paths: list[str]) -> None:
-        """Tell the person which files to save."""
-        self.say(
-            "warning",
-            f"A command reads the files on disk, where these are older: {', '.join(paths)}. "
-            "Save them, or set save_fallback to write.",
-        )
-
-    def advise_saving_refused(self, paths: list[str]) -> None:
-        """Tell the person which files could not be written for them."""
-        self.say(
-            "warning",
-            f"A command reads the files on disk, where these are older and could not be written: "
-            f"{', '.join(paths)}. Save them in the editor.",
-        )
-
-    def advise_settling(self, paths: list[str]) -> None:
-        """Tell the person in which files the unsaved text and the disk's went apart."""
-        self.say(
-            "warning",
-            f"Not saved, as the file on disk may have changed as well: {', '.join(paths)}. "
-            "Save or reload in the editor what is to hold.",
-        )
-
-    def advise_reloading(self, paths: list[str]) -> None:
-        """Tell the person which files are shown in an older text than the agent's."""
-        is_one = len(paths) == 1
-        are, them, changes = ("is", "it", "change") if is_one else ("are", "them", "changes")
-        self.say(
-            "warning",
-            f"{', '.join(paths)} {are} shown in an older text; "
-            f"reload {them} to see the agent's {changes}.",
-        )
-
-    def advise_closing(self, gone: list[str]) -> None:
-        """Tell the person which files went that the editor still has open, and how they went."""
-        if self._server.profile.shows_gone:
-            return
-        them = "it" if len(gone) == 1 else "them"
-        self.say(
-            "warning",
-            f"{'. '.join(gone)}, but the editor still has {them} open. Close {them}: saving would "
-            f"write {them} again.",
-        )
-
-    def advise_looking(self, uri: str, lines: str) -> None:
-        """Tell the person which lines of a document an edit may have damaged."""
-        self._say_of(
-            uri,
-            "you typed while the editor carried an edit of the agent's out, which may have gone "
-            f"to wrong lines. Look at {lines}.",
-        )
 
     async def refresh_lenses(self) -> None:
         """Have the editor ask for its code lenses anew."""
@@ -220,13 +168,11 @@ class EditorClient:
         shown = types.WINDOW_LOG_MESSAGE if level == "log" else types.WINDOW_SHOW_MESSAGE
         self._server.protocol.notify(shown, params)
 
-    def _say_of(self, uri: str, warning: str) -> None:
-        path = uri_to_path(uri)
-        self.say("warning", f"{path.name if path else uri}: {warning}")
-
     async def _offered(self, snapshot: Snapshot, edit: types.WorkspaceEdit, label: str) -> Reply:
         offered = self._offer_edit(snapshot, edit, label)
-        self._say_of(snapshot.uri, f"an edit waits for the code action “Apply — {label}”.")
+        path = uri_to_path(snapshot.uri)
+        name = path.name if path else snapshot.uri
+        self.say("warning", f"{name}: an edit waits for the code action “Apply — {label}”.")
         try:
             async with asyncio.timeout(_PENDING_EDIT_S):
                 return await offered

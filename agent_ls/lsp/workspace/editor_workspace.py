@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from agent_ls.domain.edits import (
     ChangeText,
@@ -26,24 +25,22 @@ from agent_ls.domain.edits import (
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.domain.images import PutImage
 from agent_ls.domain.permissions import ModeChange
-from agent_ls.edits.in_place import in_place_of
-from agent_ls.edits.requests import Refused
 from agent_ls.loop.ports.workspace import DirEntry, Listed, Look, Root, Workspace
-from agent_ls.lsp.connection.documents import DocumentStore, Snapshot
+from agent_ls.lsp.connection.documents import (
+    DocumentEvent,
+    DocumentEventKind,
+    DocumentStore,
+    Snapshot,
+)
 from agent_ls.lsp.connection.saved_texts import SavedTexts, as_bytes, digests_of, version_of
-from agent_ls.lsp.connection.uris import path_to_uri
-from agent_ls.lsp.workspace.buffer_edits import BufferEdits, EditSender
-from agent_ls.lsp.workspace.editor_steps import EditorSteps
+from agent_ls.lsp.connection.uris import path_to_uri, uri_to_path
+from agent_ls.lsp.workspace.buffer_edits import BufferEdits
+from agent_ls.lsp.workspace.editor_port import Editor
 from agent_ls.lsp.workspace.open_files import OpenFiles
-from agent_ls.lsp.workspace.reloading import Reloading, ReloadingEditor
-from agent_ls.lsp.workspace.saving import SaveFallback, Saving, SavingEditor
-from agent_ls.lsp.workspace.taking_away import TakingAway, TakingEditor, why_it_stays
+from agent_ls.lsp.workspace.saving import SaveFallback, Saving
+from agent_ls.lsp.workspace.taking_away import TakingAway, why_it_stays
 from agent_ls.workspace.disk import decoded
 from agent_ls.workspace.disk_files import version as disk_version
-
-
-class Editor(EditSender, SavingEditor, TakingEditor, ReloadingEditor, Protocol):
-    """What the workspace asks of the editor."""
 
 
 class EditorWorkspace:
@@ -60,23 +57,17 @@ class EditorWorkspace:
     ) -> None:
         """Take the disk's workspace, the open documents, the way to the editor, and what is known
         of the documents' files if somebody followed them from the start."""
-        saved = saved or SavedTexts(documents)
-        self._saved = saved
-        self._open = OpenFiles(disk, documents, saved)
-        self.steps = EditorSteps(documents)
-        """What the editor does to files."""
+        self._editor = editor
+        self._saved = saved or SavedTexts(documents)
+        self._open = OpenFiles(disk, documents, self._saved)
         self._buffers = BufferEdits(documents, editor)
-        self._saving = Saving(self._open, editor, saved, save_fallback, self.steps.note)
-        self.reloading = Reloading(self._open, documents, editor)
-        """Hears of what commands take away."""
-        self._taking_away = TakingAway(
-            self._open, documents, editor, self._saving, self.reloading.on_taken
-        )
-
-    def close(self) -> None:
-        """Settle the edits under way as they are: the editor leaves."""
-        self._buffers.close()
-        self.reloading.close()
+        self._saving = Saving(self._open, editor, self._saved, save_fallback, self.note_step)
+        self._taking_away = TakingAway(self._open, documents, editor, self._saving)
+        self._followers: list[Callable[[Path], None]] = []
+        """Hear of each file and folder that the editor writes, makes, moves or takes away."""
+        self._told_older: set[str] = set()
+        """Documents whose person knows that the disk is newer, by URI, until something happens."""
+        documents.listen(self._on_document)
 
     def replace_disk(self, disk: Workspace) -> None:
         """Work on other folders from now on."""
@@ -151,19 +142,7 @@ class EditorWorkspace:
         opened = await self._open.holding_newest(path)
         if opened is None:
             return await self._open.disk.snapshot(path)
-        if opened.standing == "same":
-            return opened.on_disk
-        document, on_disk = opened.document, opened.on_disk
-        if on_disk is None:
-            return document.text.encode("utf-8", "surrogatepass")
-        encodings = self._saved.encodings(document.uri, on_disk)
-        data = in_place_of(self._saved.as_saved(document), on_disk, encodings)
-        if isinstance(data, Refused):
-            raise WorkspaceError(
-                f"What the editor will write for {path} is not certain: {data.reason}. Ask the "
-                "user to save it as UTF-8."
-            )
-        return data
+        return opened.on_disk if opened.standing == "same" else self._saving.bytes_of(opened)
 
     async def mode(self, path: str) -> int | None:
         """Return the permissions of a file on disk; None when none is there."""
@@ -176,37 +155,22 @@ class EditorWorkspace:
     async def compare(self, looks: Sequence[Look]) -> list[tuple[str, bool]]:
         """Return of each look the file's own name and whether the look still holds."""
         compared = await self._open.disk.compare(looks)
-        found = await self._beside_looks(looks)
-        return [
-            (name, holds if document is None else await self._holds(look, document, holds))
-            for look, document, (name, holds) in zip(looks, found, compared, strict=True)
-        ]
-
-    async def _holds(self, look: Look, document: Snapshot, on_disk: bool) -> bool:
-        """Say whether a document holds what was seen, in it or in the form its file has."""
-        if _holds(look, document) or not on_disk:
-            return _holds(look, document)
-        opened = await self._open.find(look.path)
-        return opened is not None and opened.standing == "same"
-
-    async def _beside_looks(self, looks: Sequence[Look]) -> list[Snapshot | None]:
-        """Return of each look the document that counts, without reading what nobody touched."""
-        by_place = self._open.by_place()
-        found: list[Snapshot | None] = [None] * len(looks)
-        for at, look in enumerate(looks if by_place else ()):
+        if not (by_place := self._open.by_place()):
+            return compared
+        found: list[tuple[str, bool]] = []
+        for look, (name, holds) in zip(looks, compared, strict=True):
             with suppress(WorkspaceError):
-                found[at] = by_place.get(self.locate(look.path)[1])
-        asked = [
-            (at, Look(looks[at].path, digest=one_digest))
-            for at, one in enumerate(found)
-            if one is not None and self._saved.may_be_behind(one)
-            for one_digest in digests_of(one.text)
-        ]
-        there = await self._open.disk.compare([look for _, look in asked])
-        same = {at for (at, _), (_, holds) in zip(asked, there, strict=True) if holds}
-        for at in {at for at, _ in asked} - same:
-            found[at] = None
+                if self.locate(look.path)[1] in by_place:
+                    holds = await self._holds(look, holds)
+            found.append((name, holds))
         return found
+
+    async def _holds(self, look: Look, on_disk: bool) -> bool:
+        """Say whether a look holds of the newest text, in a document or in the form of its file."""
+        opened = await self._open.holding_newest(look.path)
+        if opened is None:
+            return on_disk
+        return (on_disk and opened.standing == "same") or _holds(look, opened.document)
 
     async def exists(self, path: str) -> bool:
         """Say whether anything is there, in a buffer or on disk."""
@@ -222,7 +186,20 @@ class EditorWorkspace:
 
     def follow_editor(self, written: Callable[[Path], None]) -> Callable[[], None]:
         """Tell of the files that the editor changes, until the answer is called."""
-        return self.steps.follow(written)
+        self._followers.append(written)
+        return lambda: self._followers.remove(written)
+
+    def note_step(self, uri: str) -> None:
+        """Know that the person, or we for the editor, changed what is there."""
+        path = uri_to_path(uri) if self._followers else None
+        if path is not None:
+            for written in self._followers:
+                written(path.resolve())
+
+    def _on_document(self, event: DocumentEvent) -> None:
+        self._told_older.discard(event.uri)
+        if event.kind is DocumentEventKind.SAVED:
+            self.note_step(event.uri)
 
     async def describe(self) -> str:
         """Return a short project tree."""
@@ -271,7 +248,8 @@ class EditorWorkspace:
                 return EditOutcome(
                     status="refused", reason=f"{path} is open in the editor; close it there first"
                 )
-        return self._written(edit.path, await self._open.disk.put(edit, data))
+        outcome = await self._open.disk.put(edit, data)
+        return self._written(None if data is None else edit.path, outcome)
 
     def is_own_move(self, place: Path, new_place: Path) -> bool:
         """Say whether a file was moved by the editor because the agent asked for it; once each."""
@@ -292,13 +270,17 @@ class EditorWorkspace:
         found = await self._open.find(edit.path) if isinstance(edit, ChangeText) else None
         if found is not None and found.on_disk is not None:
             self._saved.note_replaced(found.document.uri, found.on_disk)
-        path = edit.new_path if isinstance(edit, MoveFile) else edit.path
-        return self._written(path, await self._open.disk.apply(edit))
+        outcome = await self._open.disk.apply(edit)
+        return self._written(edit.path if isinstance(edit, ChangeText) else None, outcome)
 
-    def _written(self, path: str, outcome: EditOutcome) -> EditOutcome:
-        """See to it that the person hears of an open file that does not show what was written."""
-        if outcome.status == "applied":
-            self.reloading.on_written(path)
+    def _written(self, path: str | None, outcome: EditOutcome) -> EditOutcome:
+        """Tell the person, once, of an open file that does not show what was written."""
+        document = self._open.document(path) if path is not None else None
+        if outcome.status == "applied" and document and not self._editor.follows_disk:
+            if document.uri not in self._told_older:
+                words = f"{path} is shown in an older text; reload it to see the agent's change."
+                self._editor.say("warning", words)
+            self._told_older.add(document.uri)
         return outcome
 
     async def _create_in_buffer(self, edit: CreateFile, document: Snapshot) -> EditOutcome:

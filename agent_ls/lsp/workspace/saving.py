@@ -6,42 +6,21 @@ that holds anything but what the editor last had there.
 
 from __future__ import annotations
 
-import codecs
+import hashlib
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
-from agent_ls.domain.edits import ChangeText, CreateFile, FileEdit, Replacement
 from agent_ls.domain.errors import WorkspaceError
+from agent_ls.domain.images import FileImage, PutImage
+from agent_ls.edits.in_place import in_place_of
+from agent_ls.edits.requests import Refused
 from agent_ls.lsp.connection.saved_texts import SavedTexts
+from agent_ls.lsp.workspace.editor_port import Editor
 from agent_ls.lsp.workspace.open_files import OpenFile, OpenFiles
-from agent_ls.workspace.disk_files import digest
 
 SaveFallback = Literal["ask", "write", "never"]
 
-
-class SavingEditor(Protocol):
-    """What saving asks of the editor."""
-
-    @property
-    def saves(self) -> bool:
-        """Whether the editor can be asked to save."""
-        ...
-
-    async def save(self, uris: list[str]) -> bool:
-        """Ask the editor to save documents; False when it cannot be asked."""
-        ...
-
-    def advise_saving(self, paths: list[str]) -> None:
-        """Tell the person which files to save."""
-        ...
-
-    def advise_saving_refused(self, paths: list[str]) -> None:
-        """Tell the person which files could not be written for them."""
-        ...
-
-    def advise_settling(self, paths: list[str]) -> None:
-        """Tell the person in which files the unsaved text and the disk's went apart."""
-        ...
+_OLDER = "A command reads the files on disk, where these are older"
 
 
 class Saving:
@@ -50,7 +29,7 @@ class Saving:
     def __init__(
         self,
         files: OpenFiles,
-        editor: SavingEditor,
+        editor: Editor,
         saved: SavedTexts,
         fallback: SaveFallback,
         note_saved: Callable[[str], None],
@@ -67,60 +46,69 @@ class Saving:
         is_written = self.fallback == "write" and opened.standing == "unsaved"
         return self._editor.saves or is_written
 
+    def bytes_of(self, opened: OpenFile) -> bytes:
+        """Return what the editor writes when it saves. Errors: ``WorkspaceError``: not certain."""
+        if opened.on_disk is None:
+            return opened.document.text.encode("utf-8", "surrogatepass")
+        encodings = self._saved.encodings(opened.document.uri, opened.on_disk)
+        text = self._saved.as_saved(opened.document)
+        data = in_place_of(text, opened.on_disk, encodings)
+        if isinstance(data, Refused):
+            raise WorkspaceError(
+                f"What the editor will write for {opened.path} is not certain: {data.reason}. Ask "
+                "the user to save it as UTF-8."
+            )
+        return data
+
     async def save_all(self) -> list[str]:
         """Save what is not saved; return the paths where that did not work, which are told."""
-        unsaved = await self._files.unsaved()
-        if not unsaved:
-            return []
-        refused = await self.save(unsaved)
-        unsaved = await self._files.unsaved()
+        if unsaved := await self._files.unsaved():
+            await self.save(unsaved)
+            unsaved = await self._files.unsaved()
         older = [one.path for one in unsaved if one.standing == "unsaved"]
         apart = [one.path for one in unsaved if one.standing == "apart"]
         if older and self.fallback == "ask":
-            self._editor.advise_saving(older)
-        if left := [path for path in older if path in refused]:
-            self._editor.advise_saving_refused(left)
+            self._warn(f"{_OLDER}: {', '.join(older)}. Save them, or set save_fallback to write.")
+        if older and self.fallback == "write":
+            self._warn(
+                f"{_OLDER} and could not be written: {', '.join(older)}. Save them in the editor."
+            )
         if apart and self.fallback != "never":
-            self._editor.advise_settling(apart)
+            self._warn(
+                f"Not saved, as the file on disk may have changed as well: {', '.join(apart)}. "
+                "Save or reload in the editor what is to hold."
+            )
         return [one.path for one in unsaved]
 
-    async def save(self, files: Sequence[OpenFile]) -> list[str]:
-        """Have the editor save these, or write them if that is what is to be done then; return
-        the paths where that was tried and cannot be.
+    async def save(self, files: Sequence[OpenFile]) -> None:
+        """Have the editor save these, or write them if that is what is to be done then.
 
-        Whether the others are saved is to be looked at afterwards.
+        Whether they are saved is to be looked at afterwards.
         """
         is_saved = await self._editor.save([one.document.uri for one in files])
-        if is_saved or self.fallback != "write":
-            return []
-        return [one.path for one in files if not await self._write(one.path)]
+        for one in files if not is_saved and self.fallback == "write" else ():
+            await self._write(one.path)
 
-    async def _write(self, path: str) -> bool:
-        """Write a buffer's text to its file, if the file is still what the editor last saved;
-        False where it is, and cannot be written."""
+    async def _write(self, path: str) -> None:
+        """Write a buffer's text to its file, if the file is still what the editor last saved."""
         opened = await self._files.find(path)
         if opened is None or opened.standing != "unsaved":
-            return True
-        text = self._saved.as_saved(opened.document)
-        edit: FileEdit = CreateFile(path=path, text=text)
-        if opened.on_disk is not None:
-            try:
-                on_disk = await self._files.disk.read(path)
-            except WorkspaceError:
-                return False
-            if "\r\n" in on_disk.text and "\r" not in text:
-                # The editor shows no line ends of the file's own.
-                if "\n" in on_disk.text.replace("\r\n", ""):
-                    return False
-                text = text.replace("\n", "\r\n")
-            if opened.on_disk.startswith(codecs.BOM_UTF8):
-                # The disk keeps its byte order mark by itself; some editors show it in the text.
-                text = text.removeprefix("\ufeff")
-            whole = Replacement(start=0, end=len(on_disk.text), text=text)
-            base = digest(opened.on_disk)
-            edit = ChangeText(path=path, base_version=base, replacements=(whole,))
-        outcome = await self._files.disk.apply(edit)
+            return
+        try:
+            data = self.bytes_of(opened)
+        except WorkspaceError:
+            return
+        base = None if opened.on_disk is None else _image(opened.on_disk)
+        outcome = await self._files.disk.put(
+            PutImage(path=path, base=base, goal=_image(data)), data
+        )
         if outcome.status == "applied":
-            self._saved.note(opened.document.uri, opened.document.text, text)
+            self._saved.note(opened.document.uri, opened.document.text, data)
             self._note_saved(opened.document.uri)
-        return outcome.status != "refused"
+
+    def _warn(self, text: str) -> None:
+        self._editor.say("warning", text)
+
+
+def _image(data: bytes) -> FileImage:
+    return FileImage(size_bytes=len(data), digest=hashlib.sha256(data).hexdigest())

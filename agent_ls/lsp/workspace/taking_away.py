@@ -7,16 +7,14 @@ holds its document's text, as the call that takes it away has seen that.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from agent_ls.domain.edits import DeleteFile, EditOutcome, MoveFile
 from agent_ls.domain.errors import WorkspaceError
 from agent_ls.lsp.connection.documents import DocumentStore, Snapshot
 from agent_ls.lsp.connection.saved_texts import version_of
 from agent_ls.lsp.connection.uris import path_to_uri
-from agent_ls.lsp.workspace.buffer_edits import Reply
+from agent_ls.lsp.workspace.editor_port import Editor
 from agent_ls.lsp.workspace.open_files import OpenFile, OpenFiles
 from agent_ls.lsp.workspace.saving import Saving
 from agent_ls.safety.paths import check_no_link
@@ -26,34 +24,15 @@ _MOST_MOVES = 64
 _STALE = EditOutcome(status="stale", reason="the text changed meanwhile")
 
 
-class TakingEditor(Protocol):
-    """What taking away asks of the editor."""
-
-    async def take_away(self, uri: str, new_uri: str | None) -> Reply:
-        """Let the editor delete a document's file, or move it; ``nothing`` when it cannot."""
-        ...
-
-
-Taken = Callable[[str, str, str | None], None]
-"""Hears of a document's URI, its path, and where its file was moved to; None: it was deleted."""
-
-
 class TakingAway:
     """Takes files of open documents away."""
 
     def __init__(
-        self,
-        files: OpenFiles,
-        documents: DocumentStore,
-        editor: TakingEditor,
-        saving: Saving,
-        taken: Taken,
+        self, files: OpenFiles, documents: DocumentStore, editor: Editor, saving: Saving
     ) -> None:
-        """Take the open files, their documents, the way to the editor, what saves them, and who
-        hears of those that went.
-        """
+        """Take the open files, their documents, the way to the editor, and what saves them."""
         self._files, self._documents = files, documents
-        self._editor, self._saving, self._taken = editor, saving, taken
+        self._editor, self._saving = editor, saving
         self._moves: deque[tuple[Path, Path]] = deque(maxlen=_MOST_MOVES)
         """Those that the editor was asked for, and has not told of yet; some never tell."""
 
@@ -69,10 +48,9 @@ class TakingAway:
         try:
             check_no_link(edit.path, self._files.disk.roots)
         except WorkspaceError as error:
-            return EditOutcome(status="refused", reason=str(error))
-        new_path = edit.new_path if isinstance(edit, MoveFile) else None
-        if new_path is not None and await self._files.exists(new_path):
-            return EditOutcome(status="refused", reason=f"{new_path} exists; choose another path")
+            return _refused(str(error))
+        if isinstance(edit, MoveFile) and await self._files.exists(edit.new_path):
+            return _refused(f"{edit.new_path} exists; choose another path")
         if version_of(document.text) != edit.base_version:
             return _STALE
         opened = await self._files.holding_newest(edit.path)
@@ -83,35 +61,48 @@ class TakingAway:
         if opened is None or version_of(opened.document.text) != edit.base_version:
             return _STALE
         if opened.standing != "same" or opened.on_disk is None:
-            return EditOutcome(status="refused", reason=why_it_stays(opened))
+            return _refused(why_it_stays(opened))
         agreed = edit.model_copy(update={"base_version": digest(opened.on_disk)})
         return await self._take_agreed(agreed, opened.document)
 
     async def _take_agreed(self, edit: DeleteFile | MoveFile, document: Snapshot) -> EditOutcome:
         """Delete or move a file that holds its document's text, and nothing newer than that."""
-        new_place = self._files.disk.locate(edit.new_path)[1] if edit.kind == "move" else None
-        new_uri = None if new_place is None else path_to_uri(new_place)
-        place = self._files.disk.locate(edit.path)[1]
-        if new_place is not None:
+        new_path = edit.new_path if isinstance(edit, MoveFile) else None
+        refused = await self._ask_editor(edit.path, new_path, document)
+        if refused is not None:
+            return refused
+        if not await self._files.disk.exists(edit.path):
+            return EditOutcome(status="applied")
+        # The editor cannot, or did not.
+        now = self._documents.get(document.uri)
+        if now is not None and now.text != document.text:
+            return _STALE
+        outcome = await self._files.disk.apply(edit)
+        if outcome.status == "applied" and now is not None and not self._editor.follows_disk:
+            how = "deleted" if new_path is None else f"moved to {new_path}"
+            self._editor.say(
+                "warning",
+                f"{edit.path} was {how}, but the editor still has it open. Close it: saving would "
+                "write it again.",
+            )
+        return outcome
+
+    async def _ask_editor(
+        self, path: str, new_path: str | None, document: Snapshot
+    ) -> EditOutcome | None:
+        """Have the editor delete or move a file; None: it did, cannot, or does not say."""
+        if new_path is None:
+            reply = await self._editor.take_away(document.uri, None)
+        else:
+            place, new_place = (self._files.disk.locate(one)[1] for one in (path, new_path))
             self._moves.append((place, new_place))
-        reply = await self._editor.take_away(document.uri, new_uri)
-        if new_place is not None and reply.said != "yes":
-            # What it tells of later is the person's.
-            self.is_own_move(place, new_place)
-        if reply.said == "no":
-            why = f": {reply.reason}" if reply.reason else ""
-            return EditOutcome(status="refused", reason=f"the editor refused{why}")
-        if await self._files.disk.exists(edit.path):
-            # The editor cannot, or did not.
-            now = self._documents.get(document.uri)
-            if now is not None and now.text != document.text:
-                return _STALE
-            outcome = await self._files.disk.apply(edit)
-            if outcome.status != "applied":
-                return outcome
-        self._files.note_taken_away(document)
-        self._taken(document.uri, edit.path, edit.new_path if edit.kind == "move" else None)
-        return EditOutcome(status="applied")
+            reply = await self._editor.take_away(document.uri, path_to_uri(new_place))
+            if reply.said != "yes":
+                # What it tells of later is the person's.
+                self.is_own_move(place, new_place)
+        if reply.said != "no":
+            return None
+        return _refused(f"the editor refused{f': {reply.reason}' if reply.reason else ''}")
 
 
 def why_it_stays(opened: OpenFile) -> str:
@@ -126,3 +117,7 @@ def why_it_stays(opened: OpenFile) -> str:
         "have begun with: it has unsaved changes, or an encoding that is not known here. Ask the "
         "user to save or to reload it in the editor, as UTF-8 if it is not"
     )
+
+
+def _refused(reason: str) -> EditOutcome:
+    return EditOutcome(status="refused", reason=reason)

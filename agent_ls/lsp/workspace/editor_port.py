@@ -1,0 +1,60 @@
+"""What the workspace asks of the editor, and what the editor answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from lsprotocol import types
+
+from agent_ls.lsp.connection.clients import StaleEdit
+from agent_ls.lsp.connection.documents import Snapshot
+
+Level = Literal["error", "warning", "info", "log"]
+"""``log`` goes to the client's log, the others are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the editor answered to ``workspace/applyEdit``."""
+
+    said: Literal["yes", "no", "nothing"]
+    """``nothing``: no answer in time, or one that cannot be understood."""
+    reason: str = ""
+
+
+class Editor(Protocol):
+    """The editor; every question to it ends within a time limit."""
+
+    @property
+    def stale_edit(self) -> StaleEdit:
+        """What the editor does with an edit when the text has changed since it was made."""
+        ...
+
+    @property
+    def saves(self) -> bool:
+        """Whether the editor can be asked to save."""
+        ...
+
+    @property
+    def follows_disk(self) -> bool:
+        """Whether the editor itself shows that the file of an open document changed or went."""
+        ...
+
+    async def apply_text(
+        self, snapshot: Snapshot, edits: list[types.TextEdit], label: str
+    ) -> Reply:
+        """Edit a document; ``snapshot`` has the version that the edits were computed on."""
+        ...
+
+    async def take_away(self, uri: str, new_uri: str | None) -> Reply:
+        """Delete a document's file, or move it; ``nothing`` when the editor cannot."""
+        ...
+
+    async def save(self, uris: list[str]) -> bool:
+        """Save documents; False when the editor cannot be asked."""
+        ...
+
+    def say(self, level: Level, text: str) -> None:
+        """Show words to the person."""
+        ...
