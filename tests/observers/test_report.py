@@ -20,9 +20,8 @@ from agent_ls.domain.modes import Mode
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.observers.report.html import tag
+from agent_ls.observers.report.drawings import TimeScale
 from agent_ls.observers.report.page import page
-from agent_ls.observers.report.timescale import TimeScale
 from agent_ls.observers.tracing import trace_of
 from tests.observers.stories import (
     BLOBS,
@@ -335,19 +334,6 @@ def test_hostile_texts_stay_texts() -> None:
     # What turns a line around is shown as what it is.
     assert "\u202e" not in words
     assert "\\u202e" in words
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"title": '" onload="x'}, '<p title="&quot; onload=&quot;x"></p>'),
-        ({"class_": "a", "hidden": True, "open": False, "id": None}, '<p class="a" hidden></p>'),
-        ({"aria_label": "x"}, '<p aria-label="x"></p>'),
-        ({"x": 1.50}, '<p x="1.5"></p>'),
-    ],
-)
-def test_attributes_are_escaped_too(given: dict[str, object], expected: str) -> None:
-    assert tag("p", **given) == expected
 
 
 def test_a_session_of_two_hundred_steps_fits_into_two_megabytes() -> None:

@@ -1,5 +1,5 @@
 """The report: one page of HTML that shows what a session did, from its journal alone.
 
-Owns words, drawings and style. The page holds no script and loads nothing, and says so to the
-browser by its content security policy; every text that comes from outside is escaped by ``tag``.
+Owns words, drawings, templates and style. The page holds no script and loads nothing, and says so
+to the browser by its content security policy.
 """

@@ -1,41 +1,49 @@
-"""The whole page: head, summary, one chapter per turn."""
+"""The whole page, from a session's trace and the files that it changed.
+
+The markup is in the templates ``page.html`` and ``parts.html``; here is what they are given.
+Every text is escaped, and hidden and control characters are made visible, so that a file name
+cannot turn its line around.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from typing import Any, cast
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from agent_ls.domain.plain_json import plain_json
 from agent_ls.domain.sentences import counted
-from agent_ls.observers.report.calls import decision
-from agent_ls.observers.report.charts import Column, charts, legend
-from agent_ls.observers.report.conversation import conversation
-from agent_ls.observers.report.diffs import Material, counts, sizes
-from agent_ls.observers.report.html import Html, join, tag
-from agent_ls.observers.report.prose import prose
-from agent_ls.observers.report.timeline import timeline
+from agent_ls.edits.diff import statistics, unified
+from agent_ls.observers.call_summary import summary_of
+from agent_ls.observers.report import drawings
 from agent_ls.observers.report.words import duration, moment, money, tokens
-from agent_ls.observers.trace import SessionTrace, TurnTrace
+from agent_ls.observers.trace import (
+    CallTrace,
+    EditTrace,
+    Note,
+    SessionTrace,
+    SideTrace,
+    StepTrace,
+    TurnTrace,
+    WaitTrace,
+)
+from agent_ls.safety.text import visible
 
-_STYLE = Path(__file__).with_name("style.css")
+_HERE = Path(__file__).parent
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 _TEXTS_BYTES = 900_000
 """Roughly what the texts of all calls and steps together may take."""
-_FILES = 15
-"""Of the changed files so many are listed; the others are folded up."""
 _MOST, _LEAST = 8_000, 500
-_LEGEND = (
-    ("model", "model"),
-    ("read", "reads"),
-    ("write", "edits"),
-    ("execute", "commands"),
-    ("delegate", "sub-agents"),
-    ("wait", "waiting for you"),
-    ("loop", "gates and compaction"),
-    ("hook", "hooks"),
-    ("bad", "failed"),
-)
-_TICKS = {"completed": "✓", "in_progress": "▸"}
-_WORDS = {
+"""Characters of one text."""
+_LIMITS = {"most_files": 15, "most_open_calls": 40, "most_note_chars": 280}
+_STATUS_WORDS = {
     "success": "Done",
     "partial": "Partly done",
     "failed": "Failed",
@@ -43,218 +51,205 @@ _WORDS = {
     "cancelled": "Cancelled",
     "running": "Not ended",
 }
+_DIFF_KINDS = {"+": "add", "-": "del", "@": "hunk", "\\": "end"}
+_MOST_LINE_CHARS = 400
+_ITEM_KINDS = {StepTrace: "step", Note: "note", WaitTrace: "wait", SideTrace: "side"}
+_FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`([^`\n]+)`")
 
 
 def page(session: SessionTrace, blobs: Mapping[str, bytes], version: str = "") -> str:
-    """Return the page of a session."""
-    material = _material(session, blobs)
-    first = session.turns[0].prompt if session.turns else "An empty session"
-    title = first.strip().partition("\n")[0][:100]
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{title} – agent-ls"),
-        tag("style", Html(_STYLE.read_text("utf-8"))),
-    )
-    chapters = (
-        _chapter(turn, f"t{number}", number, session, material)
-        for number, turn in enumerate(session.turns, 1)
-    )
-    body = tag(
-        "body",
-        tag("a", "Skip to the conversation", href="#t1c", class_="skip"),
-        tag("main", _summary(session, title), _contents(session), *chapters),
-        tag("footer", _colophon(session, version)),
-    )
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _material(session: SessionTrace, blobs: Mapping[str, bytes]) -> Material:
-    """Return the limits: the more there is to show, the less of each."""
+    """Return the page of a session; ``blobs``: files before and after edits, by digest."""
+    # The more there is to show, the less of each.
     texts = sum(2 * len(turn.calls) + len(turn.steps) for turn in session.turns)
     limit = max(_LEAST, min(_MOST, _TEXTS_BYTES // max(1, texts)))
-    return Material(blobs, limit, max_diff_lines=max(20, limit // 20))
+    first = session.turns[0].prompt if session.turns else "An empty session"
+    return _environment(_Texts(blobs, limit)).get_template("page.html").render(
+        session=session,
+        title=_first_line(first, 100),
+        version=version,
+        policy=_POLICY,
+        style=Markup((_HERE / "style.css").read_text("utf-8")),
+        tiles=_tiles(session),
+    )  # fmt: skip
 
 
-def _summary(session: SessionTrace, title: str) -> Html:
+def _environment(texts: _Texts) -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters |= {
+        "about": lambda call: summary_of(call.tool, call.arguments_json),
+        "counted": counted,
+        "cut": texts.cut,
+        "duration": duration,
+        "first_line": _first_line,
+        "moment": moment,
+        "number": lambda value: f"{value:.2f}".rstrip("0").rstrip("."),
+        "prose_parts": texts.prose_parts,
+        "spaced": lambda text: text.replace("_", " "),
+    }
+    made.globals |= {
+        **_LIMITS,
+        "argument_rows": _argument_rows,
+        "call_sizes": texts.call_sizes,
+        "charts": drawings.charts,
+        "charts_legend": drawings.charts_legend,
+        "diff_of": texts.diff_of,
+        "edit_sizes": texts.edit_sizes,
+        "files_changed": texts.files_changed,
+        "items_of": lambda turn: [(_ITEM_KINDS[type(one)], one) for one in turn.items],
+        "side_words": _side_words,
+        "status_words": _STATUS_WORDS,
+        "step_words": _step_words,
+        "timeline": drawings.timeline,
+        "timeline_legend": drawings.timeline_legend,
+    }
+    return made
+
+
+def _shown(value: object) -> object:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Texts as the page shows them: no longer than there is room for."""
+
+    blobs: Mapping[str, bytes]
+    limit: int
+
+    def cut(self, text: str) -> tuple[str, str]:
+        """Return a text up to the limit, and how much of it is left out, in words."""
+        missing = len(text) - self.limit
+        return text[: self.limit], f"… {counted(missing, 'more character')}" if missing > 0 else ""
+
+    def prose_parts(self, text: str) -> Iterator[tuple[str, str | list[str]]]:
+        """Yield a text in parts: code blocks, and paragraphs, of which every second piece is what
+        stands between backticks."""
+        shown, more = self.cut(text.strip("\n"))
+        # Every second part is what stands in a fence.
+        for at, part in enumerate(_FENCE.split(shown)):
+            if at % 2:
+                yield "code", part.rstrip("\n")
+                continue
+            for paragraph in re.split(r"\n{2,}", part.strip("\n")):
+                if paragraph.strip():
+                    yield "paragraph", _CODE.split(paragraph)
+        if more:
+            yield "more", more
+
+    def diff_of(self, one: EditTrace) -> tuple[list[tuple[str, str]], str]:
+        """Return an edit's diff, a run of lines of a kind each so that long ones stay small, and
+        what there is to say instead."""
+        if not one.is_before_known:
+            return [], "A command changed it; its text before is not known."
+        if not self._has_texts(one):
+            return [], "The file's text is no longer in the store."
+        before, after = self._text(one.before_blob), self._text(one.after_blob)
+        if "\0" in (before or "") + (after or ""):
+            return [], "Not a text file."
+        # The first two lines name the file once more.
+        lines = unified(before, after, one.path, one.new_path or None).splitlines()[2:]
+        most = max(20, self.limit // 20)
+        runs = groupby(lines[:most], key=lambda line: _DIFF_KINDS.get(line[:1], "same"))
+        found = [(kind, "\n".join(line[:_MOST_LINE_CHARS] for line in run)) for kind, run in runs]
+        if len(lines) > most:
+            found.append(("hunk", f"… {counted(len(lines) - most, 'more line')}"))
+        return found, ""
+
+    def edit_sizes(self, one: EditTrace) -> tuple[int, int]:
+        """Return how many lines came and went; of what a command changed, from the texts."""
+        if not one.is_by_command or not one.is_before_known:
+            return one.added_lines, one.removed_lines
+        if not self._has_texts(one):
+            return 0, 0
+        size = statistics(self._text(one.before_blob), self._text(one.after_blob))
+        return size.added, size.removed
+
+    def call_sizes(self, call: CallTrace) -> tuple[int, int]:
+        """Return how many lines came and went by a call."""
+        lines = [self.edit_sizes(one) for one in call.edits]
+        return sum(one[0] for one in lines), sum(one[1] for one in lines)
+
+    def files_changed(self, turn: TurnTrace) -> list[tuple[str, int, int, int]]:
+        """Return the files that changed: path, lines added and removed, how many edits."""
+        changed: dict[str, list[tuple[int, int]]] = {}
+        for one in (edit for call in turn.calls for edit in call.edits):
+            if one.status == "applied":
+                changed.setdefault(one.new_path or one.path, []).append(self.edit_sizes(one))
+        return [
+            (path, sum(one[0] for one in found), sum(one[1] for one in found), len(found))
+            for path, found in sorted(changed.items())
+        ]
+
+    def _has_texts(self, one: EditTrace) -> bool:
+        return {one.before_blob, one.after_blob} - {None} <= self.blobs.keys()
+
+    def _text(self, digest: str | None) -> str | None:
+        return None if digest is None else self.blobs[digest].decode("utf-8", "replace")
+
+
+def _first_line(text: str, most: int) -> str:
+    return text.strip().partition("\n")[0][:most]
+
+
+def _tiles(session: SessionTrace) -> list[tuple[str, str, str]]:
     turns, usage = session.turns, session.usage
-    last = turns[-1] if turns else None
     calls = [call for turn in turns for call in turn.calls]
     failed = sum(call.outcome not in ("ok", "open") for call in calls)
     cached = usage.cache_read_tokens / usage.input_tokens if usage.input_tokens else 0
-    share = f"{cached:.0%} from the cache" if cached else "none from the cache"
     waited = sum(wait.duration_ms for turn in turns for wait in turn.waits)
     worked = sum(turn.duration_ms for turn in turns)
-    tiles = (
+    steps = sum(not step.is_closing for turn in turns for step in turn.steps)
+    thinking = f"{tokens(usage.reasoning_tokens)} thinking" if usage.reasoning_tokens else ""
+    return [
         ("Time", duration(worked), f"{duration(waited)} of it waiting for you" if waited else ""),
-        ("Steps", f"{sum(not step.is_closing for turn in turns for step in turn.steps):,}",
-         counted(len(turns), "turn") if len(turns) > 1 else ""),
-        ("Tool calls", f"{len(calls):,}", f"{failed} failed" if failed else "none failed"),
-        ("Tokens in", tokens(usage.input_tokens), share),
-        ("Tokens out", tokens(usage.output_tokens),
-         f"{tokens(usage.reasoning_tokens)} thinking" if usage.reasoning_tokens else ""),
+        ("Steps", f"{steps:,}", counted(len(turns), "turn") if len(turns) > 1 else ""),
+        ("Tool calls", f"{len(calls):,}", f"{failed or 'none'} failed"),
+        ("Tokens in", tokens(usage.input_tokens),
+         f"{f'{cached:.0%}' if cached else 'none'} from the cache"),
+        ("Tokens out", tokens(usage.output_tokens), thinking),
         ("Cost", money(usage.cost_usd, of_tokens=usage.total_tokens), ""),
-    )  # fmt: skip
-    status = last.status if last else "running"
-    return tag(
-        "header",
-        tag("div", _pill(status, last.stop if last else ""),
-            tag("span", "Dry run: nothing was changed", class_="pill partial")
-            if session.is_dry_run else None,
-            tag("span", session.model or "no model"), tag("span", f"mode {session.mode}"),
-            tag("span", moment(turns[0].started_ms)) if turns else None, class_="top"),
-        tag("h1", title),
-        tag("dl", *(_tile(*one) for one in tiles), class_="tiles"),
-    )  # fmt: skip
-
-
-def _tile(name: str, value: str, note: str) -> Html:
-    return tag("div", tag("dt", name), tag("dd", value), tag("dd", note or " ", class_="sub"))
-
-
-def _pill(status: str, stop: str) -> Html:
-    reason = f" · {stop.replace('_', ' ')}" if stop and stop != "completed" else ""
-    return tag("span", f"{_WORDS.get(status, status)}{reason}", class_=f"pill {status}")
-
-
-def _contents(session: SessionTrace) -> Html | None:
-    if len(session.turns) < 2:
-        return None
-    items = (
-        tag("li", tag("a", turn.prompt.strip().partition("\n")[0][:80] or "…", href=f"#t{number}"),
-            " ", _pill(turn.status, turn.stop))
-        for number, turn in enumerate(session.turns, 1)
-    )  # fmt: skip
-    return tag("nav", tag("h2", "Turns"), tag("ol", *items), aria_label="Turns", class_="card")
-
-
-def _chapter(
-    turn: TurnTrace, anchor: str, number: int, session: SessionTrace, material: Material
-) -> Html:
-    name = "" if len(session.turns) == 1 else f"Turn {number}: "
-    columns = [
-        Column(step, f"{anchor}s{step.number}", begins_turn=index == 0)
-        for index, step in enumerate(turn.steps)
-    ]
-    drawings = None
-    if columns:
-        drawings = join(
-            tag("section", tag("h2", f"{name}Timeline", tag("span", _span(turn), class_="quiet")),
-                _legend(turn), timeline(turn, anchor),
-                class_="card"),
-            tag("section", tag("h2", f"{name}Tokens, cost and time per step"), legend(columns),
-                charts(columns), class_="card"),
-        )  # fmt: skip
-    return tag(
-        "article",
-        drawings,
-        _plan(turn, name),
-        _files(turn, name, material),
-        _decisions(turn, anchor, name),
-        tag("section", tag("h2", f"{name}Conversation"), _filters(anchor),
-            conversation(turn, anchor, material), _outcome(turn, material),
-            id=f"{anchor}c", class_="card talk"),
-        id=anchor,
-    )  # fmt: skip
-
-
-def _span(turn: TurnTrace) -> str:
-    return f" {duration(turn.duration_ms)}" if turn.ended_ms is not None else ""
-
-
-def _legend(turn: TurnTrace) -> Html:
-    there = {call.effect for call in turn.calls if call.run} | {"model"}
-    there |= {"wait"} if turn.waits else set()
-    there |= {"loop"} if any(one.phase in ("judge", "compact") for one in turn.phases) else set()
-    there |= {"hook"} if any(step.hooks for step in turn.steps) else set()
-    hooks = [one.outcome for step in turn.steps for one in step.hooks]
-    is_bad = {"failed", "timed out", "blocked", "found something"}.intersection(hooks)
-    there |= {"bad"} if is_bad or any(one.outcome != "ok" for one in turn.calls) else set()
-    items = (
-        tag("li", tag("span", class_=f"dot {kind}"), words)
-        for kind, words in _LEGEND
-        if kind in there
-    )
-    return tag("ul", *items, class_="legend")
-
-
-def _plan(turn: TurnTrace, name: str) -> Html | None:
-    if not turn.plan:
-        return None
-    items = (
-        tag("li", tag("span", _TICKS.get(one.status, "○"), class_=f"tick {one.status}"), one.text,
-            tag("span", f" {one.status.replace('_', ' ')}", class_="quiet"))
-        for one in turn.plan
-    )  # fmt: skip
-    return tag("section", tag("h2", f"{name}Plan"), tag("ul", *items, class_="plan"), class_="card")
-
-
-def _files(turn: TurnTrace, name: str, material: Material) -> Html | None:
-    """Return the files that changed, with the steps that did it."""
-    changed: dict[str, list[int]] = {}
-    for call in turn.calls:
-        for one in call.edits:
-            if one.status == "applied":
-                added, removed = counts(one, material)
-                sums = changed.setdefault(one.new_path or one.path, [0, 0, 0])
-                sums[0] += added
-                sums[1] += removed
-                sums[2] += 1
-    if not changed:
-        return None
-    rows = [
-        tag("li", tag("code", path), sizes(added, removed),
-            tag("span", counted(edits, "edit"), class_="quiet"))
-        for path, (added, removed, edits) in sorted(changed.items())
     ]  # fmt: skip
-    first = tag("ul", *rows[:_FILES], class_="files")
-    rest = rows[_FILES:]
-    more = None
-    if rest:
-        words = tag("summary", f"{counted(len(rest), 'more file')}")
-        more = tag("details", words, tag("ul", *rest, class_="files"), class_="long")
-    return tag("section", tag("h2", f"{name}Files changed"), first, more, class_="card")
 
 
-def _decisions(turn: TurnTrace, anchor: str, name: str) -> Html | None:
-    if not turn.waits:
-        return None
-    return tag("section", tag("h2", f"{name}Decisions"), *map(decision, turn.waits),
-               id=f"{anchor}d", class_="card")  # fmt: skip
-
-
-def _filters(anchor: str) -> Html:
-    """Return switches that work without a script: the style looks at what is checked."""
-    choices = (("reads", "Hide reads"), ("notes", "Hide the loop's notes"))
-    labels = (
-        tag("label", tag("input", type="checkbox", class_=f"hide-{kind}"), f" {words}")
-        for kind, words in choices
+def _step_words(step: StepTrace) -> list[str]:
+    usage = step.usage
+    share = ""
+    if usage.input_tokens and usage.cache_read_tokens:
+        share = f" ({usage.cache_read_tokens / usage.input_tokens:.0%} cached)"
+    words = (
+        duration(sum(one.duration_ms for one in step.attempts)),
+        f"{tokens(usage.input_tokens)} in{share}",
+        f"{tokens(usage.output_tokens)} out",
+        money(usage.cost_usd) if usage.cost_usd else "",
+        counted(len(step.attempts), "attempt") if len(step.attempts) > 1 else "",
+        "closing words" if step.is_closing else "text only" if step.input.text_only else "",
     )
-    return tag("div", *labels, class_="filters")
+    return [one for one in words if one]
 
 
-def _outcome(turn: TurnTrace, material: Material) -> Html:
-    failure = tag("p", turn.failure_reason, class_="reason") if turn.failure_reason else None
-    tasks = None
-    if turn.open_tasks:
-        tasks = join(
-            tag("p", "Left open:"), tag("ul", *(tag("li", one) for one in turn.open_tasks))
-        )
-    said = turn.steps[-1].text.strip() if turn.steps else ""
-    output = None
-    if turn.output.strip() and turn.output.strip() != said:
-        output = tag("div", prose(turn.output, material), class_="prose")
-    head = tag("div", _pill(turn.status, turn.stop), class_="top")
-    return tag("div", head, failure, output, tasks, class_=f"outcome {turn.status}")
+def _side_words(side: SideTrace) -> list[str]:
+    words = [duration(side.duration_ms), f"{tokens(side.usage.total_tokens)} tokens"]
+    words += [money(side.usage.cost_usd)] if side.usage.cost_usd else []
+    return words + ([counted(side.steps, "step"), side.session_id] if side.kind == "child" else [])
 
 
-def _colophon(session: SessionTrace, version: str) -> Html:
-    name = f"agent-ls {version}".strip()
-    return join(
-        tag("p", f"Session {session.session_id}. Written by {name} from the session's journal; "
-            "this page loads nothing and runs no script."),
-        tag("p", f"Folders: {', '.join(session.roots)}") if session.roots else None,
-    )  # fmt: skip
+def _argument_rows(call: CallTrace) -> list[tuple[str, str]] | None:
+    """Return a call's arguments as names and values; None where they are no object."""
+    try:
+        given: object = plain_json(call.arguments_json or "{}")
+    except ValueError:
+        return None
+    if not isinstance(given, dict):
+        return None
+    return [
+        (name, value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+        for name, value in cast("dict[str, Any]", given).items()
+    ]

@@ -36,8 +36,3 @@ def money(usd: float, *, of_tokens: int = 0) -> str:
 def moment(ms: int) -> str:
     """Return a point in time where the person is."""
     return datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def cut(text: str, limit: int) -> tuple[str, int]:
-    """Return the text up to a limit of characters, and how many are missing."""
-    return text[:limit], max(0, len(text) - limit)

@@ -1,0 +1,414 @@
+"""The drawings of one turn: its timeline, and what each step took in tokens, money and time.
+
+Owns the geometry; the template makes SVG of it. A person may think for an hour about one approval,
+so long idle stretches are drawn short: to scale, nothing else could be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from agent_ls.domain.sentences import counted
+from agent_ls.observers.call_summary import summary_of
+from agent_ls.observers.report.words import duration, money, tokens
+from agent_ls.observers.trace import CallTrace, Span, StepTrace, TurnTrace
+
+_LEFT, _RIGHT, _TOP = 78.0, 16.0, 30.0
+_BAR, _GAP = 16.0, 5.0
+_MIN_WIDTH, _MAX_WIDTH = 960.0, 6_000.0
+_MIN_BAR = 2.5
+_IDLE_SHARE, _IDLE_MS = 0.08, 3_000
+"""An idle stretch that is longer than this share of the busy time, and this, is drawn short."""
+_SHORT_WIDTH = 44.0
+_NOTE_SIGNS = {"gate": "bad", "compaction": "shrink", "closing": "warn", "cancel": "bad"}
+_LOOP_PHASES = {"judge": "Gates looked at the answer", "compact": "Compacting the conversation"}
+_LEGEND = {
+    "model": "model",
+    "read": "reads",
+    "write": "edits",
+    "execute": "commands",
+    "delegate": "sub-agents",
+    "wait": "waiting for you",
+    "loop": "gates and compaction",
+    "hook": "hooks",
+    "bad": "failed",
+}
+
+Interval = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One element of a drawing."""
+
+    tag: str
+    kind: str
+    at: dict[str, float]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Shapes that say something together, and lead somewhere when they are clicked."""
+
+    shapes: tuple[Shape, ...]
+    title: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """One drawing."""
+
+    title: str
+    width: float
+    height: float
+    groups: tuple[Group, ...]
+
+    @property
+    def min_width(self) -> float:
+        """Return below which width it is scrolled instead of shrunk."""
+        return self.width if self.width > _MIN_WIDTH else 680.0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One stretch of time and where it is drawn."""
+
+    start_ms: int
+    end_ms: int
+    x: float
+    width: float
+    is_squeezed: bool
+
+
+class TimeScale:
+    """Maps the time between two moments to the places between two edges."""
+
+    def __init__(
+        self, whole: Interval, busy: Iterable[Interval], left: float, width: float
+    ) -> None:
+        """Lay the pieces out; ``busy`` is when anything but a person was at work."""
+        stretches = _stretches(whole, sorted(busy))
+        idle_count = sum(is_idle for _, _, is_idle in stretches)
+        active_ms = sum(end - start for start, end, is_idle in stretches if not is_idle)
+        per_ms = max(width - idle_count * _SHORT_WIDTH, width / 4) / max(1, active_ms)
+        self.pieces: list[Piece] = []
+        self.right = left
+        for start, end, is_idle in stretches:
+            wide = _SHORT_WIDTH if is_idle else (end - start) * per_ms
+            self.pieces.append(Piece(start, end, self.right, wide, is_idle))
+            self.right += wide
+
+    def x(self, at_ms: int) -> float:
+        """Return where a moment is."""
+        for piece in self.pieces:
+            if at_ms <= piece.end_ms:
+                inside = max(0, at_ms - piece.start_ms)
+                return piece.x + piece.width * inside / max(1, piece.end_ms - piece.start_ms)
+        return self.right
+
+
+def _stretches(whole: Interval, busy: list[Interval]) -> list[tuple[int, int, bool]]:
+    """Return the whole in order as stretches that are to scale, and idle ones to be squeezed."""
+    start, end = whole
+    merged: list[list[int]] = []
+    for one_start, one_end in busy:
+        low, high = max(start, one_start), min(end, one_end)
+        if merged and low <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], high)
+        elif low <= high:
+            merged.append([low, high])
+    limit_ms = max(_IDLE_MS, _IDLE_SHARE * sum(high - low for low, high in merged))
+    found: list[tuple[int, int, bool]] = []
+    at = start
+    for low, high in [*merged, [end, end]]:
+        if low - at > limit_ms:
+            found += [(at, low, True), (low, high, False)]
+        elif found and not found[-1][2]:
+            found[-1] = (found[-1][0], high, False)
+        else:
+            found.append((at, high, False))
+        at = high
+    return [one for one in found if one[1] > one[0]] or [(start, max(end, start + 1), False)]
+
+
+# The timeline: who worked when, side by side where work ran side by side.
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    span: Span
+    kind: str
+    title: str
+    target: str = ""
+    label: str = ""
+    is_work: bool = True
+    """Not a person's pause, which may be drawn short."""
+
+
+@dataclass(slots=True)
+class _Lane:
+    name: str
+    bars: list[_Bar] = field(default_factory=list[_Bar])
+
+
+def timeline(turn: TurnTrace, anchor: str) -> Drawing:
+    """Return the timeline; ``anchor`` begins the names of the places it links to."""
+    lanes = [lane for lane in _lanes(turn, anchor) if lane.bars]
+    bars = [bar for lane in lanes for bar in lane.bars]
+    ends = [bar.span.ended_ms or bar.span.started_ms for bar in bars]
+    end = turn.ended_ms or max([turn.started_ms + 1, *ends])
+    width = min(_MAX_WIDTH, max(_MIN_WIDTH, _LEFT + _RIGHT + 22.0 * len(turn.steps)))
+    busy = [(bar.span.started_ms, bar.span.ended_ms or end) for bar in bars if bar.is_work]
+    scale = TimeScale((turn.started_ms, end), busy, _LEFT, width - _LEFT - _RIGHT)
+    height = _TOP + len(lanes) * (_BAR + _GAP) + 18
+    groups = [*_squeezed(scale, height), *_axis(turn, scale, anchor, height)]
+    for index, lane in enumerate(lanes):
+        groups += _drawn(lane, scale, _TOP + index * (_BAR + _GAP))
+    for note in turn.notes:
+        if (sign := _NOTE_SIGNS.get(note.kind)) is not None:
+            dot = Shape("circle", sign, {"cx": scale.x(note.at_ms), "cy": height - 12, "r": 4.5})
+            groups.append(Group((dot,), f"{note.kind} {note.origin}: {note.text[:200]}"))
+    title = f"Timeline: {counted(len(turn.steps), 'step')} in {duration(turn.duration_ms)}"
+    return Drawing(title, width, height, tuple(groups))
+
+
+def timeline_legend(turn: TurnTrace) -> list[tuple[str, str]]:
+    """Return what the colours of a turn's timeline mean, of those that are there."""
+    kinds = " ".join(bar.kind for lane in _lanes(turn, "") for bar in lane.bars).split()
+    there = {"model", *kinds}
+    return [(kind, words) for kind, words in _LEGEND.items() if kind in there]
+
+
+def _lanes(turn: TurnTrace, anchor: str) -> list[_Lane]:
+    model, loop, person = _Lane("Model"), _Lane("Loop"), _Lane("You")
+    tools: list[_Lane] = []
+    # A tool that asks the person is waiting, not working.
+    asking = {wait.asked_by for wait in turn.waits if wait.kind == "question"}
+    for step in turn.steps:
+        target = f"{anchor}s{step.number}"
+        model.bars += _attempts(step, target)
+        for call in step.calls:
+            if call.run is not None:
+                _put(tools, _call_bar(call, call.run, target, is_work=call.tool not in asking))
+    loop.bars += _of_loop(turn)
+    for wait in turn.waits:
+        words = f"Waited for you {duration(wait.duration_ms)}: {wait.title} → {wait.answer}"
+        person.bars.append(_Bar(wait, "wait", words, f"{anchor}d", is_work=False))
+    return [model, *tools, loop, person]
+
+
+def _attempts(step: StepTrace, target: str) -> Iterator[_Bar]:
+    for attempt in step.attempts:
+        kind = "model" if not attempt.failure else "model bad"
+        words = (
+            f"Step {step.number}: {attempt.failure or attempt.finish}, "
+            f"{duration(attempt.duration_ms)}, {attempt.usage.input_tokens:,} tokens in, "
+            f"{attempt.usage.output_tokens:,} out"
+        )
+        yield _Bar(attempt, kind, words, target, str(step.number))
+        if attempt.wait_s and attempt.ended_ms is not None:
+            pause = Span(attempt.ended_ms, attempt.ended_ms + int(attempt.wait_s * 1000))
+            yield _Bar(pause, "pause", f"Waited {attempt.wait_s:g} s before trying again")
+
+
+def _call_bar(call: CallTrace, run: Span, target: str, *, is_work: bool) -> _Bar:
+    about = summary_of(call.tool, call.arguments_json)
+    failed = "" if call.outcome == "ok" else " bad"
+    shown = duration(max(run.duration_ms, call.duration_ms))
+    words = f"{call.tool} {about}: {call.outcome}, {shown}"
+    return _Bar(run, f"{call.effect or 'read'}{failed}", words, target, call.tool, is_work)
+
+
+def _of_loop(turn: TurnTrace) -> Iterator[_Bar]:
+    for phase in turn.phases:
+        if phase.phase in _LOOP_PHASES and phase.duration_ms:
+            words = f"{_LOOP_PHASES[phase.phase]}: {duration(phase.duration_ms)}"
+            yield _Bar(phase, "loop", words)
+    for hook in (one for step in turn.steps for one in step.hooks):
+        kind = "hook" if hook.outcome in ("passed", "changed", "allowed") else "hook bad"
+        words = f"Hook {hook.name} ({hook.moment}): {hook.outcome}, {duration(hook.duration_ms)}"
+        yield _Bar(hook, kind, words)
+    for side in turn.sides:
+        if side.kind == "advice":
+            kind = "model bad" if side.failure else "model"
+            words = f"{side.origin} asked {side.model}: {duration(side.duration_ms)}"
+            yield _Bar(side, kind, words)
+
+
+def _put(lanes: list[_Lane], bar: _Bar) -> None:
+    """Put a bar into the first lane where nothing is in its way."""
+    for lane in lanes:
+        last = lane.bars[-1].span
+        if last.ended_ms is not None and last.ended_ms <= bar.span.started_ms:
+            lane.bars.append(bar)
+            return
+    lanes.append(_Lane("Tools" if not lanes else "", [bar]))
+
+
+def _drawn(lane: _Lane, scale: TimeScale, y: float) -> Iterator[Group]:
+    yield Group((_text(lane.name, "lane", 0, y + 12),))
+    for bar in lane.bars:
+        x = scale.x(bar.span.started_ms)
+        end = bar.span.ended_ms
+        wide = max(_MIN_BAR, (scale.x(end) if end is not None else scale.right) - x)
+        box = {"x": x, "y": y, "width": wide, "height": _BAR, "rx": min(3.0, wide / 2)}
+        shapes = [Shape("rect", bar.kind, box)]
+        if bar.label and wide > 7 * len(bar.label) + 6:
+            shapes.append(_text(bar.label, "in", x + 5, y + 12))
+        yield Group(tuple(shapes), bar.title, bar.target)
+
+
+def _axis(turn: TurnTrace, scale: TimeScale, anchor: str, height: float) -> Iterator[Group]:
+    """Yield a line where each step begins, and its number where there is room."""
+    last_x = -100.0
+    for step in turn.steps:
+        x = scale.x(step.started_ms)
+        yield Group((_line("tick", x, x, _TOP - 6, height - 18),))
+        if x - last_x >= 8 + 7 * len(str(step.number)):
+            number = _text(str(step.number), "step", x, _TOP - 12)
+            at = duration(max(0, step.started_ms - turn.started_ms))
+            yield Group((number,), f"Step {step.number}, after {at}", f"{anchor}s{step.number}")
+            last_x = x
+
+
+def _squeezed(scale: TimeScale, height: float) -> Iterator[Group]:
+    for piece in scale.pieces:
+        if piece.is_squeezed:
+            idle = duration(piece.end_ms - piece.start_ms)
+            box = {"x": piece.x, "y": _TOP - 6, "width": piece.width, "height": height - _TOP - 12}
+            words = _text(idle, "idle-words", piece.x + piece.width / 2, height - 4)
+            yield Group((Shape("rect", "idle", box), words), f"{idle} without work, drawn short")
+
+
+# The charts: a column a step.
+
+_ROW, _BETWEEN = 62.0, 26.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    kind: str
+    name: str
+    of: Callable[[StepTrace], float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chart:
+    name: str
+    shown: Callable[[float], str]
+    series: tuple[_Series, ...]
+
+    def total(self, step: StepTrace) -> float:
+        return sum(series.of(step) for series in self.series)
+
+
+def _tool_ms(step: StepTrace) -> float:
+    """Return how long tools kept the step: what ran side by side counts once."""
+    runs = sorted(
+        (call.run.started_ms, call.run.ended_ms)
+        for call in step.calls
+        if call.run and call.run.ended_ms is not None
+    )
+    total, at = 0, 0
+    for start, end in runs:
+        total += max(0, end - max(start, at))
+        at = max(at, end)
+    return total
+
+
+def _fresh(step: StepTrace) -> float:
+    return step.usage.input_tokens - step.usage.cache_read_tokens
+
+
+def _spoken(step: StepTrace) -> float:
+    return max(0, step.usage.output_tokens - step.usage.reasoning_tokens)
+
+
+_CHARTS = (
+    _Chart(
+        "Tokens in",
+        lambda value: tokens(int(value)),
+        (
+            _Series("cached", "from the cache", lambda step: step.usage.cache_read_tokens),
+            _Series("fresh", "read anew", _fresh),
+        ),
+    ),
+    _Chart(
+        "Tokens out",
+        lambda value: tokens(int(value)),
+        (
+            _Series("thinking", "thinking", lambda step: step.usage.reasoning_tokens),
+            _Series("output", "answer and calls", _spoken),
+        ),
+    ),
+    _Chart("Cost", money, (_Series("cost", "cost", lambda step: step.usage.cost_usd),)),
+    _Chart(
+        "Time",
+        lambda value: duration(int(value)),
+        (
+            _Series("model", "model", lambda step: sum(one.duration_ms for one in step.attempts)),
+            _Series("tool", "tools", _tool_ms),
+            _Series("hook", "hooks", lambda step: step.hooks_ms),
+        ),
+    ),
+)
+
+
+def charts(turn: TurnTrace, anchor: str) -> Drawing:
+    """Return the charts of a turn's steps, in their order."""
+    steps = turn.steps
+    shown = [one for one in _CHARTS if any(one.total(step) > 0 for step in steps)]
+    width = max(_MIN_WIDTH, _LEFT + _RIGHT + 12.0 * len(steps))
+    groups: list[Group] = []
+    for index, chart in enumerate(shown):
+        groups += _chart(chart, steps, anchor, 22.0 + index * (_ROW + _BETWEEN), width)
+    title = f"Tokens, cost and time of {counted(len(steps), 'step')}"
+    return Drawing(title, width, 8.0 + len(shown) * (_ROW + _BETWEEN), tuple(groups))
+
+
+def charts_legend(turn: TurnTrace) -> list[tuple[str, str]]:
+    """Return what the colours of a turn's charts mean, of those that are there."""
+    every = [series for chart in _CHARTS for series in chart.series]
+    return [(one.kind, one.name) for one in every if any(one.of(step) > 0 for step in turn.steps)]
+
+
+def _chart(
+    chart: _Chart, steps: list[StepTrace], anchor: str, top: float, width: float
+) -> Iterator[Group]:
+    totals = [chart.total(step) for step in steps]
+    place, bottom, right = (width - _LEFT - _RIGHT) / len(steps), top + _ROW, width - _RIGHT
+    wide = min(46.0, max(2.0, place - 3))
+    yield Group(
+        (
+            _text(chart.name, "lane", 0, top + 4),
+            _text(chart.shown(sum(totals)), "total", 0, top + 22),
+            _text(chart.shown(max(totals)), "peak", right, top - 4),
+            _line("grid", _LEFT, right, top, top),
+            _line("ground", _LEFT, right, bottom, bottom),
+        )
+    )
+    for index, step in enumerate(steps):
+        x, y = _LEFT + index * place + (place - wide) / 2, bottom
+        # The whole column reacts, however low its bar is.
+        shapes = [_rect("reach", x, bottom - _ROW, wide, _ROW)]
+        for series in chart.series:
+            if (tall := series.of(step) * _ROW / max(totals)) > 0:
+                y -= max(tall, 1.0)
+                shapes.append(_rect(series.kind, x, y, wide, max(tall, 1.0)))
+        named = ", ".join(f"{one.name} {chart.shown(one.of(step))}" for one in chart.series)
+        yield Group(tuple(shapes), f"Step {step.number}: {named}", f"{anchor}s{step.number}")
+
+
+def _rect(kind: str, x: float, y: float, width: float, height: float) -> Shape:
+    return Shape("rect", kind, {"x": x, "y": y, "width": width, "height": height})
+
+
+def _line(kind: str, x1: float, x2: float, y1: float, y2: float) -> Shape:
+    return Shape("line", kind, {"x1": x1, "x2": x2, "y1": y1, "y2": y2})
+
+
+def _text(text: str, kind: str, x: float, y: float) -> Shape:
+    return Shape("text", kind, {"x": x, "y": y}, text)
