@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -53,7 +53,12 @@ _STATUS_WORDS = {
 }
 _DIFF_KINDS = {"+": "add", "-": "del", "@": "hunk", "\\": "end"}
 _MOST_LINE_CHARS = 400
-_ITEM_KINDS = {StepTrace: "step", Note: "note", WaitTrace: "wait", SideTrace: "side"}
+_ITEM_KINDS: Mapping[type[object], str] = {
+    StepTrace: "step",
+    Note: "note",
+    WaitTrace: "wait",
+    SideTrace: "side",
+}
 _FENCE = re.compile(r"^```[^\n]*\n(.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`\n]+)`")
 
@@ -83,18 +88,18 @@ def _environment(texts: _Texts) -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= {
-        "about": lambda call: summary_of(call.tool, call.arguments_json),
+    filters: dict[str, Callable[..., object]] = {
+        "about": _about,
         "counted": counted,
         "cut": texts.cut,
         "duration": duration,
         "first_line": _first_line,
         "moment": moment,
-        "number": lambda value: f"{value:.2f}".rstrip("0").rstrip("."),
+        "number": _number,
         "prose_parts": texts.prose_parts,
-        "spaced": lambda text: text.replace("_", " "),
+        "spaced": _spaced,
     }
-    made.globals |= {
+    names: dict[str, object] = {
         **_LIMITS,
         "argument_rows": _argument_rows,
         "call_sizes": texts.call_sizes,
@@ -103,13 +108,15 @@ def _environment(texts: _Texts) -> Environment:
         "diff_of": texts.diff_of,
         "edit_sizes": texts.edit_sizes,
         "files_changed": texts.files_changed,
-        "items_of": lambda turn: [(_ITEM_KINDS[type(one)], one) for one in turn.items],
+        "items_of": _items_of,
         "side_words": _side_words,
         "status_words": _STATUS_WORDS,
         "step_words": _step_words,
         "timeline": drawings.timeline,
         "timeline_legend": drawings.timeline_legend,
     }
+    made.filters.update(filters)
+    cast("dict[str, object]", made.globals).update(names)
     return made
 
 
@@ -193,6 +200,22 @@ class _Texts:
 
     def _text(self, digest: str | None) -> str | None:
         return None if digest is None else self.blobs[digest].decode("utf-8", "replace")
+
+
+def _about(call: CallTrace) -> str:
+    return summary_of(call.tool, call.arguments_json)
+
+
+def _items_of(turn: TurnTrace) -> list[tuple[str, object]]:
+    return [(_ITEM_KINDS[type(one)], one) for one in turn.items]
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _spaced(text: str) -> str:
+    return text.replace("_", " ")
 
 
 def _first_line(text: str, most: int) -> str:
