@@ -18,10 +18,11 @@ from agent_ls.lsp.connection.positions import Encoding
 from agent_ls.lsp.marks.mark import Mark, Span, located
 from agent_ls.lsp.marks.marks import INCOMPLETE_ACTION, Marks
 from agent_ls.lsp.marks.shapes import diagnostic_of
+from agent_ls.lsp.workspace.attention import Attention
 
 
 @dataclass
-class Editor:
+class Editor(Attention):
     """The open documents, by path, the active one last."""
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -116,25 +117,6 @@ def test_what_waits_stands_in_the_best_open_place(
     assert places(check(Editor(texts), waiting(asked, anchor))) == expected
 
 
-def test_a_place_once_given_is_kept_until_a_better_one_opens() -> None:
-    editor = Editor({"b": "", "c": ""})
-    published: dict[str, list[Mark]] = {}
-    state = waiting(approval("a", 0))
-    marks = Marks(editor, lambda: [state], published.__setitem__)
-    marks.refresh()
-    assert places(published) == [("u:c", 0)]
-    editor.texts["d"] = ""
-    marks.refresh()
-    assert places(published) == [("u:c", 0)]
-    editor.texts["a"] = ""
-    marks.refresh()
-    assert places({uri: found for uri, found in published.items() if found}) == [("u:a", 0)]
-    assert marks.is_shown("apr_1")
-    del editor.texts["a"]
-    marks.refresh()
-    assert places({uri: found for uri, found in published.items() if found}) == [("u:d", 0)]
-
-
 def test_a_settled_approval_leaves_its_document() -> None:
     assert check(Editor({"a": ""}), waiting(approval("a")), SessionState(session_id="s")) == {}
 
@@ -170,95 +152,11 @@ def of(*findings: Finding) -> SessionState:
     return SessionState(session_id="s", findings=MappingProxyType({"a": findings}))
 
 
-async def test_what_was_closed_shows_findings_only_where_its_saved_text_has_them() -> None:
-    editor, published = Editor({"a": "x\ny\nbad()"}), dict[str, list[Mark]]()
-    state = of(FINDING)
-    marks = Marks(editor, lambda: [state], published.__setitem__)
-    marks.refresh()
-    assert places(published) == [("u:a", 2)]
-    del editor.texts["a"]
-    for lines, expected in (
-        ([], []),
-        (["bad()"], [("u:a", 0)]),
-        (["good()"], []),
-        (["", "", "", "bad()"], [("u:a", 3)]),
-    ):
-        marks.on_closed("u:a", lines)
-        marks.refresh()
-        assert places(published) == expected
-    # It is opened again with another text: that one counts, and goes on counting.
-    editor.texts["a"] = "good()"
-    marks.refresh()
-    assert places(published) == []
-    editor.texts["a"] = "bad()"
-    marks.refresh()
-    assert places(published) == [("u:a", 0)]
-
-
-async def test_what_was_checked_since_it_was_closed_is_where_it_was_checked() -> None:
-    published = dict[str, list[Mark]]()
-    states = [of(FINDING)]
-    marks = Marks(Editor(), lambda: states, published.__setitem__)
-    marks.on_closed("u:a", ["good()"])
-    marks.refresh()
-    assert places(published) == []
-    event = e.FindingsReported(paths=("a",), findings=(FINDING,))
-    marks.on_event(e.StoredEvent(session_id="s", seq=1, at_ms=0, event=event))
-    assert places(published) == [("u:a", 1)]
-
-
-async def test_of_a_closed_file_without_findings_nothing_is_kept() -> None:
-    published = dict[str, list[Mark]]()
-    states = [of(FINDING)]
-    marks = Marks(Editor(), lambda: states, published.__setitem__)
-    marks.on_closed("u:a", ["", "", "", "bad()"])
-    marks.refresh()
-    assert places(published) == [("u:a", 3)]
-    states[:] = [SessionState(session_id="s")]
-    marks.refresh()
-    states[:] = [of(FINDING)]
-    marks.refresh()
-    assert places(published) == [("u:a", 1)]
-
-
 async def test_an_answer_that_comes_after_newer_typing_is_shown_only_where_it_still_holds() -> None:
     """The checker saw ``bad()`` in line 1 and ``worse()`` in line 3; meanwhile the person typed."""
     worse = FINDING.model_copy(update={"start_line": 3, "end_line": 3, "line_text": "worse()"})
     editor = Editor({"a": "new\nnew\nx\ngood()\ny\n    worse()"})
     assert places(check(editor, of(FINDING, worse))) == [("u:a", 5)]
-
-
-async def test_what_was_looked_for_again_is_where_it_is_now_until_it_is_reported_again() -> None:
-    published = dict[str, list[Mark]]()
-    other = FINDING.model_copy(update={"path": "b"})
-    states = [replace(of(FINDING), findings=MappingProxyType({"a": (FINDING,), "b": (other,)}))]
-    marks = Marks(Editor(), lambda: states, published.__setitem__)
-    marks.on_looked("s", {"a": (FINDING.model_copy(update={"start_line": 7}),), "b": ()})
-    assert places(published) == [("u:a", 7)]
-    # What is reported of one file says nothing of the other.
-    event = e.FindingsReported(paths=("a",), findings=(FINDING,))
-    marks.on_event(e.StoredEvent(session_id="s", seq=1, at_ms=0, event=event))
-    assert places(published) == [("u:a", 1)]
-
-
-def test_of_a_session_that_is_gone_no_look_is_remembered() -> None:
-    published = dict[str, list[Mark]]()
-    first, second = of(FINDING), replace(of(FINDING), session_id="s2")
-    states = [first]
-    marks = Marks(Editor(), lambda: states, published.__setitem__)
-    moved = {"a": (FINDING.model_copy(update={"start_line": 7}),)}
-    marks.on_looked("s", moved)
-    # As when other settings are taken over, in which all sessions are opened anew.
-    states.clear()
-    marks.refresh()
-    states.append(first)
-    marks.refresh()
-    assert places(published) == [("u:a", 7)]
-    states[:] = [second]
-    marks.on_looked("s2", moved)
-    states[:] = [first]
-    marks.refresh()
-    assert places(published) == [("u:a", 1)]
 
 
 def test_of_two_that_are_alike_one_is_shown_where_one_line_is_left() -> None:
@@ -268,37 +166,15 @@ def test_of_two_that_are_alike_one_is_shown_where_one_line_is_left() -> None:
     assert places(check(Editor({"a": "x\ny\nbad()"}), state)) == [("u:a", 2)]
 
 
-async def test_nothing_is_shown_in_a_file_that_is_gone() -> None:
-    published = dict[str, list[Mark]]()
-    states = [of(FINDING.model_copy(update={"line_text": ""}))]
-    marks = Marks(Editor(), lambda: states, published.__setitem__)
-    marks.refresh()
-    assert places(published) == [("u:a", 1)]
-    marks.on_closed("u:a", [])
-    marks.refresh()
-    assert places(published) == []
-
-
 @pytest.mark.parametrize(
     "encoding, expected", [("utf-8", (9, 14)), ("utf-16", (5, 10)), ("utf-32", (3, 8))]
 )
-async def test_columns_are_the_clients_in_closed_files_too(
-    encoding: Encoding, expected: tuple[int, int]
-) -> None:
-    """Once it is known what the file says; opening it then changes nothing."""
-    published = dict[str, list[Mark]]()
-    editor, line = Editor(), "\U0001d4bb\U0001d4bb bad()"
+def test_columns_are_the_clients(encoding: Encoding, expected: tuple[int, int]) -> None:
+    """In a closed file, which nobody has read, they are code points."""
+    line = "\U0001d4bb\U0001d4bb bad()"
     wide = FINDING.model_copy(update={"start_column": 3, "end_column": 8, "line_text": line})
-    states = [of(wide)]
-    marks = Marks(editor, lambda: states, published.__setitem__)
-    marks.refresh()
-    assert columns(published["u:a"][0], encoding) == (3, 8)
-    marks.on_closed("u:a", ["", line])
-    marks.refresh()
-    assert columns(published["u:a"][0], encoding) == expected
-    editor.texts["a"] = f"\n{line}"
-    marks.refresh()
-    assert columns(published["u:a"][0], encoding) == expected
+    assert columns(check(Editor(), of(wide))["u:a"][0], encoding) == (3, 8)
+    assert columns(check(Editor({"a": f"\n{line}"}), of(wide))["u:a"][0], encoding) == expected
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from agent_ls.loop.ports.workspace import Root
 from agent_ls.loop.state.state import SessionState, TurnState
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
 from agent_ls.lsp.marks.rechecks import Rechecks
+from agent_ls.lsp.workspace.closed_files import ClosedFiles
 from agent_ls.workspace.disk import DiskWorkspace
 
 UNUSED = Finding(
@@ -40,17 +41,22 @@ class Editor:
     state: SessionState
     text: str | None
     command: str = ""
+    is_closed: bool = False
     told: asyncio.Queue[tuple[Finding, ...]] = field(default_factory=asyncio.Queue)
     reads: asyncio.Event = field(default_factory=asyncio.Event)
 
     def rechecks(self) -> Rechecks:
-        def looked(_: str, there: Mapping[str, tuple[Finding, ...]]) -> None:
-            self.told.put_nowait(there["a.py"])
+        def looked() -> None:
+            self.told.put_nowait(dict(found.of(self.state))["a.py"])
 
-        found = Rechecks(lambda: [self.state], self.newest, looked, pause_s=0)
+        files = ClosedFiles(self.closed, pause_s=0)
+        found = Rechecks(lambda: [self.state], self.newest, files, looked, pause_s=0)
         space = DiskWorkspace([Root("ws", self.folder, False)])
         found.use(IntroducedChecks((Ruff(space, RuffOptions(command=self.command)),), space))
         return found
+
+    def closed(self, paths: Iterable[str]) -> list[tuple[str, Path]]:
+        return [(path, self.folder / path) for path in paths if self.is_closed]
 
     async def newest(self, path: str) -> str | None:
         assert path == "a.py"
@@ -163,6 +169,35 @@ async def test_typing_again_makes_one_look_at_the_newest_text(tmp_path: Path) ->
         rechecks.on_document(event())
         there = await editor.told.get()
         assert not (there and await editor.told.get())
+    rechecks.close()
+
+
+async def test_what_another_program_does_to_a_closed_file_is_a_reason_to_look(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.py").write_text("import os\n")
+    editor = Editor(tmp_path, of(UNUSED), "import os\n", is_closed=True)
+    rechecks = editor.rechecks()
+    rechecks.look_soon()
+    async with asyncio.timeout(60):
+        assert len(await editor.told.get()) == 1
+        editor.text = "import os\nos.name\n"
+        (tmp_path / "a.py").write_text(editor.text)
+        while await editor.told.get():
+            """It is looked at again until it has settled."""
+    rechecks.close()
+
+
+async def test_what_is_reported_of_one_file_says_nothing_of_the_other(tmp_path: Path) -> None:
+    moved = UNUSED.model_copy(update={"path": "b.py"})
+    editor = Editor(tmp_path, of(UNUSED), "import os\nos.name\n")
+    rechecks = editor.rechecks()
+    rechecks.on_document(event())
+    async with asyncio.timeout(60):
+        assert await editor.told.get() == ()
+    both = {**editor.state.findings, "b.py": (moved,)}
+    state = replace(editor.state, findings=MappingProxyType(both))
+    assert dict(rechecks.of(state)) == {"a.py": (), "b.py": (moved,)}
     rechecks.close()
 
 

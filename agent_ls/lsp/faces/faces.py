@@ -16,14 +16,13 @@ from agent_ls.domain.calls import ToolKind
 from agent_ls.loop.ports.reader import Reader
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
-from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
+from agent_ls.lsp.connection.documents import DocumentEvent
 from agent_ls.lsp.connection.language_server import AgentLanguageServer
 from agent_ls.lsp.faces.answers import write_answer
 from agent_ls.lsp.faces.notices import Notices
 from agent_ls.lsp.faces.progress import Limits, TurnProgress
 from agent_ls.lsp.faces.publisher import Publisher, droppable_size, joined
 from agent_ls.lsp.marks.change_hints import ChangeHints
-from agent_ls.lsp.marks.closed_findings import ClosedFindings
 from agent_ls.lsp.marks.mark import Mark
 from agent_ls.lsp.marks.marks import Marks
 from agent_ls.lsp.marks.pending_edits import PendingEdits
@@ -71,14 +70,16 @@ class Faces:
             lambda: server.protocol.folders,
             outdated,
         )
+        self.rechecks = Rechecks(self.states, attention.newest, files, self._refresh_marks)
         self.marks = Marks(
-            attention, self.states, self._publish_marks, pending_edits.all, self._hints
+            attention,
+            self.states,
+            self._publish_marks,
+            self.rechecks.of,
+            pending_edits.all,
+            self._hints,
         )
         self.progress = TurnProgress(editor.create_progress, self._send_progress, Limits())
-        self.rechecks = Rechecks(self.states, attention.newest, self.marks.on_looked)
-        self._closed_findings = ClosedFindings(
-            self.states, attention, files, self.marks.on_closed, self.rechecks.look_soon
-        )
         has_panel = server.profile.opted_in
         self.notices = Notices(editor.say, self.marks.is_shown, None if has_panel else write_answer)
         self._unpriced = UnpricedBudget(lambda words: editor.say("warning", words))
@@ -124,7 +125,6 @@ class Faces:
         if not is_known:
             self.marks.look()
             # What its turns found may be long ago.
-            self._closed_findings.look()
             self.rechecks.look_soon()
         return session
 
@@ -136,7 +136,6 @@ class Faces:
     def detach(self) -> None:
         """Forget the sessions; their marks go."""
         self.rechecks.use(None)
-        self._closed_findings.close()
         self._hints.close()
         self.sessions.clear()
         self.marks.refresh()
@@ -184,8 +183,7 @@ class Faces:
     def _readers(self) -> list[Reader]:
         # Marks first: notices ask them where a question stands.
         shown: tuple[Reader, ...] = (self.marks, self.progress, self.notices)
-        found: tuple[Reader, ...] = (self._closed_findings, self.rechecks, self._unpriced)
-        others: tuple[Reader, ...] = (self._reviews, *found)
+        others: tuple[Reader, ...] = (self._reviews, self.rechecks, self._unpriced)
         return [*shown, *others, *((self.publisher,) if self.publisher else ())]
 
     def _publish_marks(self, uri: str, marks: list[Mark]) -> None:
@@ -196,17 +194,11 @@ class Faces:
     def _on_document(self, event: DocumentEvent) -> None:
         if not self.sessions:
             return
-        if event.kind is DocumentEventKind.CLOSED:
-            self._on_closed(event.uri)
         self.marks.on_document()
         self.rechecks.on_document(event)
 
-    def _on_closed(self, uri: str) -> None:
-        """Show no findings in what is not open any more until it is known what was saved of it."""
-        place = self._attention.anchor(uri, 0)
-        if place is not None and (spelled := self._attention.uri(place.path)) is not None:
-            self.marks.on_closed(spelled, [])
-            self._closed_findings.look()
+    def _refresh_marks(self) -> None:
+        self.marks.refresh()
 
     def _send_updates(self, params: wire.UpdateParams) -> None:
         size = droppable_size(params)

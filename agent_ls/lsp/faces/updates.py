@@ -7,23 +7,25 @@ A snapshot and the live stream are made by the same ``Translation``, so that the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import assert_never
+from typing import Literal, assert_never
 
 from agent_ls.domain import events as e
-from agent_ls.domain.approvals import ApprovalRequest
-from agent_ls.domain.calls import ToolCall, ToolKind
+from agent_ls.domain.approvals import ApprovalRequest, Question
+from agent_ls.domain.calls import ToolCall, ToolKind, ToolResult
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.hooks import HookOutcome
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.calls.plans import is_shown_wholly
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp import wire
-from agent_ls.lsp.faces.notice_updates import notice, of_acting, of_outside
 from agent_ls.lsp.faces.undelivered import Undelivered
 from agent_ls.lsp.marks.titles import call_title, choice_name, parsed
 
 _MAX_ADVICE_CHARS = 400
 """What a side model says is shown up to this length."""
+
+Updates = list[wire.Update]
 
 
 class Translation:
@@ -54,114 +56,45 @@ class Translation:
         self._undelivered.begin(state)
         self._total = state.usage
 
-    def feed(self, event: e.Event) -> list[wire.Update]:
+    def feed(self, event: e.Event) -> Updates:
         """Return what clients see of the next event; empty when there is nothing to see."""
-        match event:
-            case (
-                e.SessionCreated()
-                | e.SessionResumed()
-                | e.ModeChanged()
-                | e.ModelChanged()
-                | e.PolicySilenced()
-                | e.PromptQueued()
-            ):
-                return [self._of_session(event)]
-            case e.TurnStarted() | e.CancelRequested() | e.TurnEnded():
-                return self._of_turn(event)
-            case (
-                e.PrefixSet()
-                | e.Moved()
-                | e.AdvisoryRaised()
-                | e.RequestPrepared()
-                | e.AttemptFinished()
-                | e.RecoveryChosen()
-                | e.Answered()
-                | e.Compacted()
-                | e.AdviceGiven()
-            ):
-                return self._of_step(event)
-            case (
-                e.ApprovalRequested()
-                | e.ApprovalResolved()
-                | e.QuestionAsked()
-                | e.QuestionResolved()
-            ):
-                return [self._of_person(event)]
-            case (
-                e.CallDecided()
-                | e.ToolCallStarted()
-                | e.EditIntended()
-                | e.EditApplied()
-                | e.ReviewDecided()
-                | e.ReviewApplied()
-                | e.FileRenamed()
-                | e.ToolCallFinished()
-            ):
-                return self._of_call(event)
-            case e.NudgeAdded() | e.GateFailed() | e.FindingsReported() | e.PlanUpdated():
-                return [self._of_judgement(event)]
-            case e.ChildStarted() | e.ChildEnded():
-                return self._of_child(event)
-            case (
-                e.HookRan()
-                | e.GoalCommandStarted()
-                | e.GoalChecked()
-                | e.WrapUpRequested()
-                | e.MonitorAlerted()
-            ):
-                return of_outside(event)
-            case (
-                e.OutputStored()
-                | e.PlanProposed()
-                | e.PlanResolved()
-                | e.FinalOutputGiven()
-                | e.GrantsRevoked()
-                | e.EffectSimulated()
-                | e.CommandChanged()
-                | e.CommandChangesLeftOut()
-            ):
-                return of_acting(event)
-            case _:
-                assert_never(event)
+        for part in (
+            self._of_session,
+            self._of_turn,
+            self._of_model,
+            self._of_person,
+            self._of_call,
+            self._of_review,
+            _of_policies,
+            _of_outside,
+        ):
+            if (updates := part(event)) is not None:
+                return updates
+        return []
 
-    def _of_session(
-        self,
-        event: e.SessionCreated
-        | e.SessionResumed
-        | e.ModeChanged
-        | e.ModelChanged
-        | e.PolicySilenced
-        | e.PromptQueued,
-    ) -> wire.Update:
+    def _of_session(self, event: e.Event) -> Updates | None:
         match event:
             case e.SessionCreated():
-                return wire.SessionCreatedUpdate(mode=event.mode, model=event.model)
+                return [wire.SessionCreatedUpdate(mode=event.mode, model=event.model)]
             case e.SessionResumed():
-                return wire.SessionResumedUpdate(
-                    interrupted_tool_calls=list(event.interrupted_calls)
-                )
+                calls = list(event.interrupted_calls)
+                return [wire.SessionResumedUpdate(interrupted_tool_calls=calls)]
             case e.ModeChanged():
-                return wire.ModeUpdate(current_mode_id=event.mode)
+                return [wire.ModeUpdate(current_mode_id=event.mode)]
             case e.ModelChanged():
-                return wire.ModelUpdate(model=event.model)
+                return [wire.ModelUpdate(model=event.model)]
             case e.PolicySilenced():
-                return wire.SilencedUpdate(origin=event.origin)
+                return [wire.SilencedUpdate(origin=event.origin)]
             case e.PromptQueued():
                 self._undelivered.feed(event)
-                return wire.QueuedUpdate(content=_text(event.text), when_busy=event.kind)
+                return [wire.QueuedUpdate(content=_text(event.text), when_busy=event.kind)]
+            case _:
+                return None
 
-    def _of_turn(self, event: e.TurnStarted | e.CancelRequested | e.TurnEnded) -> list[wire.Update]:
+    def _of_turn(self, event: e.Event) -> Updates | None:
         match event:
             case e.TurnStarted():
-                self._undelivered.feed(event)
-                self._step = 0
-                self._trouble, self._is_told = f"model:{event.turn_id}", False
-                anchor = event.anchor
-                place = self._place(anchor.path, anchor.line) if anchor else None
-                return [
-                    wire.TurnStartedUpdate(turn_id=event.turn_id, anchor=place),
-                    wire.UserMessageUpdate(content=_text(event.prompt), origin="user"),
-                ]
+                return self._begin_turn(event)
             case e.CancelRequested():
                 returned = self._undelivered.feed(event)
                 return [wire.CancelUpdate(by=event.by, returned=returned)]
@@ -176,43 +109,17 @@ class Translation:
                         open_tasks=list(event.open_tasks),
                     )
                 ]
-
-    def _of_step(
-        self,
-        event: e.PrefixSet
-        | e.Moved
-        | e.AdvisoryRaised
-        | e.RequestPrepared
-        | e.AttemptFinished
-        | e.RecoveryChosen
-        | e.Answered
-        | e.Compacted
-        | e.AdviceGiven,
-    ) -> list[wire.Update]:
-        match event:
-            case e.PrefixSet():
-                if event.reason == "first":
-                    return []
-                return [notice("info", "prefix", f"The prompt's prefix changed: {event.reason}")]
             case e.Moved():
                 # Why a turn is done, its end tells.
                 detail = "" if event.to is Phase.DONE else event.why
                 return [wire.PhaseUpdate(phase=event.to, step=self._step, detail=detail)]
-            case e.AdvisoryRaised():
-                return [notice("info", event.origin, event.text)]
             case e.RequestPrepared():
                 self._step = event.number
                 self._window_tokens = event.window_tokens
+                steers = self._undelivered.feed(event)
                 return [
-                    wire.UserMessageUpdate(content=_text(one), origin="steer")
-                    for one in self._undelivered.feed(event)
+                    wire.UserMessageUpdate(content=_text(one), origin="steer") for one in steers
                 ]
-            case e.AttemptFinished() | e.AdviceGiven():
-                return self._of_attempt(event)
-            case e.RecoveryChosen():
-                return self._of_recovery(event)
-            case e.Answered():
-                return self._of_answer(event)
             case e.Compacted():
                 return [
                     wire.CompactedUpdate(
@@ -222,24 +129,54 @@ class Translation:
                         after_tokens=event.after_tokens,
                     )
                 ]
+            case _:
+                return None
 
-    def _of_attempt(self, event: e.AttemptFinished | e.AdviceGiven) -> list[wire.Update]:
-        self._total += event.usage
-        updates: list[wire.Update] = []
+    def _begin_turn(self, event: e.TurnStarted) -> Updates:
+        self._undelivered.feed(event)
+        self._step = 0
+        self._trouble, self._is_told = f"model:{event.turn_id}", False
+        anchor = event.anchor
+        place = self._place(anchor.path, anchor.line) if anchor else None
+        return [
+            wire.TurnStartedUpdate(turn_id=event.turn_id, anchor=place),
+            wire.UserMessageUpdate(content=_text(event.prompt), origin="user"),
+        ]
+
+    def _of_model(self, event: e.Event) -> Updates | None:
+        """Tell of what models were asked; what a sub-agent says is the output of its call."""
+        match event:
+            case e.AttemptFinished():
+                updates = self._usage(event.usage, event.usage)
+                if event.failure is None:
+                    return updates
+                self._is_told = True
+                words = event.message or event.failure
+                return [notice("warning", "model", words, self._trouble), *updates]
+            case e.AdviceGiven():
+                return self._of_advice(event)
+            case e.RecoveryChosen():
+                return self._of_recovery(event)
+            case e.Answered():
+                return self._of_answer(event)
+            case e.ChildStarted():
+                return [notice("info", f"sub-agent {event.kind}", f"started: {event.task}")]
+            case e.ChildEnded():
+                ended = notice("info", f"sub-agent {event.kind}", f"ended: {event.stop}")
+                return [ended, *self._usage(event.usage, self._last)]
+            case _:
+                return None
+
+    def _of_advice(self, event: e.AdviceGiven) -> Updates:
+        updates: Updates = []
         if event.failure is not None:
-            is_attempt = isinstance(event, e.AttemptFinished)
-            self._is_told = self._is_told or is_attempt
-            words, place = event.message or event.failure, self._trouble if is_attempt else ""
-            updates.append(notice("warning", "model", words, place))
-        if isinstance(event, e.AdviceGiven) and 0 < len(event.text) <= _MAX_ADVICE_CHARS:
+            updates.append(notice("warning", "model", event.message or event.failure))
+        if 0 < len(event.text) <= _MAX_ADVICE_CHARS:
             # A judgement is for the person too; a summary is not.
             updates.append(notice("info", event.origin, event.text))
-        if event.usage != Usage():
-            is_step = isinstance(event, e.AttemptFinished)
-            updates.append(self._usage(event.usage if is_step else self._last))
-        return updates
+        return [*updates, *self._usage(event.usage, self._last)]
 
-    def _of_recovery(self, event: e.RecoveryChosen) -> list[wire.Update]:
+    def _of_recovery(self, event: e.RecoveryChosen) -> Updates:
         match event.action:
             case "continue":
                 kept = wire.AgentMessage(
@@ -257,32 +194,28 @@ class Translation:
                 words = f"{event.action}: {event.text}" if event.text else event.action
                 return [notice("warning", event.origin, words)]
 
-    def _of_child(self, event: e.ChildStarted | e.ChildEnded) -> list[wire.Update]:
-        """Tell of a sub-agent; what it says while it works is the output of its call."""
-        origin = f"sub-agent {event.kind}"
-        if isinstance(event, e.ChildStarted):
-            return [notice("info", origin, f"started: {event.task}")]
-        self._total += event.usage
-        ended = notice("info", origin, f"ended: {event.stop}")
-        return [ended] if event.usage == Usage() else [ended, self._usage(self._last)]
+    def _usage(self, used: Usage, last: Usage) -> Updates:
+        """Count what was used; ``last`` is what the last step took."""
+        if used == Usage():
+            return []
+        self._total += used
+        self._last, total = last, self._total
+        return [
+            wire.UsageUpdate(
+                used=last.total_tokens,
+                size=self._window_tokens or None,
+                cost=wire.Cost(amount=total.cost_usd),
+                total=wire.TokenUsage(
+                    input_tokens=total.input_tokens,
+                    output_tokens=total.output_tokens,
+                    cache_read_tokens=total.cache_read_tokens,
+                    cache_write_tokens=total.cache_write_tokens,
+                    reasoning_tokens=total.reasoning_tokens,
+                ),
+            )
+        ]
 
-    def _usage(self, last: Usage) -> wire.UsageUpdate:
-        total = self._total
-        self._last = last
-        return wire.UsageUpdate(
-            used=last.total_tokens,
-            size=self._window_tokens or None,
-            cost=wire.Cost(amount=total.cost_usd),
-            total=wire.TokenUsage(
-                input_tokens=total.input_tokens,
-                output_tokens=total.output_tokens,
-                cache_read_tokens=total.cache_read_tokens,
-                cache_write_tokens=total.cache_write_tokens,
-                reasoning_tokens=total.reasoning_tokens,
-            ),
-        )
-
-    def _of_answer(self, event: e.Answered) -> list[wire.Update]:
+    def _of_answer(self, event: e.Answered) -> Updates:
         message = event.message
         self._calls.update((call.id, call) for call in message.calls)
         answer = wire.AgentMessage(
@@ -297,48 +230,55 @@ class Translation:
                 step_id=event.step_id,
                 tool=call.tool,
                 title=call_title(call.tool, call.arguments_json),
-                kind=self._tool_kinds.get(call.tool, ToolKind.OTHER),
+                kind=self._kind_of(call.tool),
                 raw_input=parsed(call.arguments_json),
             )
             for call in message.calls
         ]
         return [answer, *calls]
 
-    def _of_person(
-        self,
-        event: e.ApprovalRequested | e.ApprovalResolved | e.QuestionAsked | e.QuestionResolved,
-    ) -> wire.Update:
+    def _of_person(self, event: e.Event) -> Updates | None:
         match event:
             case e.ApprovalRequested():
-                return self._permission(event.request)
+                return [self._permission(event.request)]
             case e.ApprovalResolved():
-                return wire.PermissionResolved(
-                    approval_id=event.approval_id,
-                    outcome=event.answer.choice,
-                    by=event.answer.by,
-                    note=event.answer.note,
-                )
+                return [
+                    wire.PermissionResolved(
+                        approval_id=event.approval_id,
+                        outcome=event.answer.choice,
+                        by=event.answer.by,
+                        note=event.answer.note,
+                    )
+                ]
             case e.QuestionAsked():
-                asked = event.question
-                return wire.QuestionAsked(
-                    question_id=asked.id,
-                    origin=asked.origin,
-                    text=asked.text,
-                    options=list(asked.options),
-                    steps=[
-                        wire.PlanStep(
-                            title=one.title,
-                            kind=self._tool_kinds.get(one.call.tool, ToolKind.OTHER),
-                            payload=one.payload,
-                            is_asked_again=not is_shown_wholly(one),
-                        )
-                        for one in asked.steps
-                    ],
-                )
+                return [self._question(event.question)]
             case e.QuestionResolved():
-                return wire.QuestionResolved(
-                    question_id=event.question_id, text=event.answer.text, by=event.answer.by
+                return [
+                    wire.QuestionResolved(
+                        question_id=event.question_id, text=event.answer.text, by=event.answer.by
+                    )
+                ]
+            case e.NudgeAdded():
+                return [wire.UserMessageUpdate(content=_text(event.text), origin=event.origin)]
+            case _:
+                return None
+
+    def _question(self, asked: Question) -> wire.QuestionAsked:
+        return wire.QuestionAsked(
+            question_id=asked.id,
+            origin=asked.origin,
+            text=asked.text,
+            options=list(asked.options),
+            steps=[
+                wire.PlanStep(
+                    title=one.title,
+                    kind=self._kind_of(one.call.tool),
+                    payload=one.payload,
+                    is_asked_again=not is_shown_wholly(one),
                 )
+                for one in asked.steps
+            ],
+        )
 
     def _permission(self, request: ApprovalRequest) -> wire.PermissionRequested:
         preview = request.preview
@@ -360,20 +300,8 @@ class Translation:
             raw_input=parsed(call.arguments_json) if call else None,
         )
 
-    def _of_call(
-        self,
-        event: e.CallDecided
-        | e.ToolCallStarted
-        | e.EditIntended
-        | e.EditApplied
-        | e.ReviewDecided
-        | e.ReviewApplied
-        | e.FileRenamed
-        | e.ToolCallFinished,
-    ) -> list[wire.Update]:
+    def _of_call(self, event: e.Event) -> Updates | None:
         match event:
-            case e.ReviewDecided() | e.ReviewApplied() | e.FileRenamed():
-                return [self._of_review(event)]
             case e.CallDecided():
                 return [
                     wire.ToolCallDecision(
@@ -391,8 +319,6 @@ class Translation:
                         locations=[self._place(path, None) for path in event.paths],
                     )
                 ]
-            case e.EditIntended():
-                return []
             case e.EditApplied():
                 return [
                     wire.FileEdited(
@@ -405,72 +331,52 @@ class Translation:
                     )
                 ]
             case e.ToolCallFinished():
-                result = event.result
+                return [_finished(event.result)]
+            case e.FindingsReported():
                 return [
-                    wire.ToolCallProgress(
-                        tool_call_id=result.call_id,
-                        status="failed" if result.error else "completed",
-                        content=_text(result.text),
-                        raw_output=result.data,
-                        error=result.error,
-                        duration_ms=result.duration_ms,
+                    wire.FindingsUpdate(
+                        paths=list(event.paths),
+                        findings=[self._finding(one) for one in event.findings],
+                        problems=list(event.problems),
+                        unanswered=list(event.unanswered),
                     )
                 ]
+            case _:
+                return None
 
-    def _of_review(self, event: e.ReviewDecided | e.ReviewApplied | e.FileRenamed) -> wire.Update:
+    def _of_review(self, event: e.Event) -> Updates | None:
         match event:
             case e.ReviewDecided():
-                return wire.ReviewUpdate(
-                    review_id=event.review_id,
-                    decision=event.decision,
-                    location=self._place(event.path, None),
-                    hunks=list(event.hunks),
-                    turn_id=event.turn_id,
-                    tool_call_id=event.call_id or None,
-                    status="in_progress" if event.edit else "applied",
-                    reason="",
-                )
+                return [
+                    wire.ReviewUpdate(
+                        review_id=event.review_id,
+                        decision=event.decision,
+                        location=self._place(event.path, None),
+                        hunks=list(event.hunks),
+                        turn_id=event.turn_id,
+                        tool_call_id=event.call_id or None,
+                        status="in_progress" if event.edit else "applied",
+                        reason="",
+                    )
+                ]
             case e.ReviewApplied():
-                return wire.ReviewUpdate(
-                    review_id=event.review_id,
-                    decision=None,
-                    location=self._place(event.path, None),
-                    hunks=[],
-                    status=event.status,
-                    reason=event.reason,
-                )
+                return [self._review(event)]
             case e.FileRenamed():
                 # Nothing was decided, but the changes stand under another name.
-                return wire.ReviewUpdate(
-                    review_id="",
-                    decision=None,
-                    location=self._place(event.new_path, None),
-                    hunks=[],
-                    status="applied",
-                    reason="",
-                )
+                moved = e.ReviewApplied(review_id="", path=event.new_path, status="applied")
+                return [self._review(moved)]
+            case _:
+                return None
 
-    def _of_judgement(
-        self, event: e.NudgeAdded | e.GateFailed | e.FindingsReported | e.PlanUpdated
-    ) -> wire.Update:
-        match event:
-            case e.NudgeAdded():
-                return wire.UserMessageUpdate(content=_text(event.text), origin=event.origin)
-            case e.GateFailed():
-                return wire.GateFailedUpdate(origin=event.origin, text=event.text)
-            case e.FindingsReported():
-                return wire.FindingsUpdate(
-                    paths=list(event.paths),
-                    findings=[self._finding(one) for one in event.findings],
-                    problems=list(event.problems),
-                    unanswered=list(event.unanswered),
-                )
-            case e.PlanUpdated():
-                return wire.PlanUpdate(
-                    entries=[
-                        wire.PlanEntry(content=one.text, status=one.status) for one in event.items
-                    ]
-                )
+    def _review(self, event: e.ReviewApplied) -> wire.ReviewUpdate:
+        return wire.ReviewUpdate(
+            review_id=event.review_id,
+            decision=None,
+            location=self._place(event.path, None),
+            hunks=[],
+            status=event.status,
+            reason=event.reason,
+        )
 
     def _finding(self, finding: Finding) -> wire.FoundProblem:
         return wire.FoundProblem(
@@ -484,8 +390,78 @@ class Translation:
             column=finding.start_column,
         )
 
+    def _kind_of(self, tool: str) -> ToolKind:
+        return self._tool_kinds.get(tool, ToolKind.OTHER)
+
     def _place(self, path: str, line: int | None) -> wire.Location:
         return wire.Location(path=path, uri=self._uri_of(path), line=line)
+
+
+def _finished(result: ToolResult) -> wire.ToolCallProgress:
+    return wire.ToolCallProgress(
+        tool_call_id=result.call_id,
+        status="failed" if result.error else "completed",
+        content=_text(result.text),
+        raw_output=result.data,
+        error=result.error,
+        duration_ms=result.duration_ms,
+    )
+
+
+def _of_policies(event: e.Event) -> Updates | None:
+    """Tell of gates, plans, and of rules and effects that do not hold."""
+    match event:
+        case e.GateFailed():
+            return [wire.GateFailedUpdate(origin=event.origin, text=event.text)]
+        case e.PlanUpdated():
+            entries = [wire.PlanEntry(content=one.text, status=one.status) for one in event.items]
+            return [wire.PlanUpdate(entries=entries)]
+        case e.PlanProposed():
+            lines = "\n".join(f"- {one.title}" for one in event.calls)
+            return [notice("info", event.origin, f"Added to the proposed plan:\n{lines}")]
+        case e.AdvisoryRaised():
+            return [notice("info", event.origin, event.text)]
+        case e.GrantsRevoked():
+            rules = ", ".join(event.grants)
+            return [notice("info", "approval", f"No longer allowed unasked: {rules}. {event.why}")]
+        case e.EffectSimulated():
+            return [notice("info", "dry_run", f"Dry run, not done: {event.what}")]
+        case e.CommandChangesLeftOut():
+            return [notice("warning", "review", event.text)]
+        case e.PrefixSet() if event.reason != "first":
+            return [notice("info", "prefix", f"The prompt's prefix changed: {event.reason}")]
+        case _:
+            return None
+
+
+def _of_outside(event: e.Event) -> Updates | None:
+    """Tell of what came from elsewhere than the model and its calls."""
+    match event:
+        case e.HookRan() if event.outcome is not HookOutcome.PASSED:
+            is_broken = event.outcome in (HookOutcome.FAILED, HookOutcome.TIMED_OUT)
+            words = f"{event.did}: {event.text}" if event.text else event.did
+            level = "warning" if is_broken else "info"
+            return [notice(level, f"hook {event.name}", words)]
+        case e.GoalCommandStarted():
+            return [notice("info", "verification", f"Goal: {event.command} runs.")]
+        case e.GoalChecked():
+            missing = [one.of for one in event.proofs if not one.is_met]
+            words = f"Goal: {len(event.proofs) - len(missing)} of {len(event.proofs)} proven."
+            more = f" Missing: {'; '.join(missing)}" if missing else ""
+            return [notice("info", event.origin, words + more)]
+        case e.WrapUpRequested():
+            return [notice("info", "wrap_up", f"Asked to come to an end by {event.by}.")]
+        case e.MonitorAlerted():
+            return [notice("warning", "external_monitor", event.text)]
+        case _:
+            return None
+
+
+def notice(
+    level: Literal["info", "warning", "error"], origin: str, text: str, notice_id: str = ""
+) -> wire.NoticeUpdate:
+    """Return a line of the log, in the place of an earlier one with the same id if it has one."""
+    return wire.NoticeUpdate(level=level, origin=origin, text=text, notice_id=notice_id)
 
 
 def of_ephemeral(piece: e.Ephemeral) -> wire.Update:

@@ -1,7 +1,7 @@
-"""Looks again at what checkers found when a text has changed since, or a change was undone.
+"""What checkers found that is still there: they look again when a text has changed since.
 
-It takes away what was mended and moves what stands elsewhere now, and finds nothing new: what is
-wrong with a text of the person's own is not the agent's business. While a turn runs, its own
+A look takes away what was mended and moves what stands elsewhere now, and finds nothing new: what
+is wrong with a text of the person's own is not the agent's business. While a turn runs, its own
 checks do this.
 """
 
@@ -10,46 +10,54 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from agent_ls.domain import events as e
 from agent_ls.domain.findings import Finding
 from agent_ls.loop.ports.checks import CompileChecks
 from agent_ls.loop.state.state import SessionState
 from agent_ls.lsp.connection.documents import DocumentEvent, DocumentEventKind
+from agent_ls.lsp.workspace.closed_files import ClosedFiles
 
 _log = logging.getLogger(__name__)
 
-Findings = Mapping[str, tuple[Finding, ...]]
-"""By path."""
+Findings = tuple[Finding, ...]
+"""Of one file."""
 
 _PAUSE_S = 1.0
 """How long typing must pause before checkers are run."""
 
 
 class Rechecks:
-    """One editor's looks, no two at once; a Reader of all sessions."""
+    """The findings of one editor's sessions; a Reader of all of them."""
 
     def __init__(
         self,
         states: Callable[[], Iterable[SessionState]],
         text_of: Callable[[str], Awaitable[str | None]],
-        looked: Callable[[str, Findings], None],
+        files: ClosedFiles,
+        changed: Callable[[], None],
         *,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """Take the open sessions' states, how a file reads now, and whom to tell what of a
-        session's findings is still there, by path.
+        """Take the open sessions' states, how a file reads now, who follows files that are not
+        open, and whom to tell that something was looked for again.
         """
         self._pause_s = pause_s
-        self._states, self._text_of, self._looked = states, text_of, looked
+        self._states, self._text_of, self._files = states, text_of, files
+        self._tell_changed = changed
         self._checks: CompileChecks | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
-        self._known: dict[str, tuple[Findings, Findings]] = {}
-        """What a session's turns found, and what of it was there at the last look, by session; of
-        those that are gone nothing is kept.
+        self._known: dict[tuple[str, str], tuple[Findings, Findings]] = {}
+        """What was reported of a file, and what of it was there at the last look, by session and
+        path; of sessions that are gone nothing is kept.
         """
+
+    def of(self, state: SessionState) -> Iterator[tuple[str, Findings]]:
+        """Yield a session's files and their findings, as far as is known now."""
+        for path, reported in state.findings.items():
+            yield path, self._last(state.session_id, path, reported)
 
     def use(self, checks: CompileChecks | None) -> None:
         """Ask these checkers from now on; None: nobody."""
@@ -59,6 +67,7 @@ class Rechecks:
 
     def close(self) -> None:
         """Stop looking."""
+        self._files.follow(self.look_soon, {})
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
@@ -102,7 +111,9 @@ class Rechecks:
         if self._checks is None:
             return
         there = {one.session_id for one in self._states()}
-        self._known = {name: self._known[name] for name in self._known.keys() & there}
+        self._known = {key: known for key, known in self._known.items() if key[0] in there}
+        paths = sorted({path for state in self._concerned() for path in state.findings})
+        self._files.follow(self.look_soon, await self._files.stamps(paths))
         for state in self._concerned():
             try:
                 found = await self._still_there(state, self._checks)
@@ -111,26 +122,31 @@ class Rechecks:
                 continue
             # A turn may have begun, and know better.
             if any(one.findings is state.findings for one in self._concerned()):
-                self._known[state.session_id] = state.findings, found
-                self._looked(state.session_id, found)
+                for path, still in found.items():
+                    self._known[state.session_id, path] = state.findings[path], still
+                self._tell_changed()
 
-    async def _still_there(self, state: SessionState, checks: CompileChecks) -> Findings:
+    async def _still_there(self, state: SessionState, checks: CompileChecks) -> dict[str, Findings]:
         """Return a session's findings as they are now; as they were last where nobody knows."""
-        begun, last = self._known.get(state.session_id, (None, state.findings))
-        if begun is not state.findings:
-            last = state.findings
-        report = await checks.found({path: await self._text_of(path) for path in state.findings})
+        texts = {path: await self._text_of(path) for path in state.findings}
+        report = await checks.found(texts)
         now: defaultdict[object, list[Finding]] = defaultdict(list)
         for one in report.findings:
             now[one.fingerprint].append(one)
-        found: dict[str, tuple[Finding, ...]] = {}
-        for path, all_found in state.findings.items():
+        found: dict[str, Findings] = {}
+        for path, reported in state.findings.items():
             # What was mended once may be there again.
-            asked = [one for one in all_found if one.checker in report.checkers]
-            silent = [one for one in last[path] if one.checker not in report.checkers]
+            asked = [one for one in reported if one.checker in report.checkers]
             there = [one for each in asked for one in _nearest(each, now[each.fingerprint])]
-            found[path] = (*there, *silent)
+            last = self._last(state.session_id, path, reported)
+            silent = [one for one in last if one.checker not in report.checkers]
+            found[path] = () if texts[path] is None else (*there, *silent)
         return found
+
+    def _last(self, session_id: str, path: str, reported: Findings) -> Findings:
+        """Return what was there at the last look, if that was of these findings."""
+        of, last = self._known.get((session_id, path), (None, reported))
+        return last if of is reported else reported
 
 
 def _nearest(finding: Finding, alike: list[Finding]) -> list[Finding]:

@@ -93,11 +93,6 @@ class Attention:
         except WorkspaceError:
             return None
 
-    async def saved_lines(self, path: str) -> list[str]:
-        """Return the lines of a file that is not open; none where there is no file."""
-        text = await self.newest(path)
-        return [] if text is None else lines_of_document(text)
-
     def _on_document(self, event: DocumentEvent) -> None:
         if event.kind is DocumentEventKind.CLOSED:
             self._order = [one for one in self._order if one != event.uri]
