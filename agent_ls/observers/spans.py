@@ -1,7 +1,8 @@
-"""Makes spans of what happens in one session, by OpenTelemetry's names for such things.
+"""Makes the spans of a turn when it ends, by OpenTelemetry's names for such things.
 
-Knows the names and the nesting: turn > step > model call, tool call, wait. Where spans go is
-``otel.py``'s. Source: OpenTelemetry semantic conventions for generative AI.
+Knows the names and the nesting: turn > step > model call, tool call, wait. What happened is told by
+``tracing.py``; where spans go is ``otel.py``'s. Source: OpenTelemetry semantic conventions for
+generative AI.
 """
 
 from __future__ import annotations
@@ -14,6 +15,16 @@ from agent_ls.domain import events as ev
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.domain.usage import Usage
 from agent_ls.loop.state.state import SessionState
+from agent_ls.observers.trace import (
+    AttemptTrace,
+    CallTrace,
+    Note,
+    SideTrace,
+    StepTrace,
+    TurnTrace,
+    WaitTrace,
+)
+from agent_ls.observers.tracing import Tracing
 from agent_ls.safety.secrets import mask
 
 if TYPE_CHECKING:
@@ -28,234 +39,178 @@ _PROVIDERS = {
     "xai": "x_ai",
 }
 """The conventions' names where they are not litellm's."""
+_NOTES = {"gate": "gate_failed", "recovery": "recovery", "compaction": "compaction"}
+"""What of the loop's doings is noted on the step, and how that is called."""
 
 
 class Spans:
-    """Follows one session and makes spans of what it sees."""
+    """Follows one session and makes spans of its turns."""
 
     def __init__(
         self, tracer: Tracer, session_id: str, model: str, *, with_content: bool = False
     ) -> None:
-        """Begin with nothing open."""
+        """Begin with nothing seen."""
         self._tracer = tracer
         self._session_id = session_id
-        self._model = model
         self._with_content = with_content
-        self._turn: Span | None = None
-        self._step: Span | None = None
-        self._open: dict[str, Span] = {}
-        self._usage = Usage()
-        self._last_ms = 0
+        self._agent = ""
+        self._tracing = Tracing(model)
 
     def begin(self, state: SessionState) -> None:
         """Take over a turn that began before anybody followed: a sub-agent's, or a resumed one."""
-        turn = state.turn
-        if turn is None or not state.is_running:
-            return
-        self._begin_turn(turn.turn_id, turn.prompt, turn.events[-1].at_ms, state.agent)
-        self._usage = turn.usage
+        if state.turn is not None and state.is_running:
+            self._agent = state.agent
+            for stored in state.turn.events:
+                self._tracing.on_event(stored)
 
     def on_event(self, stored: ev.StoredEvent) -> None:
-        """Begin, note or end."""
-        event, at_ms = stored.event, stored.at_ms
-        if isinstance(event, ev.TurnStarted):
-            self._begin_turn(event.turn_id, event.prompt, at_ms)
-        elif isinstance(event, ev.ModelChanged):
-            self._model = event.model
-        elif self._turn is not None:
-            for part in (self._of_model, self._of_call, self._of_person, self._of_loop):
-                if part(event, at_ms):
-                    break
-        if not isinstance(event, ev.RequestPrepared):
-            self._last_ms = at_ms
+        """Take in one event; send a turn's spans when it has ended, or the next one begins."""
+        if isinstance(stored.event, ev.TurnStarted):
+            self._send(stored.at_ms)
+        self._tracing.on_event(stored)
+        if isinstance(stored.event, ev.TurnEnded):
+            self._send(stored.at_ms)
 
     def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
         """What is not kept makes no span."""
 
-    def _begin_turn(self, turn_id: str, prompt: str, at_ms: int, agent: str = "") -> None:
-        self._end_all(at_ms)
-        self._usage = Usage()
-        self._turn = self._start("invoke_agent agent-ls", at_ms, None)
-        self._turn.set_attributes(
+    def _send(self, at_ms: int) -> None:
+        turns, self._tracing = self._tracing.session.turns, Tracing(self._tracing.model)
+        for turn in turns:
+            self._turn(turn, turn.ended_ms or at_ms)
+
+    def _turn(self, turn: TurnTrace, ended_ms: int) -> None:
+        root = self._start("invoke_agent agent-ls", turn.started_ms, None)
+        root.set_attributes(
             {
                 "gen_ai.operation.name": "invoke_agent",
-                "gen_ai.agent.name": agent or "agent-ls",
+                "gen_ai.agent.name": self._agent or "agent-ls",
                 "gen_ai.agent.version": __version__,
                 "gen_ai.conversation.id": self._session_id,
-                "gen_ai.request.model": self._model,
-                "gen_ai.provider.name": provider_of(self._model),
-                "agent_ls.turn.id": turn_id,
+                "gen_ai.request.model": turn.model,
+                "gen_ai.provider.name": provider_of(turn.model),
+                "agent_ls.turn.id": turn.turn_id,
             }
         )
-        self._content(self._turn, "gen_ai.input.messages", _message("user", prompt))
+        self._content(root, "gen_ai.input.messages", _message("user", turn.prompt))
+        within, within_end_ms = root, ended_ms
+        for item in turn.items:
+            if isinstance(item, StepTrace):
+                self._end_step(within, root, within_end_ms)
+                within, within_end_ms = self._step(item, root, turn), item.ended_ms or ended_ms
+            else:
+                self._beside(item, within, ended_ms)
+        self._end_step(within, root, within_end_ms)
+        failure = None
+        if turn.ended_ms is not None:
+            facts = {"agent_ls.stop_reason": turn.stop, "agent_ls.status": turn.status}
+            root.set_attributes({**facts, **_used(turn.usage)})
+            self._content(root, "gen_ai.output.messages", _message("assistant", turn.output))
+            failure = turn.stop if turn.status == TurnStatus.FAILED else None
+        self._end(root, ended_ms, failure, turn.failure_reason)
 
-    def _of_model(self, event: ev.Event, at_ms: int) -> bool:
-        match event:
-            case ev.RequestPrepared():
-                self._end_step()
-                self._step = self._start(f"step {event.number}", at_ms, self._turn)
-                self._step.set_attributes(
-                    {
-                        "agent_ls.step.number": event.number,
-                        "agent_ls.step.id": event.step_id,
-                        "agent_ls.input.messages": event.messages,
-                        "agent_ls.input.estimated_tokens": event.estimated_tokens,
-                        "agent_ls.input.slots": len(event.slots),
-                    }
-                )
-            case ev.AttemptFinished():
-                self._attempt(event, at_ms)
-            case ev.Answered(message=message) if self._step is not None:
-                said = _message("assistant", message.text)
-                self._content(self._step, "gen_ai.output.messages", said)
-            case ev.AdviceGiven():
-                self._usage += event.usage
-                span = self._chat(event.model, at_ms, event.duration_ms, event.usage)
-                span.set_attribute("agent_ls.origin", event.origin)
-                self._end(span, at_ms, event.failure, event.message)
-            case _:
-                return False
-        return True
+    def _end_step(self, step: Span, root: Span, at_ms: int) -> None:
+        if step is not root:
+            self._end(step, at_ms)
 
-    def _attempt(self, event: ev.AttemptFinished, at_ms: int) -> None:
-        self._usage += event.usage
-        span = self._chat(event.model or self._model, at_ms, event.duration_ms, event.usage)
-        if event.finish:
-            span.set_attribute("gen_ai.response.finish_reasons", [event.finish.value])
-        self._end(span, at_ms, event.failure, event.message)
+    def _step(self, step: StepTrace, root: Span, turn: TurnTrace) -> Span:
+        """Return the span of a step, still open: what comes beside it is noted on it."""
+        span = self._start(f"step {step.number}", step.started_ms, root)
+        span.set_attributes(
+            {
+                "agent_ls.step.number": step.number,
+                "agent_ls.step.id": step.step_id,
+                "agent_ls.input.messages": step.input.messages,
+                "agent_ls.input.estimated_tokens": step.input.estimated_tokens,
+                "agent_ls.input.slots": len(step.input.slots),
+            }
+        )
+        if step.is_answered:
+            self._content(span, "gen_ai.output.messages", _message("assistant", step.text))
+        for hook in step.hooks:
+            facts = {
+                "agent_ls.hook": hook.name,
+                "agent_ls.hook.point": hook.moment,
+                "agent_ls.hook.outcome": hook.outcome,
+                "agent_ls.hook.duration_ms": hook.duration_ms,
+            }
+            span.add_event("hook", facts, _ns(hook.ended_ms or hook.started_ms))
+        for attempt in step.attempts:
+            self._chat(attempt, step.asked_model, span)
+        children = {side.call_id: side.session_id for side in turn.sides if side.kind == "child"}
+        for call in step.calls:
+            self._call(call, step, children.get(call.call_id, ""), span)
+        return span
 
-    def _chat(self, model: str, at_ms: int, duration_ms: int, usage: Usage) -> Span:
-        """Return the span of one request to a model, still open."""
+    def _chat(self, one: AttemptTrace | SideTrace, model: str, parent: Span) -> None:
+        """Make the span of one request to a model; ``model``: which was asked for."""
         from opentelemetry.trace import SpanKind
 
-        parent = self._step or self._turn
-        span = self._start(
-            f"chat {self._model or model}", at_ms - duration_ms, parent, SpanKind.CLIENT
-        )
+        span = self._start(f"chat {model}", one.started_ms, parent, SpanKind.CLIENT)
         span.set_attributes(
             {
                 "gen_ai.operation.name": "chat",
-                "gen_ai.provider.name": provider_of(self._model),
+                "gen_ai.provider.name": provider_of(model),
                 "gen_ai.conversation.id": self._session_id,
-                "gen_ai.request.model": self._model,
-                "gen_ai.response.model": model,
+                "gen_ai.request.model": model,
+                "gen_ai.response.model": one.model or model,
                 "gen_ai.request.stream": True,
-                **_used(usage),
+                **_used(one.usage),
             }
         )
-        return span
+        message = ""
+        if isinstance(one, SideTrace):
+            span.set_attribute("agent_ls.origin", one.origin)
+        else:
+            message = one.message
+            if one.finish:
+                span.set_attribute("gen_ai.response.finish_reasons", [one.finish])
+        self._end(span, one.ended_ms or one.started_ms, one.failure.partition(":")[0], message)
 
-    def _of_call(self, event: ev.Event, at_ms: int) -> bool:
-        match event:
-            case ev.ToolCallStarted():
-                span = self._call(event.call_id, event.tool, at_ms)
-                span.set_attribute("agent_ls.tool.effect", event.effect.value)
-                self._content(span, "gen_ai.tool.call.arguments", event.arguments_json)
-            case ev.CallDecided(decision="deny"):
-                # It never starts; its refusal is all there is to see.
-                span = self._call(event.call_id, "", at_ms)
-                span.set_attribute("agent_ls.decided_by", event.origin)
-            case ev.ToolCallFinished(result=result):
-                span = self._open.pop(result.call_id, None)
-                if span is not None:
-                    self._content(span, "gen_ai.tool.call.result", result.text)
-                    self._end(span, at_ms, result.error.value if result.error else None)
-            case ev.ChildStarted():
-                if (span := self._open.get(event.call_id)) is not None:
-                    span.set_attribute("agent_ls.child.conversation.id", event.child_id)
-            case _:
-                return False
-        return True
-
-    def _call(self, call_id: str, tool: str, at_ms: int) -> Span:
-        name = f"execute_tool {tool}".strip()
-        span = self._start(name, at_ms, self._step or self._turn)
+    def _call(self, call: CallTrace, step: StepTrace, child: str, parent: Span) -> None:
+        if call.run is None and call.decision != "deny":
+            return
+        start_ms = call.run.started_ms if call.run else step.ended_ms or step.started_ms
+        span = self._start(f"execute_tool {call.tool}", start_ms, parent)
         span.set_attributes(
             {
                 "gen_ai.operation.name": "execute_tool",
-                "gen_ai.tool.call.id": call_id,
+                "gen_ai.tool.call.id": call.call_id,
                 "gen_ai.tool.type": "function",
-                **({"gen_ai.tool.name": tool} if tool else {}),
+                "gen_ai.tool.name": call.tool,
+                **({"agent_ls.tool.effect": call.effect} if call.effect else {}),
+                **({"agent_ls.decided_by": call.decided_by} if call.run is None else {}),
+                **({"agent_ls.child.conversation.id": child} if child else {}),
             }
         )
-        self._open[call_id] = span
-        return span
+        self._content(span, "gen_ai.tool.call.arguments", call.arguments_json)
+        self._content(span, "gen_ai.tool.call.result", call.text)
+        self._end(span, max(start_ms, call.finished_ms or 0), call.error)
 
-    def _of_person(self, event: ev.Event, at_ms: int) -> bool:
-        match event:
-            case ev.ApprovalRequested(request=request):
-                span = self._wait(f"approval {request.tool}", request.id, at_ms)
-                span.set_attribute("gen_ai.tool.call.id", request.call_id)
-            case ev.ApprovalResolved(answer=answer):
-                self._settle(event.approval_id, answer.choice.value, answer.by, at_ms)
-            case ev.QuestionAsked(question=question):
-                self._wait(f"question {question.origin}", question.id, at_ms)
-            case ev.QuestionResolved(answer=answer):
-                said = answer.text if self._with_content else ""
-                self._settle(event.question_id, said, answer.by, at_ms)
+    def _beside(self, item: Note | WaitTrace | SideTrace, within: Span, ended_ms: int) -> None:
+        match item:
+            case WaitTrace():
+                self._wait(item, within, ended_ms)
+            case SideTrace(kind="advice"):
+                self._chat(item, item.model, within)
+            case Note():
+                kind, _, action = item.kind.partition(": ")
+                if kind in _NOTES:
+                    facts = {"agent_ls.origin": item.origin}
+                    facts |= {"agent_ls.recovery": action} if action else {}
+                    within.add_event(_NOTES[kind], facts, _ns(item.at_ms))
             case _:
-                return False
-        return True
+                pass
 
-    def _wait(self, name: str, wait_id: str, at_ms: int) -> Span:
-        self._open[wait_id] = self._start(name, at_ms, self._step or self._turn)
-        return self._open[wait_id]
-
-    def _settle(self, wait_id: str, answer: str, by: str, at_ms: int) -> None:
-        span = self._open.pop(wait_id, None)
-        if span is not None:
-            span.set_attributes({"agent_ls.answer": answer, "agent_ls.answered_by": by})
-            self._end(span, at_ms)
-
-    def _of_loop(self, event: ev.Event, at_ms: int) -> bool:
-        match event:
-            case ev.TurnEnded():
-                self._ended(event, at_ms)
-            case ev.GateFailed(origin=origin):
-                self._note("gate_failed", {"agent_ls.origin": origin}, at_ms)
-            case ev.RecoveryChosen():
-                facts = {"agent_ls.origin": event.origin, "agent_ls.recovery": event.action}
-                self._note("recovery", facts, at_ms)
-            case ev.HookRan():
-                facts = {"agent_ls.hook": event.name, "agent_ls.hook.point": event.point.value,
-                         "agent_ls.hook.outcome": event.outcome.value,
-                         "agent_ls.hook.duration_ms": event.duration_ms}  # fmt: skip
-                self._note("hook", facts, at_ms)
-            case ev.Compacted():
-                facts = {"agent_ls.origin": event.origin,
-                         "agent_ls.before_tokens": event.before_tokens,
-                         "agent_ls.after_tokens": event.after_tokens}  # fmt: skip
-                self._note("compaction", facts, at_ms)
-            case _:
-                return False
-        return True
-
-    def _note(self, name: str, facts: dict[str, Any], at_ms: int) -> None:
-        span = self._step or self._turn
-        if span is not None:
-            span.add_event(name, facts, _ns(at_ms))
-
-    def _ended(self, event: ev.TurnEnded, at_ms: int) -> None:
-        if self._turn is not None:
-            facts = {"agent_ls.stop_reason": event.stop.value, "agent_ls.status": event.status}
-            self._turn.set_attributes({**facts, **_used(self._usage)})
-            self._content(self._turn, "gen_ai.output.messages", _message("assistant", event.output))
-        is_failed = event.status is TurnStatus.FAILED
-        self._end_all(at_ms, event.stop.value if is_failed else None, event.failure_reason)
-
-    def _end_step(self) -> None:
-        if self._step is not None:
-            self._end(self._step, self._last_ms)
-            self._step = None
-
-    def _end_all(self, at_ms: int, failure: str | None = None, message: str = "") -> None:
-        for span in self._open.values():
-            self._end(span, at_ms)
-        self._open.clear()
-        self._end_step()
-        if self._turn is not None:
-            self._end(self._turn, at_ms, failure, message)
-            self._turn = None
+    def _wait(self, wait: WaitTrace, within: Span, ended_ms: int) -> None:
+        span = self._start(f"{wait.kind} {wait.asked_by}", wait.started_ms, within)
+        if wait.call_id:
+            span.set_attribute("gen_ai.tool.call.id", wait.call_id)
+        if wait.ended_ms is not None:
+            is_told = self._with_content or wait.kind == "approval"
+            span.set_attribute("agent_ls.answer", wait.answer if is_told else "")
+            span.set_attribute("agent_ls.answered_by", wait.answered_by)
+        self._end(span, wait.ended_ms or ended_ms)
 
     def _start(self, name: str, at_ms: int, parent: Span | None, kind: Any = None) -> Span:
         from opentelemetry.context import Context

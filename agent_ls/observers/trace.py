@@ -162,6 +162,7 @@ class StepTrace(Span):
 
     step_id: str = ""
     number: int = 0
+    asked_model: str = ""
     input: InputSummary = field(default_factory=InputSummary)
     attempts: list[AttemptTrace] = field(default_factory=list[AttemptTrace])
     hooks: list[HookTrace] = field(default_factory=list[HookTrace])
@@ -223,6 +224,8 @@ class TurnTrace(Span):
 
     turn_id: str = ""
     prompt: str = ""
+    model: str = ""
+    """Which was asked when it began."""
     items: list[StepTrace | Note | WaitTrace | SideTrace] = field(
         default_factory=list[StepTrace | Note | WaitTrace | SideTrace]
     )

@@ -13,7 +13,6 @@ from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.phases import Phase
 from agent_ls.domain.plans import PlanItem
 from agent_ls.observers import trace as tr
-from agent_ls.observers.asides import Asides
 from agent_ls.observers.notes import note_of
 
 
@@ -28,14 +27,17 @@ def trace_of(journal: Iterable[ev.StoredEvent]) -> tr.SessionTrace:
 class Tracing:
     """Follows one session; ``session`` is what it has seen so far."""
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
+    def __init__(self, model: str = "") -> None:
+        """Begin with nothing; ``model`` is the session's, where that is known."""
         self.session = tr.SessionTrace()
+        self.model = model
+        """That is asked from now on."""
         self._plan: tuple[PlanItem, ...] = ()
         self._turn: tr.TurnTrace | None = None
         self._step: tr.StepTrace | None = None
         self._calls: dict[str, tr.CallTrace] = {}
-        self._asides = Asides()
+        self._waits: dict[str, tr.WaitTrace] = {}
+        self._children: dict[str, tr.SideTrace] = {}
         self._last_call: tr.CallTrace | None = None
         self._hooks: list[tr.HookTrace] = []
         self._step_ended_ms = 0
@@ -63,17 +65,20 @@ class Tracing:
                 self.session.session_id = event.session_id
                 self.session.roots = event.roots
                 self.session.mode = event.mode.value
-                self.session.model = event.model
+                self.session.model = self.model = event.model
                 self.session.is_dry_run = event.dry_run
             case ev.TurnStarted():
                 self._end_phase(at_ms)
                 turn = tr.TurnTrace(at_ms, turn_id=event.turn_id, prompt=event.prompt)
-                turn.plan = self._plan
+                turn.plan, turn.model = self._plan, self.model
                 self.session.turns.append(turn)
                 self._turn, self._step = turn, None
                 self._step_ended_ms = at_ms
             case ev.Moved():
                 self._moved(event, at_ms)
+            case ev.ModelChanged():
+                self.model = event.model
+                self._of_notes(event, at_ms)
             case ev.PlanUpdated():
                 self._plan = event.items
                 if self._turn is not None:
@@ -145,6 +150,7 @@ class Tracing:
             at_ms,
             step_id=event.step_id,
             number=event.number,
+            asked_model=self.model,
             input=tr.InputSummary(
                 messages=event.messages,
                 estimated_tokens=event.estimated_tokens,
@@ -178,7 +184,11 @@ class Tracing:
         self._end_step(at_ms)
         number = self._turn.steps[-1].number + 1 if self._turn.steps else 1
         self._step = tr.StepTrace(
-            at_ms - event.duration_ms, step_id=event.step_id, number=number, is_closing=True
+            at_ms - event.duration_ms,
+            step_id=event.step_id,
+            number=number,
+            is_closing=True,
+            asked_model=self.model,
         )
         self._step.input.text_only = True
         self._turn.items.append(self._step)
@@ -258,13 +268,60 @@ class Tracing:
 
     def _of_asides(self, event: ev.Event, at_ms: int) -> bool:
         """Take in hooks, and what a person, another model or a sub-agent does for the turn."""
-        if isinstance(event, ev.HookRan):
-            self._hooked(event, at_ms)
-            return True
-        begun = self._asides.begun(event, at_ms)
-        if begun is not None and self._turn is not None:
-            self._turn.items.append(begun)
-        return begun is not None or self._asides.settled(event, at_ms)
+        match event:
+            case ev.HookRan():
+                self._hooked(event, at_ms)
+            case ev.ApprovalRequested(request=request):
+                wait = tr.WaitTrace(at_ms, id=request.id, title=request.preview.title)
+                wait.reason, wait.payload = request.reason, request.preview.payload
+                wait.asked_by, wait.call_id = request.tool, request.call_id
+                self._begin_wait(wait)
+            case ev.QuestionAsked(question=question):
+                wait = tr.WaitTrace(at_ms, id=question.id, kind="question", title=question.text)
+                wait.asked_by = question.origin
+                self._begin_wait(wait)
+            case ev.AdviceGiven():
+                side = tr.SideTrace(at_ms - event.duration_ms, at_ms, origin=event.origin)
+                side.model, side.text, side.usage = event.model, event.text, event.usage
+                side.failure = f"{event.failure}: {event.message}" if event.failure else ""
+                self._add(side)
+            case ev.ChildStarted():
+                side = tr.SideTrace(at_ms, kind="child", origin=event.kind, task=event.task)
+                side.call_id, side.session_id = event.call_id, event.child_id
+                self._children[event.child_id] = side
+                self._add(side)
+            case _:
+                return self._of_settled(event, at_ms)
+        return True
+
+    def _of_settled(self, event: ev.Event, at_ms: int) -> bool:
+        """Take in the end of what others do for the turn."""
+        match event:
+            case ev.ApprovalResolved(answer=answer):
+                if (wait := self._waits.get(event.approval_id)) is not None:
+                    wait.ended_ms, wait.answer = at_ms, answer.choice.value
+                    wait.answered_by, wait.note = answer.by, answer.note
+                    wait.grant = event.grant or ""
+            case ev.QuestionResolved(answer=answer):
+                if (wait := self._waits.get(event.question_id)) is not None:
+                    wait.ended_ms, wait.answer = at_ms, answer.text
+                    wait.answered_by = answer.by
+            case ev.ChildEnded():
+                if (side := self._children.get(event.child_id)) is not None:
+                    side.ended_ms, side.text = at_ms, str(event.report)
+                    side.steps, side.usage = event.steps, event.usage
+                    side.failure = f"{event.stop}: {event.why}" if event.why else ""
+            case _:
+                return False
+        return True
+
+    def _begin_wait(self, wait: tr.WaitTrace) -> None:
+        self._waits[wait.id] = wait
+        self._add(wait)
+
+    def _add(self, item: tr.StepTrace | tr.Note | tr.WaitTrace | tr.SideTrace) -> None:
+        if self._turn is not None:
+            self._turn.items.append(item)
 
     def _hooked(self, event: ev.HookRan, at_ms: int) -> None:
         """Keep a hook with its step; what runs before the request waits for the step to begin."""
@@ -292,8 +349,8 @@ class Tracing:
                 if not event.problems:
                     return True
         note = note_of(event, at_ms)
-        if note is not None and self._turn is not None:
-            self._turn.items.append(note)
+        if note is not None:
+            self._add(note)
         return True
 
 
