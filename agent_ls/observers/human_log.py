@@ -5,30 +5,24 @@ Source: seed 002, "Human logging". Streamed text is shown elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from agent_ls.domain import events as ev
 from agent_ls.domain.calls import ToolCall
 from agent_ls.domain.findings import Finding
+from agent_ls.domain.images import change_words
 from agent_ls.domain.phases import Phase
+from agent_ls.domain.sentences import counted
 from agent_ls.domain.stops import PLAIN, STATUS, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.observers.call_summary import short
-from agent_ls.observers.human_lines import (
-    attempt,
-    changed,
-    checked,
-    edited,
-    named,
-    of_policies,
-    recovery,
-    trouble_of,
-)
+from agent_ls.observers.call_summary import short, summary_of
 
 _DELEGATES = "delegate"
 """The tool whose output is what another agent does."""
+_MAX_FINDINGS = 5
 _SIGNS = {
     TurnStatus.SUCCESS: "✅ Done",
     TurnStatus.PARTIAL: "⚠️  Stopped before it was done",
@@ -44,8 +38,7 @@ class _Turn:
 
     steps: int = 0
     calls: int = 0
-    tokens: int = 0
-    cost_usd: float = 0.0
+    usage: Usage = field(default_factory=Usage)
     last_started: str = ""
     is_heard: bool = True
     """False from where the turn closes until the model has said its last words."""
@@ -63,9 +56,8 @@ class HumanLog:
         """Take where to write; without what is shown elsewhere: answers that stream, and approvals
         that this terminal asks for.
         """
-        self._with_approvals = with_approvals
         self._stream = stream
-        self._with_answers = with_answers
+        self._with_answers, self._with_approvals = with_answers, with_approvals
         self._turn = _Turn()
         self._findings: dict[str, list[Finding]] = {}
         """What checkers said last, by path: only what is not among it is new."""
@@ -73,6 +65,13 @@ class HumanLog:
     def on_event(self, stored: ev.StoredEvent) -> None:
         """Write the event's lines, if it has any."""
         self._write(self.lines_of(stored.event))
+
+    def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
+        """Show what a sub-agent does; other streamed pieces are shown elsewhere."""
+        if isinstance(piece, ev.CallOutputStreamed):
+            call = self._turn.asked.get(piece.call_id)
+            if call is not None and call.tool == _DELEGATES:
+                self._write([f"      {short(line)}" for line in piece.text.splitlines()])
 
     def go_on(self, session_id: str, events: Iterable[ev.StoredEvent]) -> None:
         """Say which turn goes on and what its process left unknown, and count on from there."""
@@ -92,12 +91,25 @@ class HumanLog:
         lines = [f"▶ Going on with {session_id}: {short(prompt)}"]
         for call_id in interrupted:
             call = self._turn.asked[call_id]
-            lines += [f"   {named(call.tool, call.arguments_json)}"]
-            lines += [f"      {self._result(results[call_id])}"]
+            lines += [f"   {_named(call)}", f"      {self._result(results[call_id])}"]
         if changed:
             files = short(", ".join(changed), 200)
             lines.append(f"   ⚠️  Not as the agent left them, so it looks again: {files}")
         self._write(lines)
+
+    def lines_of(self, event: ev.Event) -> list[str]:
+        """Return what a person reads of the event that comes next; often nothing."""
+        for part in (
+            self._of_model,
+            self._of_call,
+            self._of_side,
+            self._of_turn,
+            _of_policies,
+            _of_plans,
+        ):
+            if lines := part(event):
+                return lines
+        return []
 
     def _write(self, lines: list[str]) -> None:
         if not lines:
@@ -110,68 +122,40 @@ class HumanLog:
             self._stream.write(text.encode(error.encoding, "replace").decode(error.encoding))
         self._stream.flush()
 
-    def lines_of(self, event: ev.Event) -> list[str]:
-        """Return what a person reads of the event that comes next; often nothing."""
-        lines: list[str] = []
-        for part in (self._of_step, self._of_call, self._of_side, self._of_turn, of_policies):
-            lines = lines or part(event)
-        return lines
-
-    def on_ephemeral(self, session_id: str, piece: ev.Ephemeral) -> None:
-        """Show what a sub-agent does; other streamed pieces are shown elsewhere."""
-        if not isinstance(piece, ev.CallOutputStreamed):
-            return
-        call = self._turn.asked.get(piece.call_id)
-        if call is not None and call.tool == _DELEGATES:
-            self._write([f"      {short(line)}" for line in piece.text.splitlines()])
-
-    def _of_step(self, event: ev.Event) -> list[str]:
-        """Return the lines of asking the model."""
+    def _of_model(self, event: ev.Event) -> list[str]:
         match event:
             case ev.RequestPrepared():
                 self._turn.steps = event.number
+                sent = f"{counted(event.messages, 'message')}, " if event.messages else ""
                 without = ", text only" if event.text_only else ""
                 tokens = f"about {event.estimated_tokens:,} tokens"
-                many = "" if event.messages == 1 else "s"
-                sent = f"{event.messages} message{many}, " if event.messages else ""
-                asking = f"asking the model ({sent}{tokens}{without})"
-                return ["", f"🔄 Step {event.number} → {asking}"]
+                return [
+                    "",
+                    f"🔄 Step {event.number} → asking the model ({sent}{tokens}{without})",
+                ]
             case ev.AttemptFinished():
-                self._count(event.usage)
+                self._turn.usage += event.usage
                 self._turn.is_heard = self._turn.is_heard or event.failure is None
-                return [attempt(event)]
+                return [_attempt(event)]
             case ev.RecoveryChosen():
-                told, self._turn.trouble = self._turn.trouble, trouble_of(event)
-                return recovery(event, told)
+                return self._recovery(event)
             case ev.Answered():
                 return self._answered(event)
             case _:
                 return []
 
-    def _of_side(self, event: ev.Event) -> list[str]:
-        """Return the lines of what hooks, other models and sub-agents did."""
-        match event:
-            case ev.HookRan():
-                why = f": {short(event.text)}" if event.text else ""
-                seconds = f" ({event.duration_ms / 1000:.1f} s)" if event.duration_ms >= 100 else ""
-                return [f"   🪝 {event.name} ({event.point}): {event.did}{seconds}{why}"]
-            case ev.AdviceGiven():
-                self._count(event.usage)
-                said = f"{event.failure}: {event.message}" if event.failure else event.text
-                return [f"   · {event.origin} asked {short(event.model)}: {short(said)}"]
-            case ev.ChildStarted():
-                return [f"   👥 {event.kind} starts: {short(event.task)}"]
-            case ev.ChildEnded():
-                self._count(event.usage)
-                steps = f"{event.steps} step{'' if event.steps == 1 else 's'}"
-                tokens = f"{event.usage.total_tokens:,} tokens"
-                return [f"   👥 {event.kind} ended: {event.stop}, {steps}, {tokens}"]
-            case _:
-                return []
-
-    def _count(self, usage: Usage) -> None:
-        self._turn.tokens += usage.total_tokens
-        self._turn.cost_usd += usage.cost_usd
+    def _recovery(self, event: ev.RecoveryChosen) -> list[str]:
+        """Return what is done about a request that failed; an error that stays is told once."""
+        is_retry = event.action == "retry"
+        trouble = event.text.partition(" Trying again in ")[0] if is_retry else ""
+        is_new = not is_retry or trouble != self._turn.trouble
+        self._turn.trouble = trouble
+        if event.action == "fail":
+            # The turn's end says why.
+            return []
+        wait = f" in {event.wait_s:g} s" if event.wait_s else ""
+        words = f": {short(event.text)}" if event.text and is_new else ""
+        return [f"   ↻ {event.origin}: {event.action}{wait}{words}"]
 
     def _answered(self, event: ev.Answered) -> list[str]:
         calls = event.message.calls
@@ -179,29 +163,47 @@ class HumanLog:
         lines: list[str] = []
         if self._with_answers and event.message.text.strip():
             lines.append(f"   💬 {short(event.message.text)}")
-        many = "" if len(calls) == 1 else "s"
         if event.origin == "plan":
-            return [*lines, f"   📋 Carrying out {len(calls)} step{many} of the plan"]
+            return [*lines, f"   📋 Carrying out {counted(len(calls), 'step')} of the plan"]
         if not self._turn.is_heard:
             return [*lines, "   · The model gave no last words; these are made from what happened"]
-        what = f"{len(calls)} tool call{many}" if calls else "a final text"
+        what = counted(len(calls), "tool call") if calls else "a final text"
         return [*lines, f"   ✓ The model answered with {what}"]
 
+    def _of_side(self, event: ev.Event) -> list[str]:
+        """Return the lines of what hooks, other models and sub-agents did."""
+        match event:
+            case ev.HookRan():
+                why = f": {short(event.text)}" if event.text else ""
+                did = f"{event.did}{_seconds(event.duration_ms)}{why}"
+                return [f"   🪝 {event.name} ({event.point}): {did}"]
+            case ev.AdviceGiven():
+                self._turn.usage += event.usage
+                said = f"{event.failure}: {event.message}" if event.failure else event.text
+                return [f"   · {event.origin} asked {short(event.model)}: {short(said)}"]
+            case ev.ChildStarted():
+                return [f"   👥 {event.kind} starts: {short(event.task)}"]
+            case ev.ChildEnded():
+                self._turn.usage += event.usage
+                used = f"{counted(event.steps, 'step')}, {event.usage.total_tokens:,} tokens"
+                return [f"   👥 {event.kind} ended: {event.stop}, {used}"]
+            case _:
+                return []
+
     def _of_call(self, event: ev.Event) -> list[str]:
-        """Return the lines of one tool call."""
         match event:
             case ev.ToolCallStarted():
                 self._turn.calls += 1
                 self._turn.last_started = event.call_id
-                return [f"   {named(event.tool, event.arguments_json)}"]
+                return [f"   {_named(event)}"]
             case ev.CallDecided(decision="deny"):
                 call = self._turn.asked.get(event.call_id)
-                which = named(call.tool, call.arguments_json) if call else "🔧 a call"
+                which = _named(call) if call else "🔧 a call"
                 return [f"   {which}", f"      ⛔ {event.origin}: {short(event.reason)}"]
             case ev.EditApplied():
-                return [f"      {edited(event)}"]
+                return [f"      {_edited(event)}"]
             case ev.CommandChanged():
-                return [f"      {changed(event)}"]
+                return [f"      {_changed(event)}"]
             case ev.ToolCallFinished():
                 return [f"      {self._result(event)}"]
             case ev.ApprovalRequested(request=request) if self._with_approvals:
@@ -210,13 +212,16 @@ class HumanLog:
                 note = f": {short(answer.note)}" if answer.note else ""
                 return [f"      ↳ {answer.choice} ({answer.by}){note}"]
             case ev.FindingsReported():
-                before = [one for path in event.paths for one in self._findings.get(path, ())]
-                now = event.findings if not event.unanswered else (*event.findings, *before)
-                for path in event.paths:
-                    self._findings[path] = [one for one in now if one.path == path]
-                return checked(event, before)
+                return self._checked(event)
             case _:
                 return []
+
+    def _checked(self, event: ev.FindingsReported) -> list[str]:
+        before = [one for path in event.paths for one in self._findings.get(path, ())]
+        now = event.findings if not event.unanswered else (*event.findings, *before)
+        for path in event.paths:
+            self._findings[path] = [one for one in now if one.path == path]
+        return _checked(event, before)
 
     def _result(self, event: ev.ToolCallFinished) -> str:
         result = event.result
@@ -224,12 +229,12 @@ class HumanLog:
         # Calls that run at the same time end in any order.
         is_next = result.call_id == self._turn.last_started
         which = "" if is_next or call is None else f"{call.tool}: "
-        seconds = f" ({result.duration_ms / 1000:.1f} s)" if result.duration_ms >= 100 else ""
-        if result.error is None and result.bad_exit:
+        seconds = _seconds(result.duration_ms)
+        if result.error is not None:
+            return f"✗ {which}{result.error.upper()}{seconds}: {short(result.text)}"
+        if result.bad_exit:
             return f"✗ {which}{result.bad_exit}{seconds}"
-        if result.error is None:
-            return f"✓ {which}OK{seconds}"
-        return f"✗ {which}{result.error.upper()}{seconds}: {short(result.text)}"
+        return f"✓ {which}OK{seconds}"
 
     def _of_turn(self, event: ev.Event) -> list[str]:
         """Return the lines of a turn's beginning, its end and what a person does to it."""
@@ -247,7 +252,8 @@ class HumanLog:
                 return [f"⏹️  Stopping ({short(by)})"]
             case ev.Moved(to=Phase.CLOSE, stop=stop, why=why):
                 self._turn.is_heard = False
-                closing = f"🔄 Closing ({stop or 'asked to'}, {self._counted_steps()})"
+                steps = counted(self._turn.steps, "step")
+                closing = f"🔄 Closing ({stop or 'asked to'}, {steps})"
                 return [f"⚠️  {short(why)}", closing] if why else [closing]
             case ev.TurnEnded():
                 return self._ended(event)
@@ -256,17 +262,123 @@ class HumanLog:
 
     def _ended(self, event: ev.TurnEnded) -> list[str]:
         turn = self._turn
-        calls = f"{turn.calls} tool call{'' if turn.calls == 1 else 's'}"
-        cost = f", ${turn.cost_usd:.4f}" if turn.cost_usd else ""
         sign = _SIGNS.get(event.status, event.status.value)
         if event.status is TurnStatus.PARTIAL and STATUS[event.stop] is TurnStatus.SUCCESS:
             sign = "⚠️  Partly done"
         stop = "" if event.stop in PLAIN else f" ({event.stop})"
-        return [
-            "",
-            f"{sign}{stop}",
-            f"   {self._counted_steps()}, {calls}, {turn.tokens:,} tokens{cost}",
-        ]
+        cost = f", ${turn.usage.cost_usd:.4f}" if turn.usage.cost_usd else ""
+        counts = f"{counted(turn.steps, 'step')}, {counted(turn.calls, 'tool call')}"
+        return ["", f"{sign}{stop}", f"   {counts}, {turn.usage.total_tokens:,} tokens{cost}"]
 
-    def _counted_steps(self) -> str:
-        return f"{self._turn.steps} step{'' if self._turn.steps == 1 else 's'}"
+
+def _of_policies(event: ev.Event) -> list[str]:
+    """Return the lines of what checks, gates and compactors have to say."""
+    match event:
+        case ev.AdvisoryRaised(origin=origin, text=text):
+            return [f"   ⚠️  {origin}: {short(text)}"]
+        case ev.GateFailed(origin=origin, text=text):
+            return [f"   ⚠️  Not accepted by {origin}: {short(text)}"]
+        case ev.GoalCommandStarted(command=command):
+            return [f"   🧪 {short(command)}"]
+        case ev.GoalChecked(proofs=proofs):
+            return [f"   {'✓' if one.is_met else '✗'} {short(one.of)}" for one in proofs]
+        case ev.MonitorAlerted(text=text):
+            return [f"   ⚠️  external_monitor: {short(text)}"]
+        case ev.Compacted():
+            size = f"{event.before_tokens:,} → {event.after_tokens:,} tokens"
+            return [f"   🗜️  Shortened the conversation: {size} ({short(event.why)})"]
+        case _:
+            return []
+
+
+def _of_plans(event: ev.Event) -> list[str]:
+    """Return the lines of what a person is asked, and of what does not happen now."""
+    match event:
+        case ev.QuestionAsked(question=question):
+            return [f"   ❓ {short(question.text)} ({question.origin})"]
+        case ev.QuestionResolved(answer=answer):
+            return [f"      ↳ {short(answer.text) or 'no answer'} ({answer.by})"]
+        case ev.PlanProposed(calls=calls):
+            return [f"   📋 For the plan: {short(one.title)}" for one in calls]
+        case ev.GrantsRevoked(grants=grants, why=why):
+            return [f"   🔒 No longer allowed unasked: {short(', '.join(grants))} ({short(why)})"]
+        case ev.EffectSimulated(what=what):
+            return [f"   👻 Dry run, not done: {short(what)}"]
+        case ev.CommandChangesLeftOut(text=text):
+            return [f"   ⚠️  {short(text, 200)}"]
+        case _:
+            return []
+
+
+def _seconds(duration_ms: int) -> str:
+    return f" ({duration_ms / 1000:.1f} s)" if duration_ms >= 100 else ""
+
+
+def _named(call: ToolCall | ev.ToolCallStarted) -> str:
+    """Return a call's line: what is called, and about what."""
+    # The name of a tool from elsewhere begins with its server's.
+    server, slash, _ = call.tool.partition("/")
+    about = summary_of(call.tool, call.arguments_json)
+    line = f"{'🌐' if slash else '🔧'} {short(call.tool)}"
+    line += f" → {about}" if about else ""
+    return f"{line} (MCP: {short(server)})" if slash else line
+
+
+def _attempt(event: ev.AttemptFinished) -> str:
+    if event.failure:
+        # What it said stands where somebody decides what to do about it, or at the turn's end.
+        return f"   ❌ Model: {event.failure}"
+    usage = event.usage
+    cached = f", {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
+    cost = f", ${usage.cost_usd:.4f}" if usage.cost_usd else ""
+    tokens = f"{usage.input_tokens:,} tokens in{cached}, {usage.output_tokens:,} out"
+    return f"   · {event.finish}: {tokens}{cost}, {event.duration_ms / 1000:.1f} s"
+
+
+def _edited(event: ev.EditApplied) -> str:
+    if event.status != "applied":
+        return f"✎ {short(event.path)}: {event.status}: {short(event.reason)}"
+    return f"✎ {short(event.path)} (+{event.added_lines} -{event.removed_lines})"
+
+
+def _changed(event: ev.CommandChanged) -> str:
+    did = "made" if event.is_new else "removed" if event.is_gone else "changed"
+    what = f": {change_words(event.images)}" if event.images is not None else ""
+    return f"✎ {short(event.path)} ({did} by the command{what})"
+
+
+def _checked(event: ev.FindingsReported, before: Sequence[Finding]) -> list[str]:
+    """Return what checkers found, the first new ones in full; ``before``: what they had found."""
+    known = Counter(map(_identity, before))
+    new: list[Finding] = []
+    for one in event.findings:
+        known[_identity(one)] -= 1
+        if known[_identity(one)] < 0:
+            new.append(one)
+    count, old = len(event.findings), len(event.findings) - len(new)
+    mended = 0 if event.unanswered or event.problems else len(before) - old
+    parts = (
+        counted(len(new), "new finding") if new else "",
+        f"{old} as before" if old else "",
+        f"{mended} mended" if mended else "",
+    )
+    words = ", ".join(filter(None, parts))
+    sign = f"⚠️  {words}" if count else f"✓ {words}".rstrip()
+    if event.problems and not count:
+        sign = "nothing found, but not everything was looked at"
+    elif event.unanswered and not count:
+        sign = "nothing so far"
+    lines = [f"      🔍 Checks: {sign}", *map(_finding, new[:_MAX_FINDINGS])]
+    if event.unanswered:
+        lines.append(f"      🔍 Still looking: {', '.join(event.unanswered)}")
+    return [*lines, *(f"      🔍 {short(problem, 200)}" for problem in event.problems)]
+
+
+def _identity(finding: Finding) -> tuple[str, str, str, str]:
+    """Return what a finding is, wherever in its file it has moved to."""
+    return finding.path, finding.checker, finding.code, finding.message
+
+
+def _finding(finding: Finding) -> str:
+    place = f"{finding.path}:{finding.start_line + 1}"
+    return f"         {short(f'{place}: {finding.checker} {finding.code} {finding.message}')}"

@@ -8,20 +8,17 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.events import AttemptFinished, Ephemeral, StoredEvent, TurnEnded
 from agent_ls.domain.stops import TurnStatus
 from agent_ls.safety.secrets import mask
 
-if TYPE_CHECKING:
-    import structlog
-
-_Line = MutableMapping[str, Any]
+_Line = dict[str, object]
 
 
 class JsonLog:
@@ -33,7 +30,7 @@ class JsonLog:
         Errors: ``SettingsError`` when it cannot be written.
         """
         # Late, because only who asks for this log should pay for the import.
-        import structlog
+        from structlog.processors import JSONRenderer
 
         self._file = _PrivateFile(path)
         try:
@@ -43,52 +40,53 @@ class JsonLog:
                 f"The log file {path} cannot be written: {error.strerror}. "
                 "Give --log-file another place."
             ) from None
-        self._render = structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
-        self._logger: structlog.BoundLogger = structlog.wrap_logger(
-            structlog.WriteLogger(cast("Any", self._file)),
-            processors=[_mask_line, _order, self._render],
-            wrapper_class=structlog.BoundLogger,
-        )
+        self._render = JSONRenderer(ensure_ascii=False, default=str)
 
     def on_event(self, stored: StoredEvent) -> None:
         """Write one line."""
-        event = stored.event
-        level = "warning" if _is_trouble(stored) else "info"
-        # Python's own values and not JSON, which could not hold half of a character.
-        self._logger.msg(
-            cast("Any", event.model_dump()),
-            at=_iso(stored.at_ms / 1000),
-            level=level,
-            session_id=stored.session_id,
-            seq=stored.seq,
-            at_ms=stored.at_ms,
-        )
+        line: _Line = {
+            "at": _iso(stored.at_ms / 1000),
+            "level": "warning" if _is_trouble(stored) else "info",
+            "session_id": stored.session_id,
+            "seq": stored.seq,
+            "at_ms": stored.at_ms,
+            # Python's own values and not JSON, which could not hold half of a character.
+            "event": stored.event.model_dump(),
+        }
+        self._file.write(f"{self._rendered(line)}\n")
 
     def on_ephemeral(self, session_id: str, piece: Ephemeral) -> None:
         """Streamed pieces are not kept."""
 
     def handler(self) -> logging.Handler:
         """Return what writes the program's own records into the same file."""
-        import structlog
-
-        formatter = structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[
-                structlog.stdlib.add_logger_name,
-                structlog.stdlib.add_log_level,
-                _add_time,
-                structlog.processors.format_exc_info,
-            ],
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _mask_line,
-                structlog.processors.EventRenamer("message"),
-                _order,
-                self._render,
-            ],
-        )
         handler = logging.StreamHandler(cast("Any", self._file))
-        handler.setFormatter(formatter)
+        handler.setFormatter(_Records(self._rendered))
         return handler
+
+    def _rendered(self, line: _Line) -> str:
+        masked = {name: _masked(value) for name, value in line.items()}
+        return cast("str", self._render(None, "", masked))
+
+
+class _Records(logging.Formatter):
+    """Makes lines of the program's own records."""
+
+    def __init__(self, rendered: Callable[[_Line], str]) -> None:
+        super().__init__()
+        self._rendered = rendered
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record's line."""
+        line: _Line = {
+            "at": _iso(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return self._rendered(line)
 
 
 class _PrivateFile:
@@ -132,11 +130,7 @@ def _is_trouble(stored: StoredEvent) -> bool:
             return False
 
 
-def _mask_line(_logger: object, _method: str, line: _Line) -> _Line:
-    return {name: _masked(value) for name, value in line.items()}
-
-
-def _masked(value: Any) -> Any:
+def _masked(value: object) -> object:
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, dict):
@@ -145,18 +139,6 @@ def _masked(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_masked(item) for item in cast("list[object]", value)]
     return value
-
-
-def _order(_logger: object, _method: str, line: _Line) -> _Line:
-    """Put first what a person looks for first."""
-    first = ("at", "level", "logger", "message", "session_id", "seq", "at_ms", "event")
-    return {**{name: line[name] for name in first if name in line}, **line}
-
-
-def _add_time(_logger: object, _method: str, line: _Line) -> _Line:
-    record: logging.LogRecord = line["_record"]
-    line["at"] = _iso(record.created)
-    return line
 
 
 def _iso(seconds: float) -> str:

@@ -65,7 +65,8 @@ class Tracing:
                 self.session.session_id = event.session_id
                 self.session.roots = event.roots
                 self.session.mode = event.mode.value
-                self.session.model = self.model = event.model
+                self.session.model = event.model
+                self.model = self.model or event.model
                 self.session.is_dry_run = event.dry_run
             case ev.TurnStarted():
                 self._end_phase(at_ms)
