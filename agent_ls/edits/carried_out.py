@@ -1,24 +1,19 @@
 """Whether an edit is carried out already, so that carrying it out would do it a second time.
 
 Owns that question for hunks, at their place or without one, and for exact places. New text that
-stands somewhere is no proof by itself: the lines around it have to agree, or nothing else may be
-nearer to the old text.
+stands somewhere is no proof by itself: the lines around it have to agree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rapidfuzz import fuzz
-
 from agent_ls.edits.keys import stripped, trimmed
 from agent_ls.edits.locate import Ground, Place, places
-from agent_ls.edits.refusing import MAX_SCORED_CHARS, nearest
 from agent_ls.edits.requests import Hunk, Wish
 
 _MIN_ADDED_CHARS = 6
 """Fewer letters than this may stand twice in a row by chance."""
-_MAX_OTHERS = 10
 
 
 def done_at(ground: Ground, hunk: Hunk, place: Place) -> int | None:
@@ -44,26 +39,10 @@ def standing_at(ground: Ground, hunk: Hunk) -> int | None:
     """Return the number of the file line from which the new lines of a hunk stand anywhere."""
     solid = [line for line in hunk.lines if stripped(line.text)]
     is_framed = solid[0].sign == solid[-1].sign == " "
-    if not adds(hunk) and not (is_framed and _says_something(_kept(hunk))):
+    if not adds(hunk) and not (is_framed and keeps_something(hunk)):
         return None
     found = places(ground, hunk.new)
     return found[0].first if found else None
-
-
-def is_meant_there(ground: Ground, hunk: Hunk, at: int) -> bool:
-    """Tell whether the new lines that stand at a line came of this hunk, so far as that shows.
-
-    The lines around them say so, or no other place is more like the old text than they are.
-    """
-    if _says_something(_kept(hunk)):
-        return True
-    old, new = ("\n".join(lines)[:MAX_SCORED_CHARS] for lines in (hunk.old, hunk.new))
-    others = (
-        one.score
-        for one in nearest(ground.file.flat, "\n".join(hunk.old), _MAX_OTHERS)
-        if one.line - 1 + len(hunk.old) <= at or at + len(hunk.new) <= one.line - 1
-    )
-    return max(others, default=0.0) <= fuzz.ratio(old, new)
 
 
 def is_added_around(flat: str, wish: Wish, at: int) -> bool:
@@ -89,7 +68,12 @@ def is_telling(hunk: Hunk) -> bool:
     Of a hunk that only removes lines, those are what it keeps.
     """
     is_removal = all(line.sign != "+" or not stripped(line.text) for line in hunk.lines)
-    return adds(hunk) or (is_removal and _says_something(_kept(hunk)))
+    return adds(hunk) or (is_removal and keeps_something(hunk))
+
+
+def keeps_something(hunk: Hunk) -> bool:
+    """Tell whether the lines that stay say which place is meant."""
+    return _says_something([line.text for line in hunk.lines if line.sign == " "])
 
 
 def _is_added_around(ground: Ground, hunk: Hunk, place: Place) -> bool:
@@ -119,14 +103,10 @@ def _stands_exactly(ground: Ground, hunk: Hunk, place: Place) -> int | None:
         number is not None and trimmed(line) == trimmed(lines[number])
         for line, number in zip(hunk.old, place.at, strict=True)
     )
-    if is_exact or not adds(hunk):
-        return None
-    at = f"\n{ground.file.flat}\n".find("\n" + "\n".join(hunk.new) + "\n")
+    at = -1
+    if not is_exact and adds(hunk):
+        at = f"\n{ground.file.flat}\n".find("\n" + "\n".join(hunk.new) + "\n")
     return None if at < 0 else ground.file.number_at(at)
-
-
-def _kept(hunk: Hunk) -> list[str]:
-    return [line.text for line in hunk.lines if line.sign == " "]
 
 
 def _says_something(lines: Sequence[str]) -> bool:

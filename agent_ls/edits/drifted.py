@@ -70,7 +70,7 @@ def fate_of(
     if is_head:
         return "grown" if _begins(line, now) else "another"
     if _NUMBER.sub("0", line) == _NUMBER.sub("0", now) or _has_other_signs(line, now):
-        return "reworded" if _sets_a_number(line) else "another"
+        return "another"
     if _sets_another(line, now):
         return "rewritten"
     if _has_more(line, now):
@@ -106,12 +106,6 @@ def _sets_another(line: str, now: str) -> bool:
     """Tell whether both lines set something, and not the same."""
     ours, theirs = _SETS.match(line), _SETS.match(now)
     return ours is not None and theirs is not None and ours[1] != theirs[1]
-
-
-def _sets_a_number(line: str) -> bool:
-    """Tell whether a line sets a name to a number alone: the next version, or another port."""
-    name = _SETS.match(line)
-    return name is not None and not any(map(str.isalpha, line[name.end() :]))
 
 
 def _has_other_signs(line: str, now: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from agent_ls.edits.indents import Style, indent_of, learned, style_of
+from agent_ls.edits.indents import Style, style_of
 from agent_ls.edits.keys import Key, folded, stripped, trimmed
 from agent_ls.edits.lines import FileLines
 
@@ -122,28 +122,9 @@ def places(ground: Ground, old: list[str], *, are_apart: bool = False) -> list[P
         found = _at_level(ground, old, solid, key, most, are_apart=are_apart)
         if len(found) >= most:
             return found
-        if found and key is trimmed:
-            found = [one for one in found if one.is_same_layout] or [
-                *found,
-                *_shifted_alike(ground, old, solid, most),
-            ]
-        if len(found) > 1 and key is not trimmed:
-            found = [one for one in found if is_regular(ground, old, one)] or found
         if found:
-            return found
+            return [one for one in found if one.is_same_layout] or found
     return []
-
-
-def _shifted_alike(ground: Ground, old: list[str], solid: list[int], most: int) -> list[Place]:
-    """Return the places that differ in indentation alone, and not in blank lines.
-
-    They are as good as those that differ in blank lines alone.
-    """
-    return [
-        one
-        for one in _at_level(ground, old, solid, stripped, most)
-        if one.is_same_layout and is_regular(ground, old, one)
-    ]
 
 
 def _at_level(
@@ -199,13 +180,3 @@ def aligned(ground: Ground, old: list[str], solid: dict[int, int]) -> Place:
         at[tail + step] = bottom + step
     numbers = [number for number in at if number is not None]
     return Place(tuple(at), numbers[0], numbers[-1] + 1, is_same)
-
-
-def is_regular(ground: Ground, old: list[str], place: Place) -> bool:
-    """Tell whether one shift of the indentation explains all lines."""
-    pairs = [
-        (indent_of(line), indent_of(ground.file.lines[number]))
-        for line, number in zip(old, place.at, strict=True)
-        if number is not None and stripped(line)
-    ]
-    return learned(pairs, old, ground.style) is not None

@@ -6,13 +6,14 @@ Owns the choice between places: hints break ties and never overrule a text that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_ls.edits.alignments import weight
 from agent_ls.edits.carried_out import (
     adds,
     done_at,
-    is_meant_there,
     is_telling,
+    keeps_something,
     partly_at,
     standing_at,
 )
@@ -21,7 +22,7 @@ from agent_ls.edits.keys import stripped
 from agent_ls.edits.locate import Ground, Place, most_places, places
 from agent_ls.edits.refusing import ambiguous, applied, not_found, partly_applied
 from agent_ls.edits.requests import Hunk, Refused
-from agent_ls.edits.stale import rival_of, stale_place
+from agent_ls.edits.stale import stale_place
 from agent_ls.edits.weave import Block, woven
 
 _HINT_REACH = 20
@@ -35,9 +36,7 @@ def find(ground: Ground, hunk: Hunk, known: Sequence[Place]) -> Place | Refused:
         last = len(ground.file.lines)
         known = [one for one in known if _is_last(ground, one, last)] or known
     if len(known) == 1:
-        rival = rival_of(ground, hunk, known[0])
-        firsts = [known[0].first] if rival is None else sorted((known[0].first, rival))
-        return known[0] if rival is None else ambiguous(ground, firsts, hunk.line)
+        return known[0]
     is_all = len(known) < most_places(hunk.old)
     number = nearest_to([one.first + 1 for one in known], hunk.line) if is_all else None
     if number is None:
@@ -63,9 +62,10 @@ def nowhere(ground: Ground, hunk: Hunk, why: str = "") -> Refused:
     Shape: ``why`` says in sentences what is not certain about the nearest text.
     """
     at = standing_at(ground, hunk)
-    if at is not None and is_meant_there(ground, hunk, at):
+    if at is not None and keeps_something(hunk):
         return applied(at)
-    return not_found(ground, "\n".join(hunk.old), standing=at, why=why)
+    refused = not_found(ground, "\n".join(hunk.old), standing=at, why=why)
+    return refused if at is None else replace(refused, why="applied")
 
 
 def put(ground: Ground, hunk: Hunk, place: Place) -> list[Block] | Refused:

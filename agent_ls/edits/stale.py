@@ -13,9 +13,8 @@ from itertools import groupby, pairwise
 
 from agent_ls.edits.alignments import MAX_LINES, Alignment, alignments, weight
 from agent_ls.edits.drifted import COSTS, Fate, fate_of
-from agent_ls.edits.indents import indent_of
 from agent_ls.edits.keys import folded, stripped, trimmed
-from agent_ls.edits.locate import Ground, Place, aligned, is_regular
+from agent_ls.edits.locate import Ground, Place, aligned
 from agent_ls.edits.readings import is_escaped
 from agent_ls.edits.requests import Hunk, changes_of
 
@@ -97,32 +96,6 @@ def _rivalled(
     return ""
 
 
-def rival_of(ground: Ground, hunk: Hunk, place: Place) -> int | None:
-    """Return the line, from 0, where the old text stands as it was written but for one line.
-
-    A place with other indentation or blank lines is no better. None for a place that has neither.
-    """
-    old, file = hunk.old, ground.file.lines
-    solid = [number for number, line in enumerate(old) if stripped(line)]
-    bent = {
-        number
-        for number, line in enumerate(place.at)
-        if line is not None and indent_of(old[number]) != indent_of(file[line]) and number in solid
-    }
-    if (place.is_same_layout and not bent) or not 2 <= len(solid) <= MAX_LINES:
-        return None
-    for one in alignments(ground.keyed(trimmed), old):
-        first = min(one.lines.values())
-        lost = set(solid) - one.lines.keys()
-        # A line that it lacks and the place has as it was written speaks for the place.
-        is_like = lost <= bent or not is_regular(ground, old, place)
-        is_apart = first >= place.past or max(one.lines.values()) < place.first
-        is_told = hunk.line is not None and first - min(one.lines) == hunk.line - 1
-        if is_like and is_apart and one.apart <= 1 and (is_told or len(solid) - len(lost) > 1):
-            return first
-    return None
-
-
 def _is_certain(ground: Ground, hunk: Hunk, best: Alignment, within: range) -> bool:
     """Tell whether the evidence for a place outweighs what the differences cost."""
     old, file, core = hunk.old, ground.file.lines, _core(hunk)
@@ -134,9 +107,8 @@ def _is_certain(ground: Ground, hunk: Hunk, best: Alignment, within: range) -> b
         return False
     alone = _alone(ground, old, best, within)
     cost = _CAME * len(best.came) + _cost(ground, hunk, best, alone)
-    near = _connected(hunk, best)
-    sure = len(near & alone - core)
-    kept = near & telling - core
+    sure = len(alone - core)
+    kept = telling - core
     # The file's last line is as good as one that stands nowhere else.
     is_end = keyed.numbers[-1] in {line for row, line in best.lines.items() if row not in alone}
     evidence = sure + 0.5 * len(kept - alone) + is_end
@@ -191,20 +163,6 @@ def _is_doubtful(line: str, fate: Fate) -> bool:
     A quote is as long as it takes to be the only one, so its ends may be there for that alone.
     """
     return sum(map(str.isalnum, line)) <= _SHORT or fate not in ("grown", "reworded")
-
-
-def _connected(hunk: Hunk, best: Alignment) -> set[int]:
-    """Return the old lines that are there with nothing new between them and what changes."""
-    middle: set[int] = set()
-    for change in changes_of(hunk):
-        middle |= {max((row for row in best.lines if row < change.high), default=-1)}
-        middle |= {min((row for row in best.lines if row >= change.low), default=-1)}
-    runs: list[set[int]] = [set()]
-    for (row, line), (_, there) in pairwise([*best.lines.items(), (-1, -1)]):
-        runs[-1].add(row)
-        if any(line < came < there for came in best.came):
-            runs.append(set())
-    return {row for run in runs if middle & run for row in run}
 
 
 def _is_held(ground: Ground, hunk: Hunk, best: Alignment) -> bool:

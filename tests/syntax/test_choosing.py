@@ -47,10 +47,6 @@ def check(text: str, expected: str, file_name: str = "a.h") -> None:
         pytest.param("class foo;\nint f(int this, int operator);\n", "c",
                      id="a-type-of-that-name-in-what-is-c-alone"),
         pytest.param(_GUARDED, "c", id="extern-c"),
-        pytest.param(
-            f"{_GUARDED}#if defined(__cplusplus)\n#if A\nclass A {{\n}};\n#endif\n#endif\n", "c",
-            id="a-part-for-the-other",
-        ),
         pytest.param(f"{_GUARDED}class A {{\n  int b;\n}};\n", "cpp", id="behind-that-part"),
         pytest.param("#if __cplusplus > 201103L\nclass A {\n};\n#endif\n", "cpp",
                      id="a-part-for-a-newer-one"),
