@@ -173,9 +173,10 @@ def _in_list(text: str, anchor: Symbol, position: Position, block: str, language
     following = next_code(text, end, language)
     is_last = text[following : following + 1] != ","
     # Commas before the entries are a style of their own.
-    if at is None or (not is_last and following > at):
+    is_closed = text[following : following + 1] == ";"
+    if at is None or (not is_last and following > at) or (is_closed and comment):
         raise _shares_line(anchor)
-    if text[following : following + 1] == ";" and not comment:
+    if is_closed:
         return f"{text[:end]},\n{entry}{text[end:]}"
     if is_last:
         return f"{text[:end]},{text[end:at]}\n{entry}{comment}{text[at:]}"

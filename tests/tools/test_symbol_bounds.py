@@ -256,6 +256,7 @@ _FIRST = "enum E {\n    A // a\n    , B\n};\n"
         ("a.ts", _OBJECT.replace("const o =", "export default"), "default", "inside_end", "c() {}",
          None, "What follows default.b is no symbol"),
         ("A.java", _JENUM, "E.B", "after", "C", _JENUM.replace("B;", "B,\n    C;"), ""),
+        ("A.java", _JENUM, "E.B", "after", "C // c", None, "shares its line"),
     ],
 )  # fmt: skip
 def test_commas_stand_between_the_entries_of_a_list(
