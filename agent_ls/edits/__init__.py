@@ -27,14 +27,21 @@ has the table of what a line costs that is otherwise there; ``stale`` has the ru
 evidence outweighs the cost, and no other place comes near. How much one edit may change is bounded
 in ``locate``, as placing runs on the event loop.
 
-Words: the *ground* is the file that hunks are placed in. Old lines stand there in their own
-*dress*, or in another: indentation, blank lines, characters. The *fate* of a context line is what
-became of it since the model read the file. A line that is *alone* stands nowhere else in the file,
-so no copy of the place has it. A *head* is a line at which a block begins. A place is *told* when
-the line number says the same, and *held* when what changes has the neighbours that it needs. The
-*reach* of a change is where it may have been made as well, among lines that are equal. An exact
-place is *torn* when a word, a number or an expression goes on beyond it. A *mark* stands for lines
-left out. New lines *speak* of the indentation of their own old lines or of the file's; a *way* maps
-what they speak to the file's, and they are *woven* in the way that leaves the lines around looking
-least odd.
+One transfer: an exact place of whole lines, one in another indentation and one among changed lines
+are all a ``locate.Place``, which says what line of the file each old line is. ``placing.put``
+carries the change through it: ``ways`` reads the indentation, ``characters`` the quotes and
+dashes, and ``weave`` makes the new lines. Only an edit inside of lines replaces text by itself.
+
+Words:
+
+- *ground*: the file that hunks are placed in
+- *fate*: what became of a context line since the model read the file
+- *alone*: a line that stands nowhere else in the file, so no copy of the place has it
+- *head*: a line at which a block begins
+- *told*: a place that the line number names, too
+- *held*: a place where what changes has the neighbours that it needs
+- *reach*: where a change may have been made as well, among lines that are equal
+- *torn*: an exact place beyond which a word, a number or an expression goes on
+- *mark*: a line that stands for lines left out
+- *way*: a map from the indentation of the new lines to the file's
 """

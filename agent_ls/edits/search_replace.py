@@ -23,7 +23,7 @@ from agent_ls.edits.refusing import ambiguous, applied, too_many
 from agent_ls.edits.requests import Placed, Refused, Wish
 from agent_ls.edits.spans import Span, joined, of_blocks
 from agent_ls.edits.texts import hunk_of, lines_of
-from agent_ls.edits.torn import begins_line, is_torn
+from agent_ls.edits.torn import begins_line, is_torn, rest_of_line
 from agent_ls.edits.ways import old_as_spoken
 
 _EQUAL = Refused("old_string and new_string are equal, so there is nothing to change.", "equal")
@@ -150,7 +150,7 @@ def _exactly(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | 
     if wish.replace_all:
         wish = _with_end(wish)
         return [Span(at, _past(flat, wish, at), wish.new, number) for at in untorn] or None
-    if untorn or not ground.is_read:
+    if len(found) < MAX_PLACES and (untorn or not ground.is_read):
         found = untorn
     at = _one_of(ground, wish, found) if found else None
     if at is None or isinstance(at, Refused):
@@ -170,6 +170,8 @@ def _exactly(ground: Ground, wish: Wish, number: int) -> list[Span] | Refused | 
 
 def _one_of(ground: Ground, wish: Wish, found: list[int]) -> int | Refused:
     """Return the one exact place that is meant; whole lines where the wish speaks of a line."""
+    if len(found) >= MAX_PLACES:
+        return ambiguous(ground, [ground.file.number_at(at) for at in found], wish.line)
     if wish.line is not None or wish.old[0] in " \t":
         size, flat = len(wish.old), ground.file.flat
         is_flush = wish.old[0] in " \t"
@@ -178,7 +180,7 @@ def _one_of(ground: Ground, wish: Wish, found: list[int]) -> int | Refused:
     lines = [ground.file.number_at(at) + 1 for at in found]
     if len(found) == 1:
         return found[0]
-    chosen = nearest_to(lines, wish.line) if len(found) < MAX_PLACES else None
+    chosen = nearest_to(lines, wish.line)
     if chosen is None:
         return ambiguous(ground, [line - 1 for line in lines], wish.line)
     return found[chosen]
@@ -200,7 +202,7 @@ def _offsets(text: str, old: str, *, apart: bool) -> list[int]:
 
 def is_whole(flat: str, at: int, end: int) -> bool:
     """Tell whether a place is whole lines, but for blanks at the ends of the first and last."""
-    is_ended = flat[end - 1] == "\n" or not flat[end : (flat + "\n").find("\n", end)].strip(" \t")
+    is_ended = flat[end - 1] == "\n" or not rest_of_line(flat, end).strip(" \t")
     return is_ended and begins_line(flat, at)
 
 

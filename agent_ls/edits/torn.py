@@ -26,7 +26,7 @@ def is_torn(flat: str, wish: Wish, at: int, end: int) -> bool:
     if not begins_line(flat, at):
         # The first line goes, so the next one would be joined to what is before it.
         return news[0].strip() != first and news[0].strip() in below
-    rest = flat[end : (flat + "\n").find("\n", end)]
+    rest = rest_of_line(flat, end)
     if wish.old[-1] in " \t\n" or _SHUT.fullmatch(rest):
         return False
     is_more = wish.new.removeprefix(wish.old)[:1] in (",", ";", " ") and _PART.match(rest)
@@ -42,6 +42,12 @@ def begins_line(flat: str, at: int) -> bool:
     while at > 0 and flat[at - 1] in " \t\ufeff":
         at -= 1
     return at == 0 or flat[at - 1] == "\n"
+
+
+def rest_of_line(flat: str, at: int) -> str:
+    """Return what follows on the line that holds a place."""
+    stop = flat.find("\n", at)
+    return flat[at : stop if stop >= 0 else len(flat)]
 
 
 def _is_inside(flat: str, at: int) -> bool:

@@ -174,6 +174,7 @@ def test_several_candidates_are_named_best_first() -> None:
         ("x" * 1_000_000 + "\n", Wish("y" * 100_000, "b")),
         ("\r\n" * 200_000, Wish("a\n", "b")),
         ("ab\n" * 100_000, Wish("ab", "c", line=5)),
+        ("x = 10\n" * 9_000 + "y\n" * 500_000, Wish("x = 1", "x = 2", replace_all=True)),
         ("if a:\n    b()\n" * 100_000, Wish("    b()", "    c()", replace_all=True)),
         ("if a:\n    b()\n    c()\n" * 60_000, Wish("b()\nc()", "c()\nd()", replace_all=True)),
     ],
