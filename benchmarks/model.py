@@ -40,7 +40,6 @@ class Plan:
     calls: list[Call]
     chunk: int = 16
     """Characters per streamed piece."""
-    is_unstreamed: bool = False
     delay_s: float = 0.0
     """Before the first byte of each answer."""
 
@@ -117,7 +116,7 @@ class TimingModel:
         is_side = b'"tools"' not in raw
         if self._plan.delay_s:
             await asyncio.sleep(self._plan.delay_s)
-        await self._answer(writer, self._reply(raw, is_side), b'"stream":true' in _squeezed(raw))
+        await self._answer(writer, self._reply(raw, is_side))
         self._seen.append((first_byte_at, time.monotonic(), is_side, raw))
         return True
 
@@ -132,29 +131,20 @@ class TimingModel:
             self._step += 1
         return Reply(
             answer=Answer(text=text, call=calls, chunk=self._plan.chunk),
-            call_ids=tuple(f"call_{serial}_{number}" for number in range(len(calls))),
             usage=ScriptedUsage(input=len(raw) // _CHARACTERS_PER_TOKEN, output=50),
             serial=serial,
             model="timing",
             wants_usage=b'"include_usage"' in raw,
         )
 
-    async def _answer(self, writer: asyncio.StreamWriter, reply: Reply, is_streamed: bool) -> None:
-        if is_streamed and not self._plan.is_unstreamed:
-            writer.write(
-                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-                b"transfer-encoding: chunked\r\n\r\n"
-            )
-            for event in reply.stream():
-                data = event.encode()
-                writer.write(b"%x\r\n%s\r\n" % (len(data), data))
-            writer.write(b"0\r\n\r\n")
-        else:
-            body = json.dumps(reply.whole()).encode()
-            head = (
-                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
-            )
-            writer.write(head % len(body) + body)
+    async def _answer(self, writer: asyncio.StreamWriter, reply: Reply) -> None:
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+            b"transfer-encoding: chunked\r\n\r\n"
+        )
+        for event in reply.stream():
+            writer.write(b"%x\r\n%s\r\n" % (len(event), event))
+        writer.write(b"0\r\n\r\n")
         await writer.drain()
 
     def seen(self) -> Iterator[Request]:
@@ -178,10 +168,6 @@ class TimingModel:
             )
             prompts.append(prompt)
             messages = now
-
-
-def _squeezed(raw: bytes) -> bytes:
-    return raw.replace(b'"stream": ', b'"stream":')
 
 
 def _dumps(value: object) -> str:

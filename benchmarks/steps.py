@@ -4,8 +4,7 @@
 
 All play the same session in turn with a model that answers at once. The gap between the last byte
 of an answer and the first byte of the next request is the program's own time, its tools included.
-No figure counts unless every edit was exact, in pieces of 1, 16 and 4,096 characters or
-unstreamed.
+No figure counts unless every edit was exact, in pieces of 1, 16 and 4,096 characters.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ _SHAPES = (
     ("1 character", {"chunk": 1}),
     ("16 characters", {"chunk": 16}),
     ("4,096 characters", {"chunk": 4_096}),
-    ("unstreamed", {"is_unstreamed": True}),
 )
 
 

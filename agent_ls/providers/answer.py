@@ -6,6 +6,7 @@ cleanly. Knows neither litellm nor HTTP.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,8 +27,6 @@ MAX_CHARACTERS = 16 * 2**20
 MAX_CALLS = 1000
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_OUTSIDE = re.compile(r'["{}\[\]]')
-_INSIDE = re.compile(r'["\\]')
 
 _FINISH_WORDS = {
     "stop": FinishReason.STOP,
@@ -76,66 +75,6 @@ class WholeCharacters:
         return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-class JsonEnd:
-    """Follows one JSON object or array over the pieces of its text.
-
-    Counts brackets outside of strings; says nothing about whether the text is valid.
-    """
-
-    __slots__ = ("_depth", "_is_escaped", "_is_inside", "is_closed", "is_opened")
-
-    def __init__(self) -> None:
-        self._depth = 0
-        self._is_inside = False
-        self._is_escaped = False
-        self.is_opened = False
-        """The text began with a bracket; stays False for text that is neither object nor array."""
-        self.is_closed = False
-
-    def feed(self, piece: str) -> int:
-        """Read on; return how many characters of the piece belong to the value.
-
-        Invariant: after ``is_closed`` nothing belongs to it any more.
-        """
-        at = 0
-        while not self.is_closed and at < len(piece):
-            at = self._in_string(piece, at) if self._is_inside else self._outside(piece, at)
-        return at
-
-    def _in_string(self, piece: str, at: int) -> int:
-        if self._is_escaped:
-            self._is_escaped = False
-            return at + 1
-        found = _INSIDE.search(piece, at)
-        if found is None:
-            return len(piece)
-        if found[0] == "\\":
-            self._is_escaped = True
-        else:
-            self._is_inside = False
-        return found.end()
-
-    def _outside(self, piece: str, at: int) -> int:
-        found = _OUTSIDE.search(piece, at)
-        if not self.is_opened and piece[at : found.start() if found else None].strip():
-            # Not an object, not an array: it never closes, whatever brackets follow.
-            return len(piece)
-        if found is None:
-            return len(piece)
-        if not self.is_opened and found[0] not in "{[":
-            return len(piece)
-        match found[0]:
-            case '"':
-                self._is_inside = True
-            case "{" | "[":
-                self.is_opened = True
-                self._depth += 1
-            case _:
-                self._depth -= 1
-                self.is_closed = self._depth == 0
-        return found.end()
-
-
 @dataclass(slots=True, eq=False)
 class _OpenCall:
     """A call as far as it has come."""
@@ -144,15 +83,24 @@ class _OpenCall:
     index: int | None
     name: str
     pieces: list[str] = field(default_factory=list[str])
-    end: JsonEnd = field(default_factory=JsonEnd)
     characters: WholeCharacters = field(default_factory=WholeCharacters)
-    has_arguments: bool = False
-    is_settled: bool = False
-    """Nothing but a repetition of the same text may follow."""
+    is_closed: bool = False
 
     @property
     def text(self) -> str:
-        return "".join(self.pieces)
+        return "".join(self.pieces).strip()
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether the arguments are JSON and so, being JSON, complete."""
+        try:
+            return self.is_closed or isinstance(json.loads(self.text), dict | list)
+        except (ValueError, RecursionError):
+            return False
+
+    def close(self) -> CallClosed:
+        self.is_closed = True
+        return CallClosed(self.call_id, self.name, self.text or "{}")
 
 
 class Answer:
@@ -175,7 +123,6 @@ class Answer:
         self._text_characters = WholeCharacters()
         self._reasoning_characters = WholeCharacters()
         self._calls: list[_OpenCall] = []
-        self._announced = 0
 
     def text(self, text: str) -> Iterator[ModelEvent]:
         """Take a piece of the answer's text."""
@@ -199,16 +146,21 @@ class Answer:
     ) -> Iterator[ModelEvent]:
         """Take a piece of a tool call; any part may be missing.
 
-        Errors: ``MalformedAnswer`` for text after the arguments' end.
+        Errors: ``MalformedAnswer`` when arguments go on after the call was closed.
         """
-        call = self._find(call_id, index, name, arguments)
+        call = self._find(call_id, index)
+        if call and name and call.is_whole:
+            if call.text == arguments.strip():
+                return  # Some servers repeat a call as a whole.
+            call = None
         if call is None:
+            yield from self._close_whole_calls()
             call = self._begin(call_id, index, name)
-        elif name and name != call.name and not call.has_arguments:
+        elif name and name != call.name and not call.text:
             call.name += self._counted(name)
-        if arguments:
-            self._extend(call, arguments)
-        yield from self._announce()
+        if call.is_closed and arguments.strip():
+            raise MalformedAnswer(f"the tool call {call.name!r} went on after its end")
+        call.pieces.append(self._counted(call.characters.take(arguments)))
 
     def finish(self, word: str) -> None:
         """Take the provider's finish reason."""
@@ -222,25 +174,22 @@ class Answer:
         """
         if not self.is_finished:
             raise MalformedAnswer("the stream ended without a finish reason")
-        is_cut = self._finish is FinishReason.LENGTH
-        cut = [call for call in self._calls if not self._settle_at_end(call, is_cut)]
-        yield from self._announce(cut)
-        for call in cut:
-            yield CallCut(call.call_id, call.name, call.text)
+        for call in self._calls:
+            is_last = call is self._calls[-1]
+            if self._finish is FinishReason.LENGTH and is_last and not call.is_whole:
+                yield CallCut(call.call_id, call.name, call.text)
+            elif not call.is_closed:
+                # Also where its JSON is broken: the model is told so.
+                yield call.close()
         finish = FinishReason.REFUSAL if self._is_refusal else self._finish
         yield StreamFinished(finish, self.usage or self._estimate(input_characters), self.model)
 
-    def _find(self, call_id: str, index: int | None, name: str, arguments: str) -> _OpenCall | None:
+    def _find(self, call_id: str, index: int | None) -> _OpenCall | None:
         """Return the call a piece belongs to: by id, then by index, then the newest."""
         for call in reversed(self._calls):
-            if call_id:
-                same = call.call_id == call_id and (index is None or index == call.index)
-            else:
-                same = index is None or call.index == index
-            if same:
-                # A complete call that comes up again with other arguments is another call.
-                is_other = call.end.is_closed and bool(name) and arguments.strip() != call.text
-                return None if is_other else call
+            is_same_index = index is None or index == call.index
+            if is_same_index and call_id in ("", call.call_id):
+                return call
         return None
 
     def _begin(self, call_id: str, index: int | None, name: str) -> _OpenCall:
@@ -251,46 +200,13 @@ class Answer:
         self.contents += 1
         return call
 
-    def _extend(self, call: _OpenCall, arguments: str) -> None:
-        arguments = self._counted(call.characters.take(arguments))
-        if not call.has_arguments and arguments.strip():
-            call.has_arguments = True
-            # Calls come one after the other, so an earlier one that has none by now gets none.
-            for earlier in self._calls[: self._calls.index(call)]:
-                earlier.is_settled = earlier.is_settled or not earlier.has_arguments
-        if call.is_settled:
-            if arguments.strip() not in ("", call.text.strip()):
-                raise MalformedAnswer(
-                    f"the arguments of the tool call {call.name!r} went on after their end"
-                )
-            return
-        used = call.end.feed(arguments)
-        call.pieces.append(arguments[:used])
-        call.is_settled = call.end.is_closed
-        rest = arguments[used:]
-        if rest.strip():
-            raise MalformedAnswer(
-                f"the arguments of the tool call {call.name!r} are followed by {rest[:80]!r}"
-            )
-
-    def _settle_at_end(self, call: _OpenCall, is_cut: bool) -> bool:
-        """Say whether the call is complete, now that nothing more comes."""
-        if call.is_settled:
-            return True
-        if is_cut:
-            return False
-        # Text that is neither object nor array was not cut: it is wrong, and the model is told.
-        call.is_settled = not call.has_arguments or not call.end.is_opened
-        return call.is_settled
-
-    def _announce(self, skipped: list[_OpenCall] | None = None) -> Iterator[ModelEvent]:
-        while self._announced < len(self._calls):
-            call = self._calls[self._announced]
-            if not call.is_settled and not (skipped and call in skipped):
+    def _close_whole_calls(self) -> Iterator[ModelEvent]:
+        """Close calls in order up to the first whose arguments are no JSON yet."""
+        for call in self._calls:
+            if not call.is_whole:
                 return
-            self._announced += 1
-            if call.is_settled:
-                yield CallClosed(call.call_id, call.name, call.text if call.has_arguments else "{}")
+            if not call.is_closed:
+                yield call.close()
 
     def _counted(self, text: str) -> str:
         self.output_characters += len(text)

@@ -6,11 +6,11 @@ runs in the server, which knows where keys are looked for. Knows no library: err
 
 from __future__ import annotations
 
-import email.utils
 import html
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -149,15 +149,12 @@ def trouble_of(symptom: Symptom, *, endpoint: str, provider: str, secret: str | 
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return how long the provider asks to wait; None when it does not say, or says nonsense."""
+    """Return how long the provider asks to wait; None when it names no number of seconds."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name, "").strip()
-        try:
-            seconds = float(value) * scale
-        except ValueError:
-            seconds = _until(value, headers.get("date", ""))
-        if math.isfinite(seconds) and seconds >= 0:
-            return seconds
+        with suppress(ValueError):
+            seconds = float(headers.get(name, "")) * scale
+            if math.isfinite(seconds) and seconds >= 0:
+                return seconds
     return None
 
 
@@ -222,15 +219,6 @@ def _transport(symptom: Symptom) -> ProviderFailure:
     return ProviderFailure.TIMEOUT if seen & _TIMEOUTS else ProviderFailure.CONNECTION
 
 
-def _until(value: str, now: str) -> float:
-    """Return the seconds from the response's date to another date; NaN for what is no date."""
-    try:
-        then = email.utils.parsedate_to_datetime(value)
-        return (then - email.utils.parsedate_to_datetime(now)).total_seconds()
-    except (ValueError, TypeError):
-        return math.nan
-
-
 def _clean(text: str, secret: str | None) -> str:
     """Return a provider's text fit to be shown: no page, no key, no control characters, short."""
     if _PAGE.search(text):
@@ -250,19 +238,15 @@ def _clean(text: str, secret: str | None) -> str:
 
 
 def _no_connection(trouble: Trouble, where: str) -> str:
-    match trouble.cause:
-        case "ConnectTimeout" | "TimeoutError":
-            reason = "nothing answered in time"
-        case "ConnectionRefusedError":
-            reason = "the connection was refused"
-        case "gaierror":
-            reason = "its name could not be looked up"
-        case "SSLCertVerificationError":
-            reason = f"its certificate could not be verified ({trouble.detail})"
-        case "SSLError":
-            reason = f"no secure connection came about ({trouble.detail})"
-        case _:
-            reason = trouble.detail or "no connection"
+    reasons = {
+        "ConnectTimeout": "nothing answered in time",
+        "TimeoutError": "nothing answered in time",
+        "ConnectionRefusedError": "the connection was refused",
+        "gaierror": "its name could not be looked up",
+        "SSLCertVerificationError": f"its certificate could not be verified ({trouble.detail})",
+        "SSLError": f"no secure connection came about ({trouble.detail})",
+    }
+    reason = reasons.get(trouble.cause, trouble.detail or "no connection")
     return (
         f"Cannot reach {where}: {reason.rstrip('.')}. Check that the address is right, that the "
         "server is running, and that this machine may connect to it."

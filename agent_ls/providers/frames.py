@@ -1,24 +1,23 @@
-"""What goes over the pipes between server and model host: frames, and the words in them.
+"""What goes over the pipes between server and model host: one line of JSON each.
 
-A frame is four bytes of length, big-endian, and that many bytes. To the host a frame is a line of
-JSON (the order) and after it the order's payload; from the host it is a JSON list of reports, each
-a list that starts with a request's number and a word.
+An order is one ``Order``. A report is a list that starts with a request's number and a word.
 """
 
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Mapping, Sequence
-from typing import BinaryIO, Literal
+from typing import Literal
 
 from pydantic import Field
+from pydantic_core import PydanticSerializationError
 
 from agent_ls.domain.model_io import (
     CallClosed,
     CallCut,
     FinishReason,
     ModelEvent,
+    ModelRequest,
     ReasoningDelta,
     StreamFinished,
     TextDelta,
@@ -26,22 +25,26 @@ from agent_ls.domain.model_io import (
 from agent_ls.domain.record import Record
 from agent_ls.domain.usage import Usage
 
-_LENGTH = struct.Struct(">I")
-LENGTH_BYTES = _LENGTH.size
-
 Report = Sequence[object]
-"""``[number, word, …]``; number 0 concerns the host itself."""
+"""``[number, word, …]``."""
 
-FACTS, GONE, FAILED = "facts", "gone", "failed"
-"""Words of reports that are no model events: ``FACTS card``, ``FAILED trouble``."""
+FACTS, GONE, FAILED, FINISHED = "facts", "gone", "failed", "finished"
+"""Words of a request's last report: ``FACTS card``, ``GONE words``, ``FAILED trouble``."""
+TEXTS = ("text", "reasoning")
+_STRINGS = {"text": TextDelta, "reasoning": ReasoningDelta, "closed": CallClosed, "cut": CallCut}
+"""Events that are strings alone, by the word they are reported with."""
+_WORDS = {kind: word for word, kind in _STRINGS.items()}
 
 
 class Limits(Record):
-    """How long a request may take to connect, to say its first word, and to say the next."""
+    """Time limits of a request."""
 
-    connect_s: float = 15.0
-    first_chunk_s: float = 180.0
-    idle_s: float = 60.0
+    connect_s: float = Field(default=15.0, gt=0)
+    """How long connecting may take."""
+    first_chunk_s: float = Field(default=180.0, gt=0)
+    """How long a model may think before the first piece of its answer."""
+    idle_s: float = Field(default=60.0, gt=0)
+    """How long an answer may fall silent."""
 
 
 class Access(Record):
@@ -57,13 +60,11 @@ class Order(Record):
     """What the server asks of the host."""
 
     op: Literal["request", "facts", "cancel"]
-    number: int = 0
+    number: int
     model: str = ""
     access: Access = Access()
     limits: Limits = Limits()
-    slot: int = 0
-    kept: int = 0
-    """The conversation begins with that many messages of the slot's last one."""
+    request: ModelRequest | None = None
 
 
 class Trouble(Record):
@@ -79,64 +80,39 @@ class Trouble(Record):
     cause: str = ""
 
 
-def encode(body: bytes) -> bytes:
-    """Return a frame."""
-    return _LENGTH.pack(len(body)) + body
+def encode_order(order: Order) -> bytes:
+    """Return an order's line."""
+    try:
+        return order.model_dump_json().encode() + b"\n"
+    except PydanticSerializationError:
+        # An editor or a file may hold half characters, which no provider takes.
+        text = json.dumps(order.model_dump(mode="python"), ensure_ascii=False)
+        return text.encode("utf-8", "replace") + b"\n"
 
 
-def encode_order(order: Order, payload: bytes = b"") -> bytes:
-    """Return the frame of an order."""
-    return encode(order.model_dump_json(exclude_unset=True).encode() + b"\n" + payload)
+def encode_report(report: Report) -> bytes:
+    """Return a report's line."""
+    text = json.dumps(report, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
 
 
-def read_order(stream: BinaryIO) -> tuple[Order, bytes] | None:
-    """Return the next order and its payload from a blocking stream; None at its end."""
-    head = stream.read(LENGTH_BYTES)
-    if len(head) < LENGTH_BYTES:
-        return None
-    body = stream.read(frame_length(head))
-    line, _, payload = body.partition(b"\n")
-    return Order.model_validate_json(line), payload
-
-
-def frame_length(head: bytes) -> int:
-    """Return the length that a frame's first four bytes announce."""
-    return int(_LENGTH.unpack(head)[0])
-
-
-def encode_reports(reports: Sequence[Report]) -> bytes:
-    """Return the frame of a batch of reports."""
-    text = json.dumps(reports, ensure_ascii=False, separators=(",", ":"))
-    return encode(text.encode("utf-8", "replace"))
-
-
-def report_event(number: int, event: ModelEvent) -> list[object]:
-    """Return the report of a model event."""
+def report_event(event: ModelEvent) -> tuple[str, *tuple[object, ...]]:
+    """Return the report of a model event, without the request's number."""
     match event:
-        case TextDelta(text):
-            return [number, "text", text]
-        case ReasoningDelta(text):
-            return [number, "reasoning", text]
-        case CallClosed(call_id, tool, arguments):
-            return [number, "closed", call_id, tool, arguments]
-        case CallCut(call_id, tool, arguments):
-            return [number, "cut", call_id, tool, arguments]
         case StreamFinished(finish, usage, model):
-            return [number, "finished", finish.value, usage.model_dump(), model]
+            return (FINISHED, finish.value, usage.model_dump(), model)
+        case TextDelta(text) | ReasoningDelta(text):
+            return (_WORDS[type(event)], text)
+        case CallClosed(call_id, tool, arguments) | CallCut(call_id, tool, arguments):
+            return (_WORDS[type(event)], call_id, tool, arguments)
 
 
 def read_event(report: Report) -> ModelEvent | None:
-    """Return the model event a report tells of; None when it tells of something else."""
+    """Return the model event of a report; None when it reports something else."""
     match report:
-        case [_, "text", str(text)]:
-            return TextDelta(text)
-        case [_, "reasoning", str(text)]:
-            return ReasoningDelta(text)
-        case [_, "closed", str(call_id), str(tool), str(arguments)]:
-            return CallClosed(call_id, tool, arguments)
-        case [_, "cut", str(call_id), str(tool), str(arguments)]:
-            return CallCut(call_id, tool, arguments)
-        case [_, "finished", str(finish), usage, str(model)]:
+        case [_, word, str(finish), usage, str(model)] if word == FINISHED:
             return StreamFinished(FinishReason(finish), Usage.model_validate(usage), model)
+        case [_, str(word), *fields] if word in _STRINGS:
+            return _STRINGS[word](*map(str, fields))
         case _:
             return None

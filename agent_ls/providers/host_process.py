@@ -18,25 +18,15 @@ from pathlib import Path
 from typing import Final
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.domain.messages import Message
-from agent_ls.providers.frames import (
-    FACTS,
-    FAILED,
-    GONE,
-    LENGTH_BYTES,
-    Order,
-    Report,
-    encode_order,
-    frame_length,
-)
+from agent_ls.providers.frames import FACTS, FAILED, FINISHED, GONE, Order, Report, encode_order
 
 _log = logging.getLogger(__name__)
 
 _STOP_S: Final = 0.2
 _KILL_S: Final = 0.1
 _LAST_WORDS: Final = 20
-SLOTS: Final = 8
-"""How many conversations are remembered: a turn, its sub-agents, a summary."""
+_LONGEST_LINE: Final = 128 * 2**20
+"""Bytes; longer than the longest answer that the host accepts."""
 
 
 def host_died(text: str) -> ProviderError:
@@ -44,43 +34,15 @@ def host_died(text: str) -> ProviderError:
     return ProviderError(ProviderFailure.HOST_DIED, text)
 
 
-class SentHistories:
-    """What the host was sent, so that each request carries only what is new.
-
-    The host keeps the conversation of each slot; orders arrive in the order they were sent.
-    """
-
-    def __init__(self) -> None:
-        self._slots: dict[int, Sequence[Message]] = {}
-        """Oldest use first."""
-
-    def place(self, messages: Sequence[Message]) -> tuple[int, int]:
-        """Return the slot to use, and how many of its messages these begin with.
-
-        Invariant: what is returned is sent, and sent before the next call.
-        """
-        kept, slot = max(
-            ((_common(sent, messages), slot) for slot, sent in self._slots.items()),
-            default=(0, 0),
-        )
-        if not kept:
-            slot = len(self._slots) if len(self._slots) < SLOTS else next(iter(self._slots))
-        self._slots.pop(slot, None)
-        self._slots[slot] = messages
-        return slot, kept
-
-
 class HostProcess:
     """One child process and the requests in it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        """Take a process that was just started."""
         self._process = process
         self._inboxes: dict[int, asyncio.Queue[Report]] = {}
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._heard_s = 0.0
         self.is_alive = True
-        self.histories = SentHistories()
         self._words = asyncio.ensure_future(self._read_words())
         self._end = asyncio.ensure_future(self._follow())
 
@@ -93,6 +55,7 @@ class HostProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
+                limit=_LONGEST_LINE,
                 env=dict(env),
                 # Never the workspace: nothing of it may be imported or read.
                 cwd=Path(sys.executable).anchor,
@@ -109,11 +72,11 @@ class HostProcess:
         """Return the process id."""
         return self._process.pid
 
-    async def ask(self, order: Order, payload: bytes = b"") -> AsyncGenerator[Report, None]:
+    async def ask(self, order: Order) -> AsyncGenerator[Report, None]:
         """Send an order and yield its reports; closing the iterator cancels it.
 
-        A process that is given up on, and that kept silent for longer than its own time limit lets
-        it, hangs: it is ended, so that the next request starts another.
+        A process that said nothing at all for longer than the request's time limit hangs. It is
+        killed when its request is given up, so that the next request starts another.
         """
         clock = asyncio.get_running_loop().time
         self._heard_s = max(self._heard_s, clock())
@@ -121,21 +84,21 @@ class HostProcess:
         self._inboxes[order.number] = inbox
         is_over = False
         try:
-            self._send(encode_order(order, payload))
+            self._send(order)
             while True:
                 report = await inbox.get()
-                is_over = report[1] in ("finished", FACTS, FAILED, GONE)
+                is_over = report[1] in (FINISHED, FACTS, FAILED, GONE)
                 yield report
         finally:
             self._inboxes.pop(order.number, None)
             if not is_over:
-                self._send(encode_order(Order(op="cancel", number=order.number)))
+                self._send(Order(op="cancel", number=order.number))
                 if clock() - self._heard_s > order.limits.first_chunk_s:
                     self.is_alive = False
                     self._kill()
 
     async def stop(self) -> None:
-        """End the process: by closing its pipe, and if that does not help by force."""
+        """End the process by closing its pipe, and if that does not help by force."""
         if self._process.stdin:
             self._process.stdin.close()
         for limit_s in (_STOP_S, _KILL_S):
@@ -144,11 +107,10 @@ class HostProcess:
                 return
             self._kill()
 
-    def _send(self, frame: bytes) -> None:
+    def _send(self, order: Order) -> None:
         stdin = self._process.stdin
-        if not self.is_alive or stdin is None or stdin.is_closing():
-            return
-        stdin.write(frame)
+        if self.is_alive and stdin is not None and not stdin.is_closing():
+            stdin.write(encode_order(order))
 
     def _kill(self) -> None:
         if self._process.returncode is not None:
@@ -157,12 +119,12 @@ class HostProcess:
             if sys.platform == "win32":
                 self._process.kill()
             else:
-                # The process object would reap the child under the feet of whoever waits for it.
+                # The process object would reap the child, for which ``_follow`` waits.
                 os.kill(self._process.pid, signal.SIGKILL)
 
     async def _follow(self) -> None:
         """Read until the end, and let every request know of it."""
-        with contextlib.suppress(asyncio.IncompleteReadError, ValueError, ConnectionError):
+        with contextlib.suppress(ValueError, ConnectionError):
             await self._read_reports()
         self.is_alive = False
         dying = asyncio.ensure_future(self._process.wait())
@@ -178,19 +140,17 @@ class HostProcess:
         stream = self._process.stdout
         assert stream is not None
         clock = asyncio.get_running_loop().time
-        while True:
-            length = frame_length(await stream.readexactly(LENGTH_BYTES))
-            reports: list[Report] = json.loads(await stream.readexactly(length))
+        async for line in stream:
+            report: Report = json.loads(line)
             self._heard_s = clock()
-            for report in reports:
-                inbox = self._inboxes.get(int(str(report[0])))
-                if inbox is not None:
-                    inbox.put_nowait(report)
+            inbox = self._inboxes.get(int(str(report[0])))
+            if inbox is not None:
+                inbox.put_nowait(report)
 
     async def _read_words(self) -> None:
         stream = self._process.stderr
         assert stream is not None
-        while line := await stream.readline():
+        async for line in stream:
             text = line.decode("utf-8", "replace").rstrip()
             self._last_words.append(text)
             _log.debug("model host: %s", text)
@@ -202,13 +162,3 @@ class HostProcess:
             f"The model host (process {self.pid}) ended unexpectedly with status "
             f"{self._process.returncode}; the next request starts it again.{last}"
         )
-
-
-def _common(sent: Sequence[Message], messages: Sequence[Message]) -> int:
-    """Return how many messages both begin with; the same objects, which is quick to see."""
-    count = 0
-    for one, other in zip(sent, messages, strict=False):
-        if one is not other:
-            break
-        count += 1
-    return count

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import json
 import os
 import shutil
 import sys
@@ -19,12 +18,10 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from pydantic import Field, field_validator
-from pydantic_core import PydanticSerializationError
 
 import agent_ls
 from agent_ls.domain.errors import ProviderError, ProviderFailure
 from agent_ls.domain.model_io import ModelEvent, ModelRequest, StreamFinished
-from agent_ls.domain.record import Record
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.providers.credentials import StoredCredentials
 from agent_ls.providers.failures import explain
@@ -63,7 +60,7 @@ _NO_MODEL = (
 _MODULE = "agent_ls.providers.worker"
 
 
-class ModelHostOptions(Record):
+class ModelHostOptions(Limits):
     """How models are reached."""
 
     api_base: str = ""
@@ -76,12 +73,6 @@ class ModelHostOptions(Record):
             raise ValueError("it must begin with http:// or https://")
         return value
 
-    connect_s: float = Field(default=15.0, gt=0)
-    """How long connecting may take."""
-    first_chunk_s: float = Field(default=180.0, gt=0)
-    """How long a model may think before the first piece of its answer."""
-    idle_s: float = Field(default=60.0, gt=0)
-    """How long an answer may fall silent."""
     models: Mapping[str, ModelCard] = Field(default_factory=dict[str, ModelCard])
     """Size and prices of models, by name, for those litellm does not know or knows wrongly."""
     python: str = ""
@@ -139,17 +130,14 @@ class ModelHost:
             raise ProviderError(ProviderFailure.UNKNOWN_MODEL, _NO_MODEL)
         child = await self._running()
         access = await self._credentials.access(request.model, self.options.api_base)
-        slot, kept = child.histories.place(request.messages)
-        payload = _json(request.model_copy(update={"messages": request.messages[kept:]}))
         order = Order(
             op="request",
             number=next(self._numbers),
             access=access,
             limits=Limits(**self.options.model_dump(include={*Limits.model_fields})),
-            slot=slot,
-            kept=kept,
+            request=request,
         )
-        async with contextlib.aclosing(child.ask(order, payload)) as reports:
+        async with contextlib.aclosing(child.ask(order)) as reports:
             async for report in reports:
                 event = read_event(report)
                 if event is None:
@@ -229,12 +217,3 @@ class ModelHost:
                 return host_died(" ".join(str(one) for one in words) or "The model host ended.")
             case _:
                 return host_died(f"The model host said what nobody understands: {report!r}.")
-
-
-def _json(request: ModelRequest) -> bytes:
-    try:
-        return request.model_dump_json().encode()
-    except PydanticSerializationError:
-        # Half characters, from an editor or a file: no provider takes them.
-        text = json.dumps(request.model_dump(mode="python"), ensure_ascii=False)
-        return text.encode("utf-8", "replace")

@@ -72,35 +72,12 @@ class ScriptedUsage(Record):
 
 
 class ScriptedError(Record):
-    """An error answer; with status 200 an error object inside a good stream."""
+    """An answer that is an error."""
 
-    status: Annotated[int, Field(ge=200, le=599)]
+    status: Annotated[int, Field(ge=400, le=599)]
     message: str = "scripted error"
     code: str | None = None
-    kind: str = ""
-    """The error object's ``type``."""
     retry_after_s: float | None = None
-    is_html: bool = False
-    """Send a web page, as gateways do."""
-    location: str = ""
-    """Where a redirect points."""
-
-
-class Cut(Record):
-    """Where the stream breaks, and how."""
-
-    after_events: NonNegative | Literal["finish"]
-    """That many stream events, or right after the finish reason."""
-    how: Literal["close", "reset", "end"] = "close"
-    """``close``: connection closed in mid-body; ``reset``: TCP reset; ``end``: body ends early."""
-
-
-class RawBody(Record):
-    """Bytes sent as they stand, for endpoints that speak nonsense."""
-
-    body: str
-    status: int = 200
-    content_type: str = "text/event-stream"
 
 
 class Answer(Record):
@@ -120,31 +97,16 @@ class Answer(Record):
     """The provider's word; by default ``tool_calls`` with calls, else ``stop``."""
     usage: ScriptedUsage | None = None
     """By default estimated from the bytes."""
-    is_usage_missing: bool = False
-    is_unstreamed: bool = False
-    """Answer in one JSON body although the request asked for a stream."""
     error: ScriptedError | None = None
-    cut: Cut | None = None
+    cut_after: NonNegative | None = None
+    """Close the connection after that many stream events."""
     hang: Literal["before", "middle"] | None = None
     """Never answer; or fall silent after half of the events."""
-    raw: RawBody | None = None
-
-    @property
-    def finish_reason(self) -> str:
-        """Return the provider's word for why the answer ended."""
-        return self.finish or ("tool_calls" if self.call else "stop")
-
-    @property
-    def is_conditional(self) -> bool:
-        """Say whether it is for some requests only."""
-        return self.when != When()
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        if self.raw and (self.error or self.text or self.call):
-            raise ValueError("`raw` stands alone: no text, call or error beside it")
-        if self.error and self.error.status != 200 and (self.text or self.call):
-            raise ValueError("an error answer with a status but 200 has no text and no calls")
+        if self.error and (self.text or self.call):
+            raise ValueError("an error answer has no text and no calls")
         return self
 
 

@@ -1,7 +1,7 @@
 """The scripted model: a server on loopback that plays a scenario over real HTTP.
 
-No AI is involved. It speaks OpenAI chat completions, streamed and not, so that everything between
-the loop and the wire is exercised. The format of a scenario and how answers are chosen are
+No AI is involved. It streams OpenAI chat completions, so that everything between the loop and the
+wire is exercised. The format of a scenario and how answers are chosen are
 described in docs/scripted-model.md.
 
     python -P -m agent_ls.providers.scripted SCENARIO.toml [--port N] [--record FILE]
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Self
 
 from agent_ls.domain.errors import SettingsError
-from agent_ls.providers.scenario import Answer, Scenario, load_scenario, parse_scenario
+from agent_ls.providers.scenario import Answer, Scenario, When, load_scenario, parse_scenario
 from agent_ls.providers.scripted_chat import dumps
 from agent_ls.providers.scripted_connection import Conversation, WatchedConnection
 from agent_ls.providers.scripted_requests import RecordedRequest
@@ -133,17 +133,15 @@ class ScriptedModel:
         return self.scenario.settled(self.scenario.answer[index])
 
     def _choose(self, request: RecordedRequest) -> int | None:
-        plain: int | None = None
-        for index, answer in enumerate(self.scenario.answer):
-            if answer.repeat and self._used[index] >= answer.repeat:
-                continue
-            if not request.suits(answer.when):
-                continue
-            if answer.is_conditional:
-                return index
-            if plain is None:
-                plain = index
-        return plain
+        """Return the first answer that fits, those with a condition before those without."""
+        answers = self.scenario.answer
+        fitting = (
+            index
+            for index, answer in enumerate(answers)
+            if not (answer.repeat and self._used[index] >= answer.repeat)
+            and request.suits(answer.when)
+        )
+        return min(fitting, key=lambda index: answers[index].when == When(), default=None)
 
 
 async def _play(scenario: Scenario, port: int, record: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""How a scripted answer looks on the wire, as OpenAI's chat completions: events, or one body."""
+"""How a scripted answer looks on the wire: the events of OpenAI's streamed chat completions."""
 
 from __future__ import annotations
 
@@ -6,22 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from agent_ls.providers.scenario import Answer, ScriptedCall, ScriptedError, ScriptedUsage
+from agent_ls.providers.scenario import Answer, ScriptedUsage
 
 Json = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class StreamEvent:
-    """One server-sent event."""
-
-    data: str
-    has_finish: bool = False
-    """It carries the finish reason."""
-
-    def encode(self) -> bytes:
-        """Return the event as it is sent."""
-        return f"data: {self.data}\n\n".encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,98 +16,59 @@ class Reply:
     """An answer with everything that is needed to write it down."""
 
     answer: Answer
-    call_ids: tuple[str, ...]
     usage: ScriptedUsage
     serial: int
+    """Makes ids unique in the scenario."""
     model: str
     wants_usage: bool
 
-    @property
-    def calls(self) -> list[tuple[str, ScriptedCall]]:
-        """Return the calls with their ids."""
-        return list(zip(self.call_ids, self.answer.call, strict=True))
-
-    def stream(self) -> Iterator[StreamEvent]:
+    def stream(self) -> Iterator[bytes]:
         """Yield chunks, the finish reason, the usage when asked for, and the end mark."""
-        answer, size = self.answer, self.answer.chunk or 0
+        answer = self.answer
         yield self._chunk({"role": "assistant", "content": ""})
         for name, text in (("reasoning_content", answer.reasoning), ("content", answer.text)):
-            for piece in pieces(text, size):
+            for piece in self._pieces(text):
                 yield self._chunk({name: piece})
-        for index, (call_id, call) in enumerate(self.calls):
+        for index, call in enumerate(answer.call):
             function = {"name": call.tool, "arguments": ""}
+            call_id = call.id or f"call_{self.serial}_{index}"
             head = {"index": index, "id": call_id, "type": "function", "function": function}
             yield self._chunk({"tool_calls": [head]})
-            for piece in pieces(call.text, size):
+            for piece in self._pieces(call.text):
                 more = {"index": index, "function": {"arguments": piece}}
                 yield self._chunk({"tool_calls": [more]})
-        if answer.error:
-            yield StreamEvent(dumps(error_body(answer.error)))
-            return
-        yield self._chunk({}, answer.finish_reason)
-        if self.wants_usage and not answer.is_usage_missing:
-            yield StreamEvent(dumps({**self._envelope("chunk"), "choices": [], **self._usage()}))
-        yield StreamEvent("[DONE]")
+        yield self._chunk({}, answer.finish or ("tool_calls" if answer.call else "stop"))
+        if self.wants_usage:
+            yield _event(dumps({**self._envelope(), "choices": [], "usage": self._counts()}))
+        yield _event("[DONE]")
 
-    def whole(self) -> Json:
-        """Return a ``chat.completion`` object."""
-        answer = self.answer
-        message: dict[str, object] = {"role": "assistant", "content": answer.text or None}
-        if answer.reasoning:
-            message["reasoning_content"] = answer.reasoning
-        if answer.call:
-            message["tool_calls"] = [
-                {
-                    "id": call_id,
-                    "type": "function",
-                    "function": {"name": call.tool, "arguments": call.text},
-                }
-                for call_id, call in self.calls
-            ]
-        choice = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
-        body = {**self._envelope(""), "choices": [choice]}
-        return body if answer.is_usage_missing else {**body, **self._usage()}
+    def _pieces(self, text: str) -> list[str]:
+        size = self.answer.chunk or len(text) or 1
+        return [text[at : at + size] for at in range(0, len(text), size)]
 
-    def _chunk(self, delta: Json, finish: str | None = None) -> StreamEvent:
+    def _chunk(self, delta: Json, finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return StreamEvent(
-            dumps({**self._envelope("chunk"), "choices": [choice]}), finish is not None
-        )
+        return _event(dumps({**self._envelope(), "choices": [choice]}))
 
-    def _usage(self) -> Json:
+    def _counts(self) -> Json:
         usage = self.usage
         return {
-            "usage": {
-                "prompt_tokens": usage.input,
-                "completion_tokens": usage.output,
-                "total_tokens": usage.input + usage.output,
-                "prompt_tokens_details": {"cached_tokens": usage.cached},
-                "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
-            }
+            "prompt_tokens": usage.input,
+            "completion_tokens": usage.output,
+            "total_tokens": usage.input + usage.output,
+            "prompt_tokens_details": {"cached_tokens": usage.cached},
+            "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
         }
 
-    def _envelope(self, part: str) -> Json:
-        return {
-            "id": f"chatcmpl-{self.serial}",
-            "object": ".".join(filter(None, ("chat.completion", part))),
-            "created": 0,
-            "model": self.model,
-        }
+    def _envelope(self) -> Json:
+        name = f"chatcmpl-{self.serial}"
+        return {"id": name, "object": "chat.completion.chunk", "created": 0, "model": self.model}
 
 
-def pieces(text: str, size: int) -> list[str]:
-    """Cut a text into pieces of that many characters; 0: one piece; none of an empty text."""
-    if not text:
-        return []
-    return [text[i : i + size] for i in range(0, len(text), size)] if size else [text]
+def _event(data: str) -> bytes:
+    return f"data: {data}\n\n".encode()
 
 
 def dumps(value: object) -> str:
     """Return compact JSON."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-def error_body(error: ScriptedError) -> Json:
-    """Return OpenAI's error object."""
-    kind = error.kind or "scripted_error"
-    return {"error": {"message": error.message, "type": kind, "code": error.code}}

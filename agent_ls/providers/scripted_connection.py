@@ -1,4 +1,4 @@
-"""One connection to a scripted model: HTTP in, answers out, and faults where wanted."""
+"""One connection to a scripted model: HTTP in, answers out."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import asyncio
 import contextlib
 import json
 import socket
-import struct
 from collections.abc import Awaitable, Callable, Mapping
 
-from agent_ls.providers.scenario import Answer, RawBody, ScriptedError, ScriptedUsage
-from agent_ls.providers.scripted_chat import Reply, StreamEvent, dumps, error_body
+from agent_ls.providers.scenario import Answer, ScriptedError, ScriptedUsage
+from agent_ls.providers.scripted_chat import Reply, dumps
 from agent_ls.providers.scripted_requests import RecordedRequest
 from agent_ls.providers.shapes import as_object
-
-_MAX_BODY_BYTES = 256 * 2**20
-
 
 Take = Callable[[RecordedRequest], Awaitable[Answer | None]]
 """Records a request and chooses its answer; None when it breaks the scenario."""
@@ -81,119 +77,76 @@ class Conversation:
         method, path, _ = head[0].split(" ", 2)
         pairs = (line.partition(":") for line in head[1:] if line)
         headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-        length = int(headers.get("content-length") or 0)
-        if length > _MAX_BODY_BYTES:
-            return await self._send(413, {"error": {"message": "the request is too large"}})
-        raw = await self._reader.readexactly(length)
+        raw = await self._reader.readexactly(int(headers.get("content-length") or 0))
         route = path.split("?")[0].rstrip("/")
         if method == "GET" and route.endswith("/models"):
-            return await self._send(200, self._models())
+            entry = {"id": self._model, "object": "model", "owned_by": "agent-ls"}
+            return await self._send(200, {"object": "list", "data": [entry]})
         if method != "POST" or not route.endswith("/chat/completions"):
-            return await self._send(404, {"error": {"message": f"no such path: {path}"}})
+            return await self._refuse(ScriptedError(status=404, message=f"no such path: {path}"))
         try:
             body = json.loads(raw)
         except ValueError as error:
-            return await self._send(400, {"error": {"message": f"not JSON: {error}"}})
+            return await self._refuse(ScriptedError(status=400, message=f"not JSON: {error}"))
         return await self._answer(RecordedRequest(path, headers, raw, as_object(body)))
-
-    def _models(self) -> Mapping[str, object]:
-        entry = {"id": self._model, "object": "model", "owned_by": "agent-ls"}
-        return {"object": "list", "data": [entry]}
 
     async def _answer(self, request: RecordedRequest) -> bool:
         answer = await self._take(request)
         try:
             if answer is None:
-                problem = ScriptedError(status=400, message=f"scripted model: {request.problem}")
-                return await self._send(400, error_body(problem))
+                problem = f"scripted model: {request.problem}"
+                return await self._refuse(ScriptedError(status=400, message=problem))
             await self._pause(answer.delay_ms or 0)
             if answer.hang == "before":
                 await self._silence()
-            if answer.raw:
-                return await self._send_raw(answer.raw)
-            if answer.error and (answer.error.status != 200 or not request.body.get("stream")):
-                return await self._send_error(answer.error)
-            return await self._send_answer(answer, request)
+            if answer.error:
+                return await self._refuse(answer.error)
+            return await self._stream(answer, request)
         except (_ClientLeft, ConnectionError):
             request.left.set()
             raise
 
-    async def _send_answer(self, answer: Answer, request: RecordedRequest) -> bool:
-        serial = request.serial
-        ids = [call.id or f"call_{serial}_{n}" for n, call in enumerate(answer.call)]
+    async def _stream(self, answer: Answer, request: RecordedRequest) -> bool:
         options = as_object(request.body.get("stream_options"))
         reply = Reply(
             answer=answer,
-            call_ids=tuple(ids),
             usage=answer.usage or _estimate(answer, request),
-            serial=serial,
+            serial=request.serial,
             model=str(request.body.get("model") or self._model),
             wants_usage=bool(options.get("include_usage")),
         )
-        if answer.is_unstreamed or not request.body.get("stream"):
-            return await self._send(200, reply.whole())
-        return await self._stream(list(reply.stream()), answer)
-
-    async def _stream(self, events: list[StreamEvent], answer: Answer) -> bool:
         self._writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
             b"cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
         )
+        events = list(reply.stream())
         for count, event in enumerate(events):
-            if answer.cut and answer.cut.after_events == count:
-                return await self._break(answer.cut.how)
+            if count == answer.cut_after:
+                await self._writer.drain()
+                return False
             if answer.hang == "middle" and count == len(events) // 2:
                 await self._silence()
-            data = event.encode()
-            self._writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+            self._writer.write(b"%x\r\n%s\r\n" % (len(event), event))
             await self._pause(answer.between_ms or 0)
-            if answer.cut and answer.cut.after_events == "finish" and event.has_finish:
-                return await self._break(answer.cut.how)
         self._writer.write(b"0\r\n\r\n")
         await self._writer.drain()
         return True
 
-    async def _break(self, how: str) -> bool:
-        await self._writer.drain()
-        match how:
-            case "end":
-                self._writer.write(b"0\r\n\r\n")
-                await self._writer.drain()
-                return True
-            case "reset":
-                linger = struct.pack("ii", 1, 0)
-                sock = self._writer.get_extra_info("socket")
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                self._writer.transport.abort()
-                return False
-            case _:
-                return False
-
-    async def _send_error(self, error: ScriptedError) -> bool:
+    async def _refuse(self, error: ScriptedError) -> bool:
         headers: dict[str, str] = {}
         if error.retry_after_s is not None:
             headers["retry-after"] = f"{error.retry_after_s:g}"
-        if error.location:
-            headers["location"] = error.location
-        if error.is_html:
-            page = f"<!DOCTYPE html><html><title>{error.message}</title><body>Sorry.</body></html>"
-            return await self._write(error.status, "text/html", page.encode(), headers)
-        body = dumps(error_body(error)).encode()
-        return await self._write(error.status, "application/json", body, headers)
+        words = {"message": error.message, "type": "scripted_error", "code": error.code}
+        return await self._send(error.status, {"error": words}, headers)
 
-    async def _send(self, status: int, body: Mapping[str, object]) -> bool:
-        return await self._write(status, "application/json", dumps(body).encode(), {})
-
-    async def _send_raw(self, raw: RawBody) -> bool:
-        return await self._write(raw.status, raw.content_type, raw.body.encode(), {})
-
-    async def _write(
-        self, status: int, content_type: str, body: bytes, headers: dict[str, str]
+    async def _send(
+        self, status: int, body: Mapping[str, object], headers: Mapping[str, str] | None = None
     ) -> bool:
-        lines = [f"HTTP/1.1 {status} Scripted", f"content-type: {content_type}"]
-        lines += [f"content-length: {len(body)}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        self._writer.write("\r\n".join(lines).encode("latin1") + b"\r\n\r\n" + body)
+        data = dumps(body).encode()
+        lines = [f"HTTP/1.1 {status} Scripted", "content-type: application/json"]
+        lines += [f"content-length: {len(data)}"]
+        lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+        self._writer.write("\r\n".join(lines).encode("latin1") + b"\r\n\r\n" + data)
         await self._writer.drain()
         return True
 

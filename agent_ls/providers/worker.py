@@ -10,17 +10,17 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from agent_ls.domain.errors import ProviderFailure
-from agent_ls.domain.messages import Message
 from agent_ls.domain.model_io import ModelRequest
 from agent_ls.providers.answer import MalformedAnswer
 from agent_ls.providers.completion import Completion, Route
 from agent_ls.providers.credentials import is_loopback, provider_of
-from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order
+from agent_ls.providers.frames import FACTS, FAILED, GONE, Access, Order, report_event
 from agent_ls.providers.plain_route import PlainRoute, open_client, plain_address
 from agent_ls.providers.prices import UNKNOWN, KnownModel, PriceTable
 from agent_ls.providers.thoughts import Thoughts
@@ -43,21 +43,17 @@ class Host:
         self._client = open_client()
         self._table = PriceTable()
         self._thoughts = Thoughts()
-        self._histories: dict[int, tuple[Message, ...]] = {}
-        """The conversation of each slot as it was last sent."""
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._loading: asyncio.Future[Library] | None = None
 
-    def take(self, order: Order, payload: bytes) -> None:
+    def take(self, order: Order) -> None:
         """Begin, or cancel."""
-        match order.op:
-            case "request":
-                # Right away, because the next order may build on this conversation.
-                request = self._read(order, payload)
+        match order:
+            case Order(op="request", request=ModelRequest() as request):
                 self._begin(order.number, self._request(order, request))
-            case "facts":
+            case Order(op="facts"):
                 self._begin(order.number, self._facts(order))
-            case "cancel":
+            case _:
                 if task := self._tasks.get(order.number):
                     task.cancel()
 
@@ -65,25 +61,16 @@ class Host:
         task = self._tasks[number] = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(lambda _: self._tasks.pop(number, None))
 
-    def _read(self, order: Order, payload: bytes) -> ModelRequest:
-        """Return the request with its whole conversation; errors: ``LookupError``."""
-        request = ModelRequest.model_validate_json(payload)
-        sent = self._histories.get(order.slot, ())
-        if order.kept > len(sent):
-            raise LookupError(f"slot {order.slot} has {len(sent)} messages, not {order.kept}")
-        messages = self._histories[order.slot] = (*sent[: order.kept], *request.messages)
-        return request.model_copy(update={"messages": messages})
-
     async def _request(self, order: Order, request: ModelRequest) -> None:
-        number, outbox = order.number, self._outbox
+        report = partial(self._outbox.report, order.number)
         completion = Completion(order, request)
         try:
             route = await self._route(request.model, order.access)
-            await completion.run(route, lambda event: outbox.event(number, event))
+            await completion.run(route, lambda event: report(*report_event(event)))
         except asyncio.CancelledError:
-            outbox.report(number, GONE)
+            report(GONE)
         except Exception as error:
-            outbox.report(number, FAILED, completion.trouble(error).model_dump())
+            report(FAILED, completion.trouble(error).model_dump())
 
     async def _route(self, model: str, access: Access) -> Route:
         """Return the way to a model; errors: the library's, for an unknown provider."""

@@ -11,13 +11,11 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from agent_ls.domain.model_io import ModelEvent
-from agent_ls.providers.frames import Order, encode_reports, read_order, report_event
+from agent_ls.providers.frames import TEXTS, Order, encode_report
 
 _PR_SET_DUMPABLE = 4
 _MERGE_S = 0.008
@@ -53,36 +51,28 @@ def seal_process() -> None:
 
 
 def follow_orders(
-    stream: BinaryIO, loop: asyncio.AbstractEventLoop, take: Callable[[Order, bytes], None]
+    stream: BinaryIO, loop: asyncio.AbstractEventLoop, take: Callable[[Order], None]
 ) -> None:
     """Hand each order to ``take`` on the loop; when the server is gone, so is this process.
 
     On a thread of its own, so that even a busy loop or a slow import never outlives the server.
     """
 
-    def obey(order: Order, payload: bytes) -> None:
-        try:
-            take(order, payload)
-        except Exception:
-            # The two ends disagree: a fresh process is the way back to agreement.
-            traceback.print_exc()
-            os._exit(1)
-
     def follow() -> None:
         status = 1
         try:
-            while (frame := read_order(stream)) is not None:
-                loop.call_soon_threadsafe(obey, *frame)
+            for line in stream:
+                loop.call_soon_threadsafe(take, Order.model_validate_json(line))
             status = 0
         finally:
-            # No exit handlers: litellm's take a second, and there is nothing left to say to anyone.
+            # No exit handlers: litellm's take a second, and there is nothing left to report.
             os._exit(status)
 
     threading.Thread(target=follow, name="orders", daemon=True).start()
 
 
 class Outbox:
-    """Reports on their way to the server, one frame per turn of the loop.
+    """Reports on their way to the server, written together once per turn of the loop.
 
     Neighbouring pieces of one text are one report, and texts alone are sent at most 125 times a
     second, so that they cost the server little.
@@ -93,39 +83,30 @@ class Outbox:
         self._descriptor = descriptor
         self._loop = loop
         self._pending: list[list[object]] = []
-        self._pieces: list[str] = []
-        """Of the newest pending report, when it is a text."""
         self._flushed_s = 0.0
 
-    def event(self, number: int, event: ModelEvent) -> None:
-        """Report a model event of a request."""
-        _, word, *fields = report_event(number, event)
-        self.report(number, str(word), *fields)
-
     def report(self, number: int, word: str, *fields: object) -> None:
-        """Report anything."""
-        is_text = word in ("text", "reasoning")
-        if is_text and self._pieces and self._pending[-1][:2] == [number, word]:
-            self._pieces.append(str(fields[0]))
+        """Send a report soon."""
+        is_text = word in TEXTS
+        last = self._pending[-1] if self._pending else []
+        if is_text and last[:2] == [number, word]:
+            last.extend(fields)
             return
-        self._settle()
         self._pending.append([number, word, *fields])
-        self._pieces = [str(fields[0])] if is_text else []
         wait_s = self._flushed_s + _MERGE_S - self._loop.time() if is_text else 0.0
         self._loop.call_later(max(wait_s, 0.0), self._flush)
 
     def _flush(self) -> None:
         """Write what is pending; blocks while the server does not read."""
-        self._settle()
         if not self._pending:
             return
         self._flushed_s = self._loop.time()
-        frame = memoryview(encode_reports(self._pending))
-        self._pending = []
-        while frame:
-            frame = frame[os.write(self._descriptor, frame) :]
+        pending, self._pending = self._pending, []
+        lines = memoryview(b"".join(map(encode_report, map(_joined, pending))))
+        while lines:
+            lines = lines[os.write(self._descriptor, lines) :]
 
-    def _settle(self) -> None:
-        if self._pieces:
-            self._pending[-1][2] = "".join(self._pieces)
-            self._pieces = []
+
+def _joined(report: list[object]) -> list[object]:
+    number, word, *fields = report
+    return [number, word, "".join(map(str, fields))] if word in TEXTS else report

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from agent_ls.domain.errors import ProviderError, ProviderFailure
-from agent_ls.domain.messages import AssistantMessage, Message, UserMessage
+from agent_ls.domain.messages import UserMessage
 from agent_ls.domain.model_io import (
     CallClosed,
     CallCut,
@@ -28,6 +28,21 @@ from agent_ls.providers.model_host import ModelHost, ModelHostOptions
 from agent_ls.providers.prices import ModelCard
 from agent_ls.providers.scripted import ScriptedModel
 from tests.providers.conftest import READ_FILE, Asking, request
+from tests.support.faulty import (
+    Play,
+    called,
+    chunk,
+    data,
+    end,
+    error,
+    faulty,
+    hangs,
+    head,
+    resets,
+    said,
+    sends,
+    whole,
+)
 from tests.support.scripted import scripted
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -40,6 +55,13 @@ async def check(
     async with scripted(scenario) as model:
         asking.use(model.base_url)
         return joined(await asking.ask(asked or request()))
+
+
+async def played(asking: Asking, play: Play, model: str = "openai/scripted") -> list[ModelEvent]:
+    """Ask an endpoint that answers with exactly given bytes."""
+    async with faulty(0, [play]) as endpoint:
+        asking.use(f"{endpoint.url}/v1")
+        return joined(await asking.ask(request(model=model)))
 
 
 def joined(events: list[ModelEvent]) -> list[ModelEvent]:
@@ -62,7 +84,6 @@ def finished(events: list[ModelEvent]) -> StreamFinished:
 ANSWER = """
 [[answer]]
 chunk = {chunk}
-is_unstreamed = {unstreamed}
 reasoning = "Three files, ünïcode, 😀."
 text = "I read them:\\n\\n- one\\n- two"
 [[answer.call]]
@@ -85,16 +106,22 @@ arguments = {{ pattern = "😀{{" }}
 async def test_an_answer_arrives_whole_at_every_size_of_piece(
     asking: Asking, chunk: int, model: str
 ) -> None:
-    scenario = ANSWER.format(chunk=chunk, unstreamed="false")
+    scenario = ANSWER.format(chunk=chunk)
     events = await check(asking, scenario, request(model=model))
     assert events[:-1] == WHOLE
     assert finished(events).finish is FinishReason.TOOL_CALLS
 
 
 async def test_an_answer_arrives_whole_from_a_server_that_does_not_stream(asking: Asking) -> None:
-    events = await check(asking, ANSWER.format(chunk=0, unstreamed="true"))
-    assert sorted(events[:-1], key=repr) == sorted(WHOLE, key=repr)
+    call = {"id": "a", "function": {"name": "grep", "arguments": '{"x": 1}'}}
+    message = {"reasoning_content": "Hm.", "content": "Yes.", "tool_calls": [call]}
+    body = {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    events = await played(asking, sends(whole(200, json.dumps(body))))
+    said = [ReasoningDelta("Hm."), TextDelta("Yes."), CallClosed("a", "grep", '{"x": 1}')]
+    assert sorted(events[:-1], key=repr) == sorted(said, key=repr)
     assert finished(events).finish is FinishReason.TOOL_CALLS
+    # It tells no usage.
+    assert finished(events).usage.output_tokens > 0
 
 
 WHOLE = [
@@ -151,13 +178,6 @@ async def test_an_unknown_model_costs_what_the_settings_say(asking: Asking) -> N
     assert card.cost_usd(usage) == pytest.approx((200 * 1 + 800 * 0.5 + 50 * 2) / 1e6)
 
 
-async def test_usage_is_estimated_when_the_endpoint_reports_none(asking: Asking) -> None:
-    scenario = '[[answer]]\ntext = "twelve chars"\nis_usage_missing = true'
-    usage = finished(await check(asking, scenario)).usage
-    assert usage.output_tokens == 3
-    assert usage.input_tokens > 0
-
-
 async def test_facts_are_litellms_where_it_knows_the_model(asking: Asking) -> None:
     facts = await asking.host.facts("openai/gpt-4o")
     assert (facts.window_tokens, facts.max_output_tokens) == (128_000, 16_384)
@@ -183,108 +203,60 @@ async def test_broken_arguments_are_passed_on_and_cut_ones_told_apart(asking: As
 
 
 F = ProviderFailure
-ERRORS: list[tuple[str, str, ProviderFailure, str]] = [
-    ("401", "error = { status = 401, message = 'bad key' }", F.AUTHENTICATION, "OPENAI_API_KEY"),
-    ("402", "error = { status = 402, message = 'pay' }", F.FORBIDDEN, "pay"),
-    ("403", "error = { status = 403, message = 'not here' }", F.FORBIDDEN, "not here"),
-    ("404", "error = { status = 404, message = 'no such model' }", F.UNKNOWN_MODEL, "openai/NAME"),
-    ("400", "error = { status = 400, message = 'tools: wrong' }", F.BAD_REQUEST, "tools: wrong"),
-    ("422", "error = { status = 422, message = 'odd' }", F.BAD_REQUEST, "odd"),
-    ("429", "error = { status = 429, message = 'slow' }", F.RATE_LIMITED, "slow"),
-    (
-        "429-without-credit",
-        "error = { status = 429, message = 'no', code = 'insufficient_quota' }",
-        F.FORBIDDEN,
-        "credit",
-    ),
-    ("500", "error = { status = 500, message = 'oops' }", F.SERVER, "oops"),
-    ("502", "error = { status = 502, message = 'bad gateway' }", F.SERVER, "502"),
-    ("503", "error = { status = 503, message = 'busy' }", F.OVERLOADED, "busy"),
-    ("504", "error = { status = 504, message = 'late' }", F.TIMEOUT, "late"),
-    ("529", "error = { status = 529, message = 'busy' }", F.OVERLOADED, "busy"),
-    (
-        "context-overflow",
-        "error = { status = 400, message = 'too long', code = 'context_length_exceeded' }",
-        F.CONTEXT_OVERFLOW,
-        "too long",
-    ),
-    (
-        "context-overflow-in-words",
-        "error = { status = 400, message = 'maximum context length is 8192 tokens' }",
-        F.CONTEXT_OVERFLOW,
-        "8192",
-    ),
-    (
-        "content-filter",
-        "error = { status = 400, message = 'no', code = 'content_filter' }",
-        F.CONTENT_FILTER,
-        "content filter",
+ERRORS: list[tuple[str, Play, ProviderFailure, str]] = [
+    *(
+        (f"{status}-{code}", sends(whole(status, error(text, code=code))), failure, words)
+        for status, code, text, failure, words in (
+            (401, None, "bad key", F.AUTHENTICATION, "OPENAI_API_KEY"),
+            (403, None, "not here", F.FORBIDDEN, "not here"),
+            (404, None, "no such model", F.UNKNOWN_MODEL, "openai/NAME"),
+            (400, None, "tools: wrong", F.BAD_REQUEST, "tools: wrong"),
+            (429, None, "slow", F.RATE_LIMITED, "slow"),
+            (429, "insufficient_quota", "no", F.FORBIDDEN, "credit"),
+            (500, None, "oops", F.SERVER, "oops"),
+            (503, None, "busy", F.OVERLOADED, "busy"),
+            (400, "context_length_exceeded", "too long", F.CONTEXT_OVERFLOW, "too long"),
+            (400, "content_filter", "no", F.CONTENT_FILTER, "content filter"),
+        )
     ),
     (
         "html-with-status",
-        "error = { status = 502, message = 'Bad gateway', is_html = true }",
+        sends(whole(502, "<html><title>Bad gateway</title>")),
         F.SERVER,
         "a web page, not an API answer (Bad gateway)",
     ),
-    (
-        "html-as-answer",
-        "raw = { body = '<html><title>Login</title>', content_type = 'text/html' }",
-        F.BAD_REQUEST,
-        "a web page",
-    ),
-    (
-        "redirect",
-        "error = { status = 307, location = 'http://127.0.0.1:1/v1' }",
-        F.BAD_REQUEST,
-        "http://127.0.0.1",
-    ),
+    ("html", sends(whole(200, "<html>Login", kind="text/html")), F.BAD_REQUEST, "a web page"),
     (
         "error-object-in-the-stream",
-        "text = 'Well'\nerror = { status = 200, message = 'gpu fell over' }",
+        sends(head() + said("Well") + data(json.loads(error("gpu fell over")))),
         F.BROKEN_STREAM,
         "gpu fell over",
     ),
     (
         "overloaded-in-the-stream",
-        "text = 'Well'\nerror = { status = 200, message = 'busy', kind = 'overloaded_error' }",
+        sends(head() + said("Well") + data(json.loads(error("busy", type="overloaded_error")))),
         F.OVERLOADED,
         "busy",
     ),
-    ("not-json", "raw = { body = \"data: {oops\\n\\n\" }", F.BROKEN_STREAM, "no JSON"),
-    ("not-an-object", "raw = { body = \"data: [1]\\n\\n\" }", F.BROKEN_STREAM, "no object"),
-    ("nothing", "raw = { body = '' }", F.BROKEN_STREAM, "before it said anything"),
-    ("only-an-end-mark", "raw = { body = \"data: [DONE]\\n\\n\" }", F.BROKEN_STREAM, "finish"),
-    (
-        "an-empty-object",
-        "raw = { body = '{}', content_type = 'application/json' }",
-        F.BAD_REQUEST,
-        "instead of a model's answer",
-    ),
-    (
-        "an-error-object-as-body",
-        "raw = { body = '{\"error\": {\"message\": \"no\", \"code\": 429}}' }",
-        F.RATE_LIMITED,
-        "no",
-    ),
-    (
-        "a-call-that-goes-on-after-its-end",
-        "call = [{ tool = 'f', arguments_text = '{}{}' }]",
-        F.BROKEN_STREAM,
-        "followed by",
-    ),
-    ("hanging", "hang = 'before'", F.TIMEOUT, "within 3 s"),
-    ("falling-silent", f"text = '{'x' * 64}'\nhang = 'middle'", F.TIMEOUT, "silent for 0.5 s"),
-]  # fmt: skip
+    ("not-json", sends(head() + data("{oops")), F.BROKEN_STREAM, "no JSON"),
+    ("not-an-object", sends(head() + data("[1]")), F.BROKEN_STREAM, "no object"),
+    ("nothing", sends(head()), F.BROKEN_STREAM, "before it said anything"),
+    ("only-an-end-mark", sends(head() + data("[DONE]")), F.BROKEN_STREAM, "finish"),
+    ("an-empty-object", sends(whole(200, "{}")), F.BAD_REQUEST, "instead of a model's answer"),
+    ("an-error-object-as-body", sends(whole(200, error("no", code=429))), F.RATE_LIMITED, "no"),
+    ("hanging", hangs(), F.TIMEOUT, "within 3 s"),
+    ("falling-silent", hangs(head(), said("x")), F.TIMEOUT, "silent for 0.5 s"),
+]
 
 
 @pytest.mark.parametrize(
-    "answer, failure, words", [case[1:] for case in ERRORS], ids=[case[0] for case in ERRORS]
+    "play, failure, words", [case[1:] for case in ERRORS], ids=[case[0] for case in ERRORS]
 )
 async def test_an_error_has_a_class_and_words_for_a_person(
-    asking: Asking, answer: str, failure: ProviderFailure, words: str
+    asking: Asking, play: Play, failure: ProviderFailure, words: str
 ) -> None:
     with pytest.raises(ProviderError) as caught:
-        await check(asking, f"[[answer]]\n{answer}")
+        await played(asking, play)
     assert caught.value.failure is failure
     assert words in caught.value.message
     assert "litellm" not in caught.value.message
@@ -300,39 +272,35 @@ async def test_retry_after_reaches_the_loop(asking: Asking, model: str) -> None:
     assert caught.value.is_retryable
 
 
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+BEGUN = said("x") + called("{}")
+BROKEN = [
+    pytest.param(resets(head() + BEGUN), id="reset"),
+    pytest.param(sends(head() + BEGUN), id="ended-early"),
+    pytest.param(sends(CHUNKED + b"%x\r\n%s\r\n" % (len(BEGUN), BEGUN)), id="closed"),
+    pytest.param(sends(CHUNKED + b"%x\r\n%s\r\n" % (len(BEGUN + end()), BEGUN)), id="in-a-chunk"),
+]
+
+
 @pytest.mark.parametrize("model", ["openai/scripted", "deepseek/deepseek-chat"])
-@pytest.mark.parametrize("how", ["close", "reset", "end"])
-@pytest.mark.parametrize("after", ["1", "4"])
-async def test_a_cut_stream_is_broken_whatever_came(
-    asking: Asking, how: str, after: str, model: str
-) -> None:
-    scenario = f"""
-    [[answer]]
-    text = "{"x" * 64}"
-    cut = {{ after_events = {after}, how = "{how}" }}
-    call = [{{ tool = "f", arguments = {{}} }}]
-    """
-    with pytest.raises(ProviderError) as caught:
-        await check(asking, scenario, request(model=model))
+@pytest.mark.parametrize("play", BROKEN)
+async def test_a_cut_stream_is_broken_whatever_came(asking: Asking, play: Play, model: str) -> None:
+    with pytest.raises(ProviderError, match="broke off") as caught:
+        await played(asking, play, model)
     assert caught.value.failure is ProviderFailure.BROKEN_STREAM
 
 
-async def test_a_stream_cut_before_anything_came_is_a_lost_connection(asking: Asking) -> None:
+async def test_a_connection_lost_before_anything_came_may_be_tried_again(asking: Asking) -> None:
     with pytest.raises(ProviderError) as caught:
-        await check(asking, '[[answer]]\ntext = "x"\ncut = { after_events = 0 }')
+        await played(asking, resets())
     assert caught.value.is_retryable
 
 
-async def test_a_connection_lost_after_the_finish_reason_still_breaks_the_stream(
-    asking: Asking,
-) -> None:
-    with pytest.raises(ProviderError, match="broke off"):
-        await check(asking, '[[answer]]\ntext = "x"\ncut = { after_events = "finish" }')
-
-
 async def test_a_body_that_ends_after_the_finish_reason_has_ended(asking: Asking) -> None:
-    scenario = '[[answer]]\ntext = "x"\ncut = { after_events = "finish", how = "end" }'
-    assert finished(await check(asking, scenario)).finish is FinishReason.STOP
+    events = await played(asking, sends(head() + said("x") + data(chunk({}, "stop"))))
+    assert finished(events).finish is FinishReason.STOP
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -484,28 +452,15 @@ async def test_a_request_is_sent_as_it_is_documented(asking: Asking) -> None:
     }
 
 
-HISTORY: tuple[Message, ...] = (
-    UserMessage(text='Fix it — \x00 \x7f  \\ " </s>\r\n\tnow'),
-    AssistantMessage(text="Yes."),
-    UserMessage(text="x" * 5000),
-    AssistantMessage(text="Done?"),
-    UserMessage(text="No.", origin="gate"),
-)
-
-
-async def test_many_conversations_at_once_arrive_whole_and_do_not_mix(asking: Asking) -> None:
-    """More than the host remembers, each growing, some forking from what came before."""
-    talks: list[tuple[Message, ...]] = [HISTORY, HISTORY[:1]]
-    talks += [(UserMessage(text=f"talk {n}"),) for n in range(11)]
-    async with scripted("[[answer]]\ntext = 'x'\nrepeat = 0") as model:
+async def test_a_conversation_arrives_whole_and_half_characters_are_replaced(
+    asking: Asking,
+) -> None:
+    texts = ('Fix it — \x00 \x7f  \\ " </s>\r\n\tnow', "x" * 500_000, "half \ud83d")
+    async with scripted("[[answer]]\ntext = 'x'") as model:
         asking.use(model.base_url)
-        for turn in range(3):
-            for number, talk in enumerate(talks):
-                news = (AssistantMessage(text=f"{turn}"), UserMessage(text=f"{turn}/{number}"))
-                talks[number] = (*talk, *news)
-                await asking.ask(request(*talks[number]))
-                sent = [message["content"] for message in model.requests[-1].messages]
-                assert sent[1:] == [message.text for message in talks[number]]
+        await asking.ask(request(*(UserMessage(text=text) for text in texts)))
+    sent = [message["content"] for message in model.requests[0].messages[1:]]
+    assert sent == [*texts[:2], "half ?"]
 
 
 async def test_a_host_that_cannot_start_says_why() -> None:
