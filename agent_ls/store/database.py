@@ -127,8 +127,13 @@ class Database:
                     sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK}
                 )
             # Another server may have done it while this one waited for the lock.
-            if self._revision(connection) != migrations.HEAD:
-                migrations.upgrade(connection)
+            match self._revision(connection):
+                case None:
+                    migrations.create(connection)
+                case migrations.HEAD:
+                    pass
+                case _:
+                    migrations.upgrade(connection)
 
     @contextmanager
     def _migrating(self) -> Generator[sa.Connection]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 import sqlalchemy as sa
 
@@ -22,12 +21,22 @@ _ON_THE_WAY_MS = 600_000
 
 
 def delete(connection: sa.Connection, session_id: str) -> bool:
-    """Remove a session and its sub-agents', but for a branch's; see ``Store.delete``."""
+    """Remove a session and its sub-agents'; see ``Store.delete``."""
     known = connection.scalar(sa.select(sa.literal(1)).where(sessions.c.session_id == session_id))
-    children = [*_below(connection, [session_id])]
-    branches = _branches(connection, session_id, children)
-    kept = {*branches, *_below(connection, [*branches])}
-    doomed = [session_id, *(one for one in children if one not in kept)]
+    doomed = [session_id, *_below(connection, [session_id])]
+    _check_free(connection, doomed)
+    connection.execute(sa.delete(leases).where(leases.c.session_id.in_(doomed)))
+    if known is None:
+        return False
+    # Their rows in all other tables go with them.
+    connection.execute(sa.delete(sessions).where(sessions.c.session_id.in_(doomed)))
+    _forget_texts(connection)
+    return True
+
+
+def _check_free(connection: sa.Connection, doomed: Sequence[str]) -> None:
+    """Take the lease of sessions that are to be deleted. Errors: ``StoreError``."""
+    session_id, *children = doomed
     for one in _above(connection, session_id):
         if lease_owner(connection, one) is not None:
             raise StoreError(_OPEN.format(one))
@@ -35,17 +44,11 @@ def delete(connection: sa.Connection, session_id: str) -> bool:
         # Nobody may open it while it goes; the lease goes with it.
         if not take_lease(connection, one, _OWNER, _DELETING_S):
             raise StoreError(_OPEN.format(one))
-    connection.execute(sa.delete(leases).where(leases.c.session_id.in_(doomed)))
-    if known is None:
-        return False
-    for child, branch in branches.items():
-        connection.execute(
-            sa.update(sessions).where(sessions.c.session_id == child).values(parent_id=branch)
+    if branch := _branch_with(connection, doomed) if children else None:
+        raise StoreError(
+            f"session {branch} is a fork that has sub-agents of session {session_id}; delete the "
+            "fork first"
         )
-    # Their rows in all other tables go with them.
-    connection.execute(sa.delete(sessions).where(sessions.c.session_id.in_(doomed)))
-    _forget_texts(connection)
-    return True
 
 
 def _forget_texts(connection: sa.Connection) -> None:
@@ -78,23 +81,15 @@ def _below(connection: sa.Connection, parents: Sequence[str]) -> Iterator[str]:
         yield from parents
 
 
-def _branches(
-    connection: sa.Connection, session_id: str, children: Sequence[str]
-) -> dict[str, str]:
-    """Return the sub-agents that a branch has as well, each with one such branch.
-
-    What they changed is in its review, so they go on as its own.
-    """
-    if not children:
-        return {}
+def _branch_with(connection: sa.Connection, doomed: Sequence[str]) -> str | None:
+    """Return a session that stays and whose review needs one of these sub-agents; else None."""
     query = sa.select(events.c.session_id, events.c.body).where(
-        events.c.type == "child_started", events.c.session_id.not_in([session_id, *children])
+        events.c.type == "child_started", events.c.session_id.not_in(doomed)
     )
-    started = {
-        cast("str", json.loads(row.body)["child_id"]): cast("str", row.session_id)
-        for row in connection.execute(query)
-    }
-    return {one: started[one] for one in children if one in started}
+    rows = connection.execute(query)
+    return next(
+        (row.session_id for row in rows if json.loads(row.body)["child_id"] in doomed), None
+    )
 
 
 def _digests(connection: sa.Connection) -> set[str]:

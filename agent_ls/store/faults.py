@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -16,22 +17,17 @@ from agent_ls.domain.errors import StoreError
 from agent_ls.store.location import Location
 
 
-class StoreFault(StoreError):
-    """A ``StoreError`` and what the writer needs to know of it."""
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why jobs could not be carried out."""
 
-    def __init__(
-        self, message: str, *, is_shared: bool, is_lost: bool = False, is_silent: bool = False
-    ) -> None:
-        """Take the words for a person.
-
-        ``is_shared``: the whole store has the trouble, not one piece of work; it may pass.
-        ``is_lost``: the connection is gone, a new one may work. ``is_silent``: the server took
-        all the time that it has for an answer, as it would again.
-        """
-        super().__init__(message)
-        self.is_shared = is_shared
-        self.is_lost = is_lost
-        self.is_silent = is_silent
+    error: StoreError
+    is_shared: bool = False
+    """The whole store has the trouble, not one piece of work; it may pass."""
+    is_lost: bool = False
+    """The connection is gone; a new one may work."""
+    is_silent: bool = False
+    """The server took all the time that it has for an answer, as it would again."""
 
 
 class Damage(Exception):
@@ -44,61 +40,48 @@ class Damage(Exception):
 
 
 # By the beginning of SQLite's own name for the error.
-_SQLITE = (
-    ("SQLITE_FULL", "the disk is full. Free some space; agent-ls then goes on by itself."),
-    (
-        "SQLITE_READONLY",
-        "it is read-only. Make the file and its folder writable, "
-        "or choose another place for the store in the settings.",
-    ),
-    (
-        "SQLITE_CANTOPEN",
-        "the file cannot be opened. Check that its folder exists and belongs to you.",
-    ),
-    (
-        "SQLITE_BUSY",
-        "another program keeps it locked. Close what has the file open and try again.",
-    ),
-    ("SQLITE_IOERR", "the disk reports an error. Check the disk and its free space."),
-)
-
+_SQLITE = {
+    "SQLITE_FULL": "the disk is full. Free some space; agent-ls then goes on by itself.",
+    "SQLITE_READONLY": "it is read-only. Make the file and its folder writable, "
+    "or choose another place for the store in the settings.",
+    "SQLITE_CANTOPEN": "the file cannot be opened. Check that its folder exists and belongs to "
+    "you.",
+    "SQLITE_BUSY": "another program keeps it locked. Close what has the file open and try again.",
+    "SQLITE_IOERR": "the disk reports an error. Check the disk and its free space.",
+}
 _DAMAGED = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 _MISSING = ("no such table", "no such column")
-_MISSING_STATES = ("42P01", "42703")
-"""PostgreSQL's for a table and a column that are not there."""
-_DATA_STATES = ("XX001", "XX002")
-"""PostgreSQL's for damaged data and a damaged index."""
+_DAMAGED_STATES = ("42P01", "42703", "XX001", "XX002")
+"""PostgreSQL's for a table or column that is not there, and for damaged data or a damaged index."""
 
+_CUT = "the connection was lost. Check that the server runs and can be reached."
 # By the beginning of PostgreSQL's SQLSTATE.
-_POSTGRES = (
-    ("28", "the server refused the login. Check user and password in the URL."),
-    ("3D000", "that database does not exist. Create it (createdb) and try again."),
-    ("3F", "there is no schema to make tables in. Ask the database's owner for one."),
-    ("42501", "the user may not do that there. Grant it the right to create and write tables."),
-    ("53100", "the server's disk is full. Free some space; agent-ls then goes on by itself."),
-    ("53", "the server has no room for another connection. Try again later."),
-    ("25P03", "the connection was lost. Check that the server runs and can be reached."),
-    ("57014", "a statement took too long. Try again later, or look what keeps the server busy."),
-    ("25006", "the server is read-only. Give the URL of the primary server."),
-    ("55P03", "another program keeps it locked. Close what has it open and try again."),
-    ("57P", "the server is shutting down or starting. Try again when it is up."),
-    ("08", "the connection was lost. Check that the server runs and can be reached."),
-)
+_POSTGRES = {
+    "28": "the server refused the login. Check user and password in the URL.",
+    "3D000": "that database does not exist. Create it (createdb) and try again.",
+    "3F": "there is no schema to make tables in. Ask the database's owner for one.",
+    "42501": "the user may not do that there. Grant it the right to create and write tables.",
+    "53100": "the server's disk is full. Free some space; agent-ls then goes on by itself.",
+    "53": "the server has no room for another connection. Try again later.",
+    "25P03": _CUT,
+    "57014": "a statement took too long. Try again later, or look what keeps the server busy.",
+    "25006": "the server is read-only. Give the URL of the primary server.",
+    "55P03": "another program keeps it locked. Close what has it open and try again.",
+    "57P": "the server is shutting down or starting. Try again when it is up.",
+    "08": _CUT,
+}
 _LOST = ("57P", "08", "25P03")
 
 
-def explain(error: BaseException, location: Location) -> StoreError:
-    """Return the error for a person; one of ours comes back as it is.
-
-    Shape: a ``StoreFault`` for everything else.
-    """
+def explain(error: BaseException, location: Location) -> Fault:
+    """Return the error for a person, and what the writer needs to know of it."""
     if isinstance(error, StoreError):
-        return error
+        return Fault(error)
     if isinstance(error, Damage):
-        return error.kind(_damage(error.what, f" ({error.why})", location))
+        return Fault(error.kind(_damage(error.what, f" ({error.why})", location)))
     if isinstance(error, ValidationError | json.JSONDecodeError | UnicodeDecodeError):
         # Not the error's own words, which repeat the user's.
-        return StoreError(_damage("A row", f" ({type(error).__name__})", location))
+        return Fault(StoreError(_damage("A row", f" ({type(error).__name__})", location)))
     # SQLAlchemy wraps what drivers raise; its own text would repeat the statement with its
     # parameters, which are the user's words.
     original = getattr(error, "orig", None) or error
@@ -107,7 +90,7 @@ def explain(error: BaseException, location: Location) -> StoreError:
             "the server was reached but does not answer. Check the server and the network; "
             "agent-ls tries again by itself."
         )
-        return StoreFault(_unusable(location, words), is_shared=True, is_lost=True, is_silent=True)
+        return _fault(location, words, is_lost=True, is_silent=True)
     if isinstance(original, sqlite3.Error):
         return _of_sqlite(original, location)
     if original is not error:
@@ -123,7 +106,7 @@ def explain(error: BaseException, location: Location) -> StoreError:
     return _fault(location, f"{type(error).__name__}: {error}", is_shared=False)
 
 
-def _of_missing(error: ModuleNotFoundError, location: Location) -> StoreFault:
+def _of_missing(error: ModuleNotFoundError, location: Location) -> Fault:
     driver = location.url.partition("://")[0].partition("+")[2]
     if driver not in ("", "pg8000"):
         return _fault(
@@ -146,25 +129,24 @@ def _is_timeout(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _of_sqlite(error: sqlite3.Error, location: Location) -> StoreFault:
+def _of_sqlite(error: sqlite3.Error, location: Location) -> Fault:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(_DAMAGED) or str(error).startswith(_MISSING):
         why = ", or is not a store" if name == "SQLITE_NOTADB" else f" ({error})"
-        return StoreFault(_damage("The store", why, location), is_shared=True)
-    for start, advice in _SQLITE:
-        if name.startswith(start):
-            return _fault(location, advice)
+        return Fault(StoreError(_damage("The store", why, location)), is_shared=True)
+    advice = next((words for start, words in _SQLITE.items() if name.startswith(start)), None)
+    if advice is not None:
+        return _fault(location, advice)
     return _fault(location, f"SQLite says: {error} ({name}).", is_shared=False)
 
 
-def _of_server(error: BaseException, location: Location, *, was_cut: bool) -> StoreFault:
+def _of_server(error: BaseException, location: Location, *, was_cut: bool) -> Fault:
     code, words = _postgres_words(error)
-    is_lost = was_cut or code.startswith(_LOST)
-    if code in _MISSING_STATES + _DATA_STATES:
-        return StoreFault(_damage("The store", f" ({words})", location), is_shared=True)
-    for start, advice in _POSTGRES:
-        if code.startswith(start):
-            return _fault(location, advice, is_lost=is_lost)
+    if code in _DAMAGED_STATES:
+        return Fault(StoreError(_damage("The store", f" ({words})", location)), is_shared=True)
+    advice = next((text for start, text in _POSTGRES.items() if code.startswith(start)), None)
+    if advice is not None:
+        return _fault(location, advice, is_lost=was_cut or code.startswith(_LOST))
     if not code:
         return _unreachable(location, words)
     return _fault(location, f"PostgreSQL says: {words} ({code}).", is_shared=False)
@@ -194,16 +176,18 @@ def _damage(what: str, why: str, location: Location) -> str:
     )
 
 
-def _unreachable(location: Location, reason: str) -> StoreFault:
+def _unreachable(location: Location, reason: str) -> Fault:
     words = f"the server cannot be reached ({reason}). Check that it runs, and the URL."
     return _fault(location, words, is_lost=True)
 
 
 def _fault(
-    location: Location, words: str, *, is_shared: bool = True, is_lost: bool = False
-) -> StoreFault:
-    return StoreFault(_unusable(location, words), is_shared=is_shared, is_lost=is_lost)
-
-
-def _unusable(location: Location, words: str) -> str:
-    return f"The store {location.shown} cannot be used: {words}"
+    location: Location,
+    words: str,
+    *,
+    is_shared: bool = True,
+    is_lost: bool = False,
+    is_silent: bool = False,
+) -> Fault:
+    error = StoreError(f"The store {location.shown} cannot be used: {words}")
+    return Fault(error, is_shared, is_lost, is_silent)

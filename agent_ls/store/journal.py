@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, cast
 
@@ -22,9 +21,8 @@ from sqlalchemy.exc import IntegrityError
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import StoredEvent
 from agent_ls.store import schema
-from agent_ls.store.changes import AbandonCalls, Change, Cursor, Table, Write
 from agent_ls.store.faults import Damage
-from agent_ls.store.projections import project
+from agent_ls.store.projections import Cursor, Projection, Row, Table
 from agent_ls.store.upcasts import read_event
 
 _TABLES: dict[Table, tuple[sa.Table, str]] = {
@@ -52,13 +50,6 @@ _JOURNAL = (
     .order_by(schema.events.c.seq)
 )
 _BEGINNING = _JOURNAL.where(schema.events.c.seq <= sa.bindparam("last_seq"))
-_ABANDON = (
-    sa.update(schema.calls)
-    .where(schema.calls.c.session_id == sa.bindparam("in_session"))
-    .where(schema.calls.c.execution_id == sa.bindparam("in_execution"))
-    .where(schema.calls.c.finished_ms.is_(None))
-    .values(status="abandoned", finished_ms=sa.bindparam("at_ms"))
-)
 
 
 class JournalConflict(StoreError):
@@ -102,7 +93,7 @@ def load(
 
 def _append_to(connection: sa.Connection, session_id: str, events: list[StoredEvent]) -> None:
     row = connection.execute(_WHERE_IT_STANDS, {"session_id": session_id}).one_or_none()
-    last_seq = row.last_seq if row is not None else 0
+    last_seq = row.last_seq if row else 0
     known = [stored for stored in events if stored.seq <= last_seq]
     if known:
         _check_same(connection, session_id, known)
@@ -110,24 +101,14 @@ def _append_to(connection: sa.Connection, session_id: str, events: list[StoredEv
     if not fresh:
         return
     _check_follows(session_id, last_seq, fresh)
-    cursor = Cursor.model_validate_json(row.cursor) if row is not None else Cursor()
-    pending = _Rows(session_id)
-    pending.take(connection, Write("sessions", ""))
+    projection = Projection(Cursor.model_validate_json(row.cursor) if row else Cursor())
     for stored in fresh:
-        cursor, changes = project(cursor, stored)
-        for change in changes:
-            pending.take(connection, change)
+        projection.take(stored)
     last = fresh[-1]
-    pending.take(
-        connection,
-        Write(
-            "sessions",
-            "",
-            {"last_seq": last.seq, "updated_ms": last.at_ms, "cursor": _json(cursor)},
-        ),
-    )
-    # The session's row comes first: the others refer to it.
-    pending.write(connection)
+    place = {"last_seq": last.seq, "updated_ms": last.at_ms, "cursor": _json(projection.cursor)}
+    projection.rows["sessions", ""].values.update(place)
+    for (table, name), changed in projection.rows.items():
+        _upsert(connection, session_id, table, name, changed)
     try:
         connection.execute(_ADD_EVENT, [_event_row(stored) for stored in fresh])
     except IntegrityError as error:
@@ -160,59 +141,19 @@ def _conflict(session_id: str) -> JournalConflict:
     )
 
 
-@dataclass(slots=True)
-class _Rows:
-    """Changes of one session's rows, merged so that each row is written once."""
-
-    session_id: str
-    _writes: dict[tuple[Table, str], Write] = field(default_factory=dict[tuple[Table, str], Write])
-
-    def take(self, connection: sa.Connection, change: Change) -> None:
-        if isinstance(change, AbandonCalls):
-            # It looks at rows, so those have to be there.
-            self.write(connection)
-            connection.execute(
-                _ABANDON,
-                {
-                    "in_session": self.session_id,
-                    "in_execution": change.execution_id,
-                    "at_ms": change.at_ms,
-                },
-            )
-            return
-        key = (change.table, change.row)
-        earlier = self._writes.get(key)
-        self._writes[key] = _merged(earlier, change) if earlier else change
-
-    def write(self, connection: sa.Connection) -> None:
-        session_first = sorted(self._writes.values(), key=lambda write: write.table != "sessions")
-        self._writes = {}
-        for write in session_first:
-            _upsert(connection, self.session_id, write)
-
-
-def _merged(earlier: Write, later: Write) -> Write:
-    add = dict(earlier.add)
-    for name, amount in later.add.items():
-        add[name] = add.get(name, 0) + amount
-    return Write(later.table, later.row, {**earlier.values, **later.values}, add)
-
-
 _UPSERTS: dict[tuple[str, Table, tuple[str, ...], tuple[str, ...]], sa.Executable] = {}
 """Statements by dialect, table, columns set and columns added to: building one costs more than
 running it."""
 
 
-def _upsert(connection: sa.Connection, session_id: str, write: Write) -> None:
-    names, added = tuple(sorted(write.values)), tuple(sorted(write.add))
-    shape = (connection.dialect.name, write.table, names, added)
+def _upsert(connection: sa.Connection, session_id: str, table: Table, name: str, row: Row) -> None:
+    shape = (connection.dialect.name, table, tuple(sorted(row.values)), tuple(sorted(row.added)))
     statement = _UPSERTS.get(shape)
     if statement is None:
         statement = _UPSERTS[shape] = _build_upsert(*shape)
-    _, key = _TABLES[write.table]
-    parameters = {"session_id": session_id, key: write.row or session_id}
-    parameters |= {name: _storable(value) for name, value in write.values.items()}
-    parameters |= {name: amount for name, amount in write.add.items()}
+    _, key = _TABLES[table]
+    values = {column: _storable(value) for column, value in row.values.items()}
+    parameters = {"session_id": session_id, key: name or session_id, **values, **row.added}
     connection.execute(statement, parameters)
 
 

@@ -1,296 +1,490 @@
-"""What an event changes in the derived tables: pure functions, no SQL.
+"""What events change in the derived tables; no SQL.
 
-A ``Cursor`` carries what the next event needs to know of the earlier ones of its session, so
-that no row is ever read to project an event. Texts are cut: the whole ones are in the journal.
-Source: seed 004, "Step Structure", "Tool Execution" and "Database Schema".
+A ``Cursor`` carries what the next event needs to know of the earlier ones of its session, so that
+no row is ever read to project an event. Texts are cut: the whole ones are in the journal.
+Source: seed 004, "Step Structure", "Tool Execution", "Database Schema" and "TaskState".
 """
 
 from __future__ import annotations
 
 import json
-from typing import assert_never
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent_ls.domain import events as ev
-from agent_ls.domain.stops import TurnStatus
+from agent_ls.domain.calls import ErrorKind
+from agent_ls.domain.confidence import judgement_in
+from agent_ls.domain.stops import StopReason, TurnStatus
 from agent_ls.domain.usage import Usage
-from agent_ls.store import call_projections as of_calls
-from agent_ls.store.changes import AbandonCalls, Change, Cursor, Projected, Write, cut, of_turn
-from agent_ls.store.snapshots import snapshot, tallied
+from agent_ls.loop.evidence.progress import Progress
 
+Table = Literal["sessions", "executions", "steps", "calls", "approvals"]
+Values = dict[str, JsonValue]
+
+_TEXT_CHARACTERS = 4_000
+_SUMMARY_CHARACTERS = 500
 _TITLE_CHARACTERS = 80
+_KEPT = 5
+_CONFIDENCE = "confidence"
 
 
-def project(cursor: Cursor, stored: ev.StoredEvent) -> Projected:  # noqa: C901 - one arm a kind
-    """Return the cursor after the event, and the changes it makes."""
-    at_ms = stored.at_ms
-    cursor = tallied(cursor, stored.event)
-    match stored.event:
-        case ev.SessionCreated() as event:
-            owner = {"agent": event.agent, "project": roots_key(event.roots)}
-            return cursor.model_copy(update=owner), (_session_created(event, at_ms),)
-        case ev.ModeChanged(mode=mode):
-            return cursor, (Write("sessions", "", {"mode": mode.value}),)
-        case ev.ModelChanged(model=model):
-            return cursor, (Write("sessions", "", {"model": model}),)
-        case ev.TurnStarted() as event:
-            return _turn_started(cursor, event, at_ms)
-        case ev.TurnEnded() as event:
-            return _turn_ended(cursor, event, at_ms)
-        case ev.RequestPrepared() as event:
-            return _request_prepared(cursor, event, at_ms)
-        case ev.AttemptFinished() as event:
-            return _attempt_finished(cursor, event, at_ms)
-        case ev.AdviceGiven(usage=usage) | ev.ChildEnded(usage=usage):
-            return _advice_given(cursor, usage)
-        case ev.Answered() as event:
-            return _answered(cursor, event, at_ms)
-        case ev.RecoveryChosen() as event:
-            return _recovery_chosen(cursor, event)
-        case ev.GateFailed(origin=origin, text=text):
-            return _validated(cursor, {"gate": origin, "passed": False, "text": cut(text)})
-        case ev.GoalChecked(origin=origin, proofs=proofs):
-            met = [one.of for one in proofs if one.is_met]
-            failed = [one.of for one in proofs if not one.is_met]
-            return _validated(cursor, {"goal": origin, "met": [*met], "failed": [*failed]})
-        case ev.FindingsReported() as event:
-            return _validated(cursor, _findings(event))
-        case ev.CallDecided() as event:
-            return cursor, (of_calls.call_decided(cursor, event),)
-        case ev.ToolCallStarted() as event:
-            return cursor, (of_calls.call_started(cursor, event, at_ms),)
-        case ev.EditApplied() as event:
-            return of_calls.edit_applied(cursor, event)
-        case ev.ToolCallFinished() as event:
-            return of_calls.call_finished(cursor, event, at_ms)
-        case ev.ApprovalRequested() as event:
-            return cursor, of_calls.approval_requested(cursor, event, at_ms)
-        case ev.ApprovalResolved() as event:
-            return cursor, of_calls.approval_resolved(cursor, event, at_ms)
-        case ev.QuestionAsked() as event:
-            return cursor, of_calls.question_asked(cursor, event, at_ms)
-        case ev.QuestionResolved() as event:
-            return cursor, of_calls.question_resolved(cursor, event, at_ms)
-        case ev.PlanUpdated(items=items):
-            plan = tuple(item.model_dump(mode="json") for item in items)
-            return cursor.model_copy(update={"plan": plan}), ()
-        case (
-            ev.SessionResumed()
-            | ev.PolicySilenced()
-            | ev.PromptQueued()
-            | ev.PrefixSet()
-            | ev.Moved()
-            | ev.AdvisoryRaised()
-            | ev.NudgeAdded()
-            | ev.GoalCommandStarted()
-            | ev.EditIntended()
-            | ev.ReviewDecided()
-            | ev.ReviewApplied()
-            | ev.FileRenamed()
-            | ev.OutputStored()
-            | ev.PlanProposed()
-            | ev.PlanResolved()
-            | ev.FinalOutputGiven()
-            | ev.GrantsRevoked()
-            | ev.EffectSimulated()
-            | ev.CommandChanged()
-            | ev.CommandChangesLeftOut()
-            | ev.HookRan()
-            | ev.ChildStarted()
-            | ev.Compacted()
-            | ev.WrapUpRequested()
-            | ev.MonitorAlerted()
-            | ev.CancelRequested()
-        ):
-            return cursor, ()
-        case _ as never:
-            assert_never(never)
+class TurnTally(BaseModel):
+    """What a turn adds up to; its end makes a snapshot of it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    goal: str = ""
+    acceptance_criteria: list[str] = Field(default_factory=list[str])
+    constraints: list[str] = Field(default_factory=list[str])
+    current_step: int = 0
+    failure_count: int = 0
+    consecutive_failures: int = 0
+    last_errors: list[str] = Field(default_factory=list[str])
+    llm_calls: int = 0
+    tool_executions: int = 0
+    total_tokens: int = 0
+    total_cost_usd: float = 0.0
+    decision_reasoning: list[str] = Field(default_factory=list[str])
+    last_confidence_check_step: int = 0
+    last_confidence_score: float | None = None
 
 
-def roots_key(roots: tuple[str, ...] | list[str]) -> str:
-    """Return the text that is equal for equal sets of roots."""
-    return json.dumps(sorted(roots), ensure_ascii=False, separators=(",", ":"))
+class Cursor(BaseModel):
+    """Where a session stands; stored with its row."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    turns: int = 0
+    execution_id: str = ""
+    step_id: str = ""
+    step_started_ms: int = 0
+    open_calls: list[str] = Field(default_factory=list[str])
+    """Calls of the current turn without a result."""
+    results: list[Values] = Field(default_factory=list[Values])
+    """Of the current step's calls so far."""
+    validation: list[Values] = Field(default_factory=list[Values])
+    """What gates and checkers said of the current step so far."""
+    files: list[str] = Field(default_factory=list[str])
+    """Changed in the current turn, each once."""
+    plan: list[Values] = Field(default_factory=list[Values])
+    agent: str = ""
+    """The kind of sub-agent; empty for a person's session."""
+    project: str = ""
+    """The session's roots, as one text."""
+    turn: TurnTally = Field(default_factory=TurnTally)
+    progress: Progress = Progress()
+
+    def between_turns(self) -> Cursor:
+        """Return what is kept from one turn to the next."""
+        kept = ("agent", "project", "turns", "plan", "progress")
+        return Cursor(**{name: getattr(self, name) for name in kept})
 
 
-def _session_created(event: ev.SessionCreated, at_ms: int) -> Change:
-    return Write(
-        "sessions",
-        "",
-        {
-            "roots": roots_key(event.roots),
-            "mode": event.mode.value,
-            "model": event.model,
-            "parent_id": event.parent_id,
-            "agent": event.agent,
-            "forked_from": event.forked_from,
-            "is_dry_run": event.dry_run,
-            "created_ms": at_ms,
-        },
-    )
+@dataclass(slots=True)
+class Row:
+    """A row to write: columns to set, and columns to add to. It is made if it is not there."""
+
+    values: Values = field(default_factory=dict[str, JsonValue])
+    added: dict[str, int | float] = field(default_factory=dict[str, "int | float"])
 
 
-def _turn_started(cursor: Cursor, event: ev.TurnStarted, at_ms: int) -> Projected:
-    session: dict[str, JsonValue] = {"status": TurnStatus.RUNNING.value}
-    if cursor.turns == 0:
-        session["title"] = _title(event.prompt)
-    execution: dict[str, JsonValue] = {
-        "task": cut(event.prompt),
-        "status": TurnStatus.RUNNING.value,
-        "started_ms": at_ms,
-        **cursor.owner,
-    }
-    after = _between_turns(cursor).model_copy(
-        update={"turns": cursor.turns + 1, "execution_id": event.turn_id, "turn": cursor.turn}
-    )
-    return after, (
-        Write("sessions", "", session, {"turns": 1}),
-        Write("executions", event.turn_id, execution),
-    )
+class Projection:
+    """Collects what events of one session change, so that each row is written once."""
 
+    def __init__(self, cursor: Cursor) -> None:
+        """Go on from where the session stands."""
+        self.cursor = cursor
+        # The session's row comes first: the others refer to it.
+        self.rows: dict[tuple[Table, str], Row] = {("sessions", ""): Row()}
+        """By table and id; the session's own row has no id."""
+        self._at_ms = 0
 
-def _turn_ended(cursor: Cursor, event: ev.TurnEnded, at_ms: int) -> Projected:
-    is_escalated = event.status is TurnStatus.ESCALATED
-    execution: dict[str, JsonValue] = {
-        "completed_ms": at_ms,
-        "status": event.status.value,
-        "stop_reason": event.stop.value,
-        "failure_reason": cut(event.failure_reason),
-        "escalation_reason": cut(event.failure_reason) if is_escalated else "",
-        "state_snapshot": snapshot(cursor, event),
-    }
-    after = _between_turns(cursor)
-    return after, (
-        Write("executions", event.turn_id, execution),
-        Write("sessions", "", {"status": event.status.value}),
-        AbandonCalls(event.turn_id, at_ms),
-    )
+    def take(self, stored: ev.StoredEvent) -> None:  # noqa: C901 - one arm a kind
+        """Note what an event changes; most change nothing."""
+        self._at_ms = stored.at_ms
+        self.cursor.progress = self.cursor.progress.after(stored.event)
+        match stored.event:
+            case ev.SessionCreated() as event:
+                self._session_created(event)
+            case ev.ModeChanged(mode=mode):
+                self._session(mode=mode.value)
+            case ev.ModelChanged(model=model):
+                self._session(model=model)
+            case ev.TurnStarted() as event:
+                self._turn_started(event)
+            case ev.TurnEnded() as event:
+                self._turn_ended(event)
+            case ev.RequestPrepared() as event:
+                self._request_prepared(event)
+            case ev.AttemptFinished() as event:
+                self._attempt_finished(event)
+            case ev.AdviceGiven() as event:
+                self._advice_given(event)
+            case ev.ChildEnded(usage=usage):
+                self._spent(usage)
+            case ev.Answered() as event:
+                self._answered(event)
+            case ev.RecoveryChosen(origin=origin, action=action, text=text):
+                self._validated({"recovery": origin, "action": action, "text": cut(text)})
+            case ev.GateFailed(origin=origin, text=text):
+                self._validated({"gate": origin, "passed": False, "text": cut(text)})
+            case ev.GoalChecked(origin=origin, proofs=proofs):
+                met: list[JsonValue] = [one.of for one in proofs if one.is_met]
+                failed: list[JsonValue] = [one.of for one in proofs if not one.is_met]
+                self._validated({"goal": origin, "met": met, "failed": failed})
+            case ev.FindingsReported() as event:
+                self._findings_reported(event)
+            case ev.CallDecided() as event:
+                self._call_decided(event)
+            case ev.ToolCallStarted() as event:
+                self._call_started(event)
+            case ev.EditApplied(status="applied") as event:
+                self._edit_applied(event)
+            case ev.ToolCallFinished() as event:
+                self._call_finished(event)
+            case ev.ApprovalRequested() as event:
+                self._approval_requested(event)
+            case ev.ApprovalResolved(approval_id=row, answer=answer, grant=grant):
+                note, choice = cut(answer.note), answer.choice.value
+                self._resolved(row, choice=choice, note=note, answered_by=answer.by, rule=grant)
+            case ev.QuestionAsked(question=asked):
+                title, turn = cut(asked.text), asked.turn_id
+                self._asked(asked.id, turn, kind="question", asked_by=asked.origin, title=title)
+            case ev.QuestionResolved(question_id=row, answer=answer):
+                self._resolved(row, choice=cut(answer.text), answered_by=answer.by)
+            case ev.PlanUpdated(items=items):
+                self.cursor.plan = [item.model_dump(mode="json") for item in items]
+            case _:
+                pass
 
+    def _row(self, table: Table, row: str) -> Row:
+        return self.rows.setdefault((table, row), Row())
 
-def _between_turns(cursor: Cursor) -> Cursor:
-    """Return what is kept from one turn to the next."""
-    kept = {name: getattr(cursor, name) for name in ("agent", "project", "turns", "plan")}
-    return Cursor(**kept, progress=cursor.progress)
+    def _set(self, table: Table, row: str, **values: JsonValue) -> None:
+        self._row(table, row).values.update(values)
 
+    def _add(self, table: Table, row: str, **amounts: float) -> None:
+        added = self._row(table, row).added
+        for name, amount in amounts.items():
+            added[name] = added.get(name, 0) + amount
 
-def _request_prepared(cursor: Cursor, event: ev.RequestPrepared, at_ms: int) -> Projected:
-    if cursor.step_id == event.step_id:
-        return cursor, ()  # The same step asks once more.
-    after = cursor.model_copy(
-        update={
-            "step_id": event.step_id,
-            "step_started_ms": at_ms,
-            "results": (),
-            "validation": (),
-        }
-    )
-    step: dict[str, JsonValue] = {
-        "execution_id": cursor.execution_id,
-        "step_number": event.number,
-        "at_ms": at_ms,
-    }
-    execution = Write("executions", cursor.execution_id, {"total_steps": event.number})
-    return after, (Write("steps", event.step_id, step), *of_turn(cursor, execution))
+    def _session(self, **values: JsonValue) -> None:
+        self._set("sessions", "", **values)
 
+    def _execution(self, **values: JsonValue) -> None:
+        """Set columns of the running turn; nothing happens outside of one."""
+        if self.cursor.execution_id:
+            self._set("executions", self.cursor.execution_id, **values)
 
-def _attempt_finished(cursor: Cursor, event: ev.AttemptFinished, at_ms: int) -> Projected:
-    spent = _spent(event.usage)
-    tokens = event.usage.total_tokens
-    step: dict[str, JsonValue] = {
-        **_progressed(cursor),
-        "model": event.model,
-        "finish_reason": event.finish.value if event.finish else None,
-        "duration_ms": max(0, at_ms - cursor.step_started_ms),
-    }
-    if event.failure:
-        step |= {"success": False, "error": cut(f"{event.failure}: {event.message}")}
-    execution = Write("executions", cursor.execution_id, add={**spent, "total_tokens": tokens})
-    return cursor, (
-        Write("steps", event.step_id, step, {"attempts": 1, "tokens_used": tokens, **spent}),
-        *of_turn(cursor, execution),
-        Write("sessions", "", add=spent),
-    )
+    def _step(self, step_id: str, **values: JsonValue) -> None:
+        """Set columns of a step, with how near acceptance the turn is now."""
+        progress = self.cursor.progress
+        values = {"acceptance_progress": progress.score, "progress_by": progress.by, **values}
+        self._set("steps", step_id, **values)
 
+    def _step_ms(self) -> int:
+        return max(0, self._at_ms - self.cursor.step_started_ms)
 
-def _advice_given(cursor: Cursor, usage: Usage) -> Projected:
-    """Count what a side model cost; it is no attempt of a step."""
-    spent = _spent(usage)
-    all_spent = {**spent, "total_tokens": usage.total_tokens}
-    execution = Write("executions", cursor.execution_id, add=all_spent)
-    return cursor, (*of_turn(cursor, execution), Write("sessions", "", add=spent))
+    def _call(self, call_id: str, **values: JsonValue) -> None:
+        """Set columns of a call, with whose it is and its turn and step where both are known."""
+        cursor = self.cursor
+        place = {"execution_id": cursor.execution_id, "step_id": cursor.step_id}
+        self._set("calls", call_id, agent=cursor.agent, project=cursor.project, **values)
+        if cursor.execution_id:
+            self._set("calls", call_id, **place)
 
+    def _open(self, call_id: str) -> None:
+        """Remember a call that needs a result."""
+        if self.cursor.execution_id and call_id not in self.cursor.open_calls:
+            self.cursor.open_calls.append(call_id)
 
-def _answered(cursor: Cursor, event: ev.Answered, at_ms: int) -> Projected:
-    message = event.message
-    planned: list[JsonValue] = [
-        {"call_id": call.id, "tool": call.tool, "arguments": cut(call.arguments_json)}
-        for call in message.calls
-    ]
-    step: dict[str, JsonValue] = {
-        **_progressed(cursor),
-        "reasoning": cut(message.reasoning or (message.text if message.calls else "")),
-        "action": {"text": cut(message.text), "calls": planned},
-        "success": not any(result["error"] for result in cursor.results),
-        "error": of_calls.first_error(cursor),
-        "duration_ms": max(0, at_ms - cursor.step_started_ms),
-    }
-    calls = tuple(
-        Write(
-            "calls",
-            call.id,
-            {
-                **cursor.owner,
+    def _session_created(self, event: ev.SessionCreated) -> None:
+        self.cursor.agent, self.cursor.project = event.agent, roots_key(event.roots)
+        self._session(
+            roots=roots_key(event.roots),
+            mode=event.mode.value,
+            model=event.model,
+            parent_id=event.parent_id,
+            agent=event.agent,
+            forked_from=event.forked_from,
+            is_dry_run=event.dry_run,
+            created_ms=self._at_ms,
+        )
+
+    def _turn_started(self, event: ev.TurnStarted) -> None:
+        goal = event.goal
+        if self.cursor.turns == 0:
+            self._session(title=cut(" ".join(event.prompt.split()), _TITLE_CHARACTERS))
+        cursor = self.cursor = self.cursor.between_turns()
+        cursor.turns += 1
+        cursor.execution_id = event.turn_id
+        cursor.turn = TurnTally(
+            goal=cut(goal.text if goal else event.prompt, _SUMMARY_CHARACTERS),
+            acceptance_criteria=[one.text for one in goal.acceptance] if goal else [],
+            constraints=list(goal.constraints) if goal else [],
+        )
+        running = TurnStatus.RUNNING.value
+        self._session(status=running)
+        self._add("sessions", "", turns=1)
+        self._execution(
+            task=cut(event.prompt),
+            status=running,
+            started_ms=self._at_ms,
+            agent=cursor.agent,
+            project=cursor.project,
+        )
+
+    def _turn_ended(self, event: ev.TurnEnded) -> None:
+        is_escalated = event.status is TurnStatus.ESCALATED
+        reason = cut(event.failure_reason)
+        self._set(
+            "executions",
+            event.turn_id,
+            completed_ms=self._at_ms,
+            status=event.status.value,
+            stop_reason=event.stop.value,
+            failure_reason=reason,
+            escalation_reason=reason if is_escalated else "",
+            state_snapshot=_snapshot(self.cursor, event),
+        )
+        self._session(status=event.status.value)
+        for call_id in self.cursor.open_calls:
+            self._set("calls", call_id, status="abandoned", finished_ms=self._at_ms)
+        self.cursor = self.cursor.between_turns()
+
+    def _request_prepared(self, event: ev.RequestPrepared) -> None:
+        cursor = self.cursor
+        cursor.turn.current_step = event.number
+        if cursor.step_id == event.step_id:
+            return  # The same step asks once more.
+        cursor.step_id, cursor.step_started_ms = event.step_id, self._at_ms
+        cursor.results, cursor.validation = [], []
+        self._set(
+            "steps",
+            event.step_id,
+            execution_id=cursor.execution_id,
+            step_number=event.number,
+            at_ms=self._at_ms,
+        )
+        self._execution(total_steps=event.number)
+
+    def _attempt_finished(self, event: ev.AttemptFinished) -> None:
+        self.cursor.turn.llm_calls += 1
+        finish = event.finish.value if event.finish else None
+        self._step(
+            event.step_id, model=event.model, finish_reason=finish, duration_ms=self._step_ms()
+        )
+        if event.failure:
+            words = cut(f"{event.failure}: {event.message}")
+            self._set("steps", event.step_id, success=False, error=words)
+        tokens = event.usage.total_tokens
+        self._add(
+            "steps", event.step_id, attempts=1, tokens_used=tokens, **event.usage.model_dump()
+        )
+        self._spent(event.usage)
+
+    def _advice_given(self, event: ev.AdviceGiven) -> None:
+        """Count what a side model cost; it is no attempt of a step."""
+        turn = self.cursor.turn
+        turn.llm_calls += 1
+        if event.origin == _CONFIDENCE:
+            turn.last_confidence_check_step = turn.current_step
+            turn.last_confidence_score = judgement_in(event.text).score
+        self._spent(event.usage)
+
+    def _spent(self, usage: Usage) -> None:
+        cursor, spent = self.cursor, usage.model_dump()
+        cursor.turn.total_tokens += usage.total_tokens
+        cursor.turn.total_cost_usd += usage.cost_usd
+        self._add("sessions", "", **spent)
+        if cursor.execution_id:
+            self._add("executions", cursor.execution_id, total_tokens=usage.total_tokens, **spent)
+
+    def _answered(self, event: ev.Answered) -> None:
+        cursor, message = self.cursor, event.message
+        reason = message.reasoning or (message.text if message.calls else "")
+        if reason:
+            kept = [*cursor.turn.decision_reasoning, cut(reason, _SUMMARY_CHARACTERS)]
+            cursor.turn.decision_reasoning = kept[-_KEPT:]
+        planned: list[JsonValue] = [
+            {"call_id": call.id, "tool": call.tool, "arguments": cut(call.arguments_json)}
+            for call in message.calls
+        ]
+        self._step(
+            event.step_id,
+            reasoning=cut(reason),
+            action={"text": cut(message.text), "calls": planned},
+            success=not any(result["error"] for result in cursor.results),
+            error=_first_error(cursor),
+            duration_ms=self._step_ms(),
+        )
+        finished = [result["call_id"] for result in cursor.results]
+        for call in message.calls:
+            values = {
                 "execution_id": cursor.execution_id,
                 "step_id": event.step_id,
                 "tool": call.tool,
                 "arguments": cut(call.arguments_json),
-            },
+            }
+            self._set("calls", call.id, agent=cursor.agent, project=cursor.project, **values)
+            if call.id not in finished:
+                self._open(call.id)
+        if cursor.execution_id:
+            self._add("executions", cursor.execution_id, total_calls=len(message.calls))
+
+    def _findings_reported(self, event: ev.FindingsReported) -> None:
+        found: list[JsonValue] = [
+            f"{item.path}:{item.start_line + 1}: {item.checker} {item.code} {item.message}"
+            for item in event.findings[:20]
+        ]
+        self._validated(
+            {
+                "checked": list(event.paths),
+                "count": len(event.findings),
+                "findings": found,
+                "problems": list(event.problems),
+                "unanswered": list(event.unanswered),
+            }
         )
-        for call in message.calls
-    )
-    execution = Write("executions", cursor.execution_id, add={"total_calls": len(calls)})
-    return cursor, (Write("steps", event.step_id, step), *calls, *of_turn(cursor, execution))
+
+    def _validated(self, item: Values) -> None:
+        """Add one item to what was said of the current step."""
+        if self.cursor.step_id:
+            self.cursor.validation.append(item)
+            self._step(self.cursor.step_id, validation=[*self.cursor.validation])
+
+    def _call_decided(self, event: ev.CallDecided) -> None:
+        """Write the audit's verdict; denied calls have it too."""
+        self._open(event.call_id)
+        effect = {"effect": event.effect.value} if event.effect is not None else {}
+        reason = cut(event.reason)
+        self._call(
+            event.call_id,
+            decision=event.decision,
+            decided_by=event.origin,
+            reason=reason,
+            **effect,
+        )
+
+    def _call_started(self, event: ev.ToolCallStarted) -> None:
+        """Mark the call as running, with what it really runs on."""
+        self._open(event.call_id)
+        real = {"arguments": cut(event.arguments_json)} if event.arguments_json else {}
+        self._call(
+            event.call_id,
+            tool=event.tool,
+            effect=event.effect.value,
+            paths=list(event.paths),
+            status="in_progress",
+            started_ms=self._at_ms,
+            **real,
+        )
+
+    def _edit_applied(self, event: ev.EditApplied) -> None:
+        if event.path not in self.cursor.files:
+            self.cursor.files.append(event.path)
+        self._call(event.call_id)
+        lines = {"added_lines": event.added_lines, "removed_lines": event.removed_lines}
+        self._add("calls", event.call_id, **lines)
+
+    def _call_finished(self, event: ev.ToolCallFinished) -> None:
+        cursor, result = self.cursor, event.result
+        error, text = result.error, cut(result.text, _SUMMARY_CHARACTERS)
+        word = error.value if error else None
+        self._call(
+            result.call_id,
+            status="failed" if error else "completed",
+            error=word,
+            result=text,
+            output_id=result.output_id,
+            finished_ms=self._at_ms,
+            duration_ms=result.duration_ms,
+        )
+        if result.call_id in cursor.open_calls:
+            cursor.open_calls.remove(result.call_id)
+        self._count_result(error, f"{word}: {text}")
+        cursor.results.append({"call_id": result.call_id, "error": word, "text": text})
+        if cursor.step_id:
+            results: list[JsonValue] = [*cursor.results]
+            self._step(cursor.step_id, result=results, duration_ms=self._step_ms())
+            if error:
+                self._set("steps", cursor.step_id, success=False, error=_first_error(cursor))
+
+    def _count_result(self, error: ErrorKind | None, words: str) -> None:
+        turn = self.cursor.turn
+        turn.tool_executions += 1
+        if error is None or error is ErrorKind.CANCELLED:
+            turn.consecutive_failures = 0
+            return
+        turn.failure_count += 1
+        turn.consecutive_failures += 1
+        turn.last_errors = [*turn.last_errors, words][-_KEPT:]
+
+    def _approval_requested(self, event: ev.ApprovalRequested) -> None:
+        request = event.request
+        self._asked(
+            request.id,
+            request.turn_id,
+            kind="call",
+            call_id=request.call_id,
+            asked_by=request.tool,
+            title=cut(request.preview.title),
+            reason=cut(request.reason),
+            payload=cut(request.preview.payload),
+            digest=request.digest,
+        )
+
+    def _asked(self, row: str, turn_id: str, **values: JsonValue) -> None:
+        """Write down what a person is asked, and show the turn as waiting."""
+        self._set("approvals", row, execution_id=turn_id, requested_ms=self._at_ms, **values)
+        self._status(TurnStatus.WAITING)
+
+    def _resolved(self, row: str, **values: JsonValue) -> None:
+        """Write the answer down, and show the turn as going on."""
+        self._set("approvals", row, resolved_ms=self._at_ms, **values)
+        self._status(TurnStatus.RUNNING)
+
+    def _status(self, status: TurnStatus) -> None:
+        if self.cursor.execution_id:
+            self._execution(status=status.value)
+            self._session(status=status.value)
 
 
-def _recovery_chosen(cursor: Cursor, event: ev.RecoveryChosen) -> Projected:
-    return _validated(
-        cursor, {"recovery": event.origin, "action": event.action, "text": cut(event.text)}
-    )
-
-
-def _findings(event: ev.FindingsReported) -> dict[str, JsonValue]:
-    found: list[JsonValue] = [
-        f"{item.path}:{item.start_line + 1}: {item.checker} {item.code} {item.message}"
-        for item in event.findings[:20]
-    ]
+def _snapshot(cursor: Cursor, event: ev.TurnEnded) -> Values:
+    """Return the turn's final state."""
+    is_escalated = event.status is TurnStatus.ESCALATED
+    progress = cursor.progress
     return {
-        "checked": list(event.paths),
-        "count": len(event.findings),
-        "findings": found,
-        "problems": list(event.problems),
-        "unanswered": list(event.unanswered),
+        **cursor.turn.model_dump(mode="json"),
+        "output": cut(event.output),
+        "open_tasks": list(event.open_tasks),
+        "plan": [*cursor.plan],
+        "files": [*cursor.files],
+        "last_step_id": cursor.step_id,
+        "progress_score": progress.score,
+        "progress_by": progress.by,
+        "progress_metrics": {**progress.metrics},
+        "escalation_triggered": is_escalated,
+        "escalation_reason": cut(event.failure_reason) if is_escalated else None,
+        "timeout_reached": event.stop is StopReason.TIMEOUT,
+        "resource_limit_hit": event.stop in (StopReason.RESOURCE_LIMIT, StopReason.BUDGET_LIMIT),
     }
 
 
-def _validated(cursor: Cursor, item: dict[str, JsonValue]) -> Projected:
-    """Add one item to what was said of the current step."""
-    if not cursor.step_id:
-        return cursor, ()
-    validation = (*cursor.validation, item)
-    after = cursor.model_copy(update={"validation": validation})
-    step: dict[str, JsonValue] = {"validation": list(validation), **_progressed(after)}
-    return after, (Write("steps", cursor.step_id, step),)
+def _first_error(cursor: Cursor) -> str:
+    """Return what went wrong first in the current step; empty when nothing did."""
+    failed = (one for one in cursor.results if one["error"])
+    return next((f"{one['error']}: {one['text']}" for one in failed), "")
 
 
-def _progressed(cursor: Cursor) -> dict[str, JsonValue]:
-    """Return how near acceptance the turn is now."""
-    return {"acceptance_progress": cursor.progress.score, "progress_by": cursor.progress.by}
+def roots_key(roots: Sequence[str]) -> str:
+    """Return the text that is equal for equal sets of roots."""
+    return json.dumps(sorted(roots), ensure_ascii=False, separators=(",", ":"))
 
 
-def _spent(usage: Usage) -> dict[str, int | float]:
-    return usage.model_dump()
-
-
-def _title(prompt: str) -> str:
-    words = " ".join(prompt.split())
-    return words if len(words) <= _TITLE_CHARACTERS else f"{words[: _TITLE_CHARACTERS - 1]}…"
+def cut(text: str, limit: int = _TEXT_CHARACTERS) -> str:
+    """Return a text as rows keep it: the whole one is in the journal."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

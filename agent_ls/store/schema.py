@@ -22,23 +22,29 @@ def _session_id() -> sa.Column[str]:
     return sa.Column("session_id", sa.String, target, primary_key=True)
 
 
+def _key(name: str) -> tuple[sa.Column[str], sa.Column[str]]:
+    return _session_id(), sa.Column(name, sa.String, primary_key=True)
+
+
 def _text(name: str) -> sa.Column[str]:
     return sa.Column(name, sa.Text, nullable=False, server_default="")
 
 
-def _count(name: str) -> sa.Column[int]:
-    return sa.Column(name, sa.BigInteger, nullable=False, server_default="0")
+def _texts(*names: str) -> tuple[sa.Column[str], ...]:
+    return tuple(map(_text, names))
+
+
+def _counts(*names: str) -> tuple[sa.Column[int], ...]:
+    """Return columns of numbers and of times in milliseconds."""
+    return tuple(
+        sa.Column(name, sa.BigInteger, nullable=False, server_default="0") for name in names
+    )
 
 
 def _usage() -> tuple[sa.Column[int] | sa.Column[float], ...]:
-    return (
-        _count("input_tokens"),
-        _count("output_tokens"),
-        _count("cache_read_tokens"),
-        _count("cache_write_tokens"),
-        _count("reasoning_tokens"),
-        sa.Column("cost_usd", sa.Double, nullable=False, server_default="0"),
-    )
+    names = ("input", "output", "cache_read", "cache_write", "reasoning")
+    cost: sa.Column[float] = sa.Column("cost_usd", sa.Double, nullable=False, server_default="0")
+    return (*_counts(*(f"{name}_tokens" for name in names)), cost)
 
 
 sessions = sa.Table(
@@ -47,20 +53,15 @@ sessions = sa.Table(
     sa.Column("session_id", sa.String, primary_key=True),
     # A sorted JSON list, compact: equal sets of roots are equal texts.
     sa.Column("roots", sa.Text, nullable=False, server_default="[]"),
-    _text("title"),
-    _text("mode"),
-    _text("model"),
+    *_texts("title", "mode", "model"),
     sa.Column("status", sa.Text, nullable=False, server_default="new"),
-    _count("created_ms"),
-    _count("updated_ms"),
-    _count("turns"),
+    *_counts("created_ms", "updated_ms", "turns"),
     *_usage(),
-    _count("last_seq"),
+    *_counts("last_seq"),
     # What projecting the next event needs to know of the earlier ones.
     sa.Column("cursor", sa.Text, nullable=False, server_default="{}"),
     # Of a sub-agent's session: the one that started it, and its kind.
-    _text("parent_id"),
-    _text("agent"),
+    *_texts("parent_id", "agent"),
     # The session it branched off from; empty for one that began by itself.
     _text("forked_from"),
     sa.Column("is_dry_run", sa.Boolean, nullable=False, server_default=sa.false()),
@@ -86,37 +87,29 @@ events = sa.Table(
 executions = sa.Table(
     "executions",
     metadata,
-    _session_id(),
-    sa.Column("execution_id", sa.String, primary_key=True),
+    *_key("execution_id"),
     _text("task"),
     sa.Column("status", sa.Text, nullable=False, server_default="running"),
     sa.Column("stop_reason", sa.Text),
-    _text("failure_reason"),
-    _text("escalation_reason"),
-    _count("started_ms"),
+    *_texts("failure_reason", "escalation_reason"),
+    *_counts("started_ms"),
     sa.Column("completed_ms", sa.BigInteger),
-    _count("total_steps"),
-    _count("total_calls"),
+    *_counts("total_steps", "total_calls"),
     *_usage(),
-    # At the turn's end; what is in it is written down in ``snapshots.py``.
+    # At the turn's end; what is in it is written down in ``projections.py``.
     sa.Column("state_snapshot", _JSON),
     # Whose work it was: the kind of sub-agent, and the roots, as in ``sessions``.
-    _text("agent"),
-    _text("project"),
-    _count("total_tokens"),
+    *_texts("agent", "project"),
+    *_counts("total_tokens"),
     sa.Index("ix_executions_started", "started_ms"),
 )
 
 steps = sa.Table(
     "steps",
     metadata,
-    _session_id(),
-    sa.Column("step_id", sa.String, primary_key=True),
+    *_key("step_id"),
     sa.Column("execution_id", sa.String, nullable=False, server_default=""),
-    _count("step_number"),
-    _count("at_ms"),
-    _count("duration_ms"),
-    _count("attempts"),
+    *_counts("step_number", "at_ms", "duration_ms", "attempts"),
     _text("model"),
     sa.Column("finish_reason", sa.Text),
     _text("reasoning"),
@@ -129,7 +122,7 @@ steps = sa.Table(
     # From 0 to 1, and what says so: ``tests``, ``artifacts``, ``model`` or ``none``.
     sa.Column("acceptance_progress", sa.Double, nullable=False, server_default="0"),
     _text("progress_by"),
-    _count("tokens_used"),
+    *_counts("tokens_used"),
     sa.Index("ix_steps_execution", "session_id", "execution_id", "step_number"),
 )
 
@@ -138,8 +131,7 @@ steps = sa.Table(
 calls = sa.Table(
     "calls",
     metadata,
-    _session_id(),
-    sa.Column("call_id", sa.String, primary_key=True),
+    *_key("call_id"),
     sa.Column("execution_id", sa.String, nullable=False, server_default=""),
     sa.Column("step_id", sa.String, nullable=False, server_default=""),
     _text("tool"),
@@ -147,19 +139,16 @@ calls = sa.Table(
     _text("arguments"),
     sa.Column("paths", _JSON),
     sa.Column("decision", sa.Text),
-    _text("decided_by"),
-    _text("reason"),
+    *_texts("decided_by", "reason"),
     sa.Column("status", sa.Text, nullable=False, server_default="pending"),
     sa.Column("error", sa.Text),
     _text("result"),
     sa.Column("output_id", sa.Text),
-    _count("added_lines"),
-    _count("removed_lines"),
+    *_counts("added_lines", "removed_lines"),
     sa.Column("started_ms", sa.BigInteger),
     sa.Column("finished_ms", sa.BigInteger),
-    _count("duration_ms"),
-    _text("agent"),
-    _text("project"),
+    *_counts("duration_ms"),
+    *_texts("agent", "project"),
     sa.Index("ix_calls_execution", "session_id", "execution_id"),
     sa.Index("ix_calls_tool", "tool", "decision"),
 )
@@ -167,23 +156,17 @@ calls = sa.Table(
 approvals = sa.Table(
     "approvals",
     metadata,
-    _session_id(),
-    sa.Column("approval_id", sa.String, primary_key=True),
+    *_key("approval_id"),
     sa.Column("execution_id", sa.String, nullable=False, server_default=""),
     # ``call`` for one tool call; ``question`` for an escalation or the model's own question.
     sa.Column("kind", sa.Text, nullable=False, server_default="call"),
     sa.Column("call_id", sa.Text),
     # The tool, or the policy that escalated.
-    _text("asked_by"),
-    _text("title"),
-    _text("reason"),
-    _text("payload"),
-    _text("digest"),
+    *_texts("asked_by", "title", "reason", "payload", "digest"),
     sa.Column("choice", sa.Text),
-    _text("note"),
-    _text("answered_by"),
+    *_texts("note", "answered_by"),
     sa.Column("rule", sa.Text),
-    _count("requested_ms"),
+    *_counts("requested_ms"),
     sa.Column("resolved_ms", sa.BigInteger),
 )
 
@@ -194,7 +177,7 @@ blobs = sa.Table(
     sa.Column("digest", sa.String, primary_key=True),
     sa.Column("data", sa.LargeBinary, nullable=False),
     # When it was stored last, by the database's clock: the event that needs it may be on its way.
-    _count("stored_ms"),
+    *_counts("stored_ms"),
 )
 
 leases = sa.Table(

@@ -6,9 +6,10 @@ Owns no SQL and imports none: making a store costs nothing, the first use opens 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_ls.store.location import Location, locate
 from agent_ls.store.writer import Append, Reply, Work, Writer
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
 
     from agent_ls.domain.events import StoredEvent
     from agent_ls.loop.ports.store import SearchHit, SessionSummary
+    from agent_ls.store import deleting, journal, queries, searching
+else:
+
+    class _Later:
+        """A module with SQL, imported by the store's thread when it is first used."""
+
+        def __init__(self, name: str) -> None:
+            self._name = f"agent_ls.store.{name}"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module(self._name), name)
+
+    deleting, journal, queries, searching = map(
+        _Later, ("deleting", "journal", "queries", "searching")
+    )
 
 T = TypeVar("T")
 
@@ -72,23 +88,14 @@ class SqlStore:
 
     async def load(self, session_id: str) -> list[StoredEvent]:
         """Return a session's events in order, migrated to today's versions; empty if unknown."""
-
-        def run(connection: sa.Connection) -> list[StoredEvent]:
-            from agent_ls.store import journal
-
-            return journal.load(connection, session_id)
-
-        return await self._do(run, is_write=False, reloads=session_id)
+        return await self._do(
+            lambda db: journal.load(db, session_id), is_write=False, reloads=session_id
+        )
 
     async def beginning(self, session_id: str) -> StoredEvent | None:
         """Return a session's first event, which says what kind it is; None if unknown."""
-
-        def run(connection: sa.Connection) -> StoredEvent | None:
-            from agent_ls.store import journal
-
-            return next(iter(journal.load(connection, session_id, last_seq=1)), None)
-
-        return await self._do(run, is_write=False)
+        found = await self._do(lambda db: journal.load(db, session_id, last_seq=1), is_write=False)
+        return next(iter(found), None)
 
     async def sessions(
         self, roots: Sequence[str] | None = None, *, parent_id: str | None = ""
@@ -98,48 +105,24 @@ class SqlStore:
         Those of sub-agents are listed by the session that started them; None: all there are.
         ``status`` is ``new`` before a session's first turn.
         """
-
-        def run(connection: sa.Connection) -> list[SessionSummary]:
-            from agent_ls.store import queries
-
-            return queries.sessions(connection, roots, parent_id)
-
-        return await self._do(run, is_write=False)
+        return await self._do(lambda db: queries.sessions(db, roots, parent_id), is_write=False)
 
     async def search(
         self, words: str, roots: Sequence[str] | None = None, *, limit: int = 50
     ) -> list[SearchHit]:
         """Return prompts and answers that contain every word, in any case, newest first."""
-
-        def run(connection: sa.Connection) -> list[SearchHit]:
-            from agent_ls.store import searching
-
-            return searching.search(connection, words, roots, limit)
-
-        return await self._do(run, is_write=False)
+        return await self._do(lambda db: searching.search(db, words, roots, limit), is_write=False)
 
     async def delete(self, session_id: str) -> bool:
         """Remove a session, its sub-agents' and the texts that only they need; False: unknown.
 
         Errors: ``StoreError`` when somebody holds its lease.
         """
-
-        def run(connection: sa.Connection) -> bool:
-            from agent_ls.store import deleting
-
-            return deleting.delete(connection, session_id)
-
-        return await self._do(run, reloads=session_id)
+        return await self._do(lambda db: deleting.delete(db, session_id), reloads=session_id)
 
     async def put_blob(self, data: bytes) -> str:
         """Store bytes durably and return their digest; storing twice is harmless."""
-
-        def run(connection: sa.Connection) -> str:
-            from agent_ls.store import queries
-
-            return queries.put_blob(connection, data)
-
-        return await self._do(run)
+        return await self._do(lambda db: queries.put_blob(db, data))
 
     async def get_blob(self, digest: str) -> bytes | None:
         """Return stored bytes, None when there are none.
@@ -147,43 +130,19 @@ class SqlStore:
         Never from memory: another process may have deleted them. Those asked for at once are
         fetched together.
         """
-
-        def run(connection: sa.Connection) -> bytes | None:
-            from agent_ls.store import queries
-
-            return queries.get_blob(connection, digest)
-
-        return await self._do(run, is_write=False)
+        return await self._do(lambda db: queries.get_blob(db, digest), is_write=False)
 
     async def lease(self, session_id: str, owner: str, ttl_s: float) -> bool:
         """Take or renew the right to write a session; False when another owner holds it."""
-
-        def run(connection: sa.Connection) -> bool:
-            from agent_ls.store import queries
-
-            return queries.take_lease(connection, session_id, owner, ttl_s)
-
-        return await self._do(run)
+        return await self._do(lambda db: queries.take_lease(db, session_id, owner, ttl_s))
 
     async def lease_owner(self, session_id: str) -> str | None:
         """Return who may write a session now; None when its lease is free or over."""
-
-        def run(connection: sa.Connection) -> str | None:
-            from agent_ls.store import queries
-
-            return queries.lease_owner(connection, session_id)
-
-        return await self._do(run, is_write=False)
+        return await self._do(lambda db: queries.lease_owner(db, session_id), is_write=False)
 
     async def release(self, session_id: str, owner: str) -> None:
         """Give the right back; nothing happens when another owner has it."""
-
-        def run(connection: sa.Connection) -> None:
-            from agent_ls.store import queries
-
-            queries.drop_lease(connection, session_id, owner)
-
-        await self._do(run)
+        await self._do(lambda db: queries.drop_lease(db, session_id, owner))
 
     async def close(self) -> None:
         """Write what is pending and close; closing twice is harmless."""

@@ -7,7 +7,7 @@ from the version before, so that a journal of any age loads.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, get_args
 
@@ -19,9 +19,8 @@ from agent_ls.domain.plain_json import soft_json
 
 Body = dict[str, Any]
 """An event as JSON has it."""
-Upcast = Callable[[Body], Body]
 
-UPCASTS: dict[tuple[str, int], Upcast] = {}
+UPCASTS: dict[tuple[str, int], Callable[[Body], Body]] = {}
 """(type, version) → the function that makes the next version of it; may change the type too."""
 
 
@@ -41,7 +40,7 @@ def read_event(body: str, kind: str, version: int) -> Event:
     ``TypeError`` when it is damaged.
     """
     if _CURRENT.get(kind) != version:
-        body = json.dumps(upcast(json.loads(body), UPCASTS, _CURRENT))
+        body = json.dumps(_upcast(json.loads(body)))
     try:
         return EVENT.validate_json(body)
     except ValidationError as error:
@@ -52,15 +51,10 @@ def read_event(body: str, kind: str, version: int) -> Event:
         raise ValueError(error.errors()[0]["msg"]) from error
 
 
-def upcast(
-    body: Body, upcasts: Mapping[tuple[str, int], Upcast], current: Mapping[str, int]
-) -> Body:
-    """Return ``body`` after every migration that applies to it.
-
-    Errors: ``StoreError`` for a type or version that only a newer agent-ls can know.
-    """
-    while current.get(body["type"]) != body["v"]:
-        step = upcasts.get((body["type"], body["v"]))
+def _upcast(body: Body) -> Body:
+    """Return a body after every migration that applies to it."""
+    while _CURRENT.get(body["type"]) != body["v"]:
+        step = UPCASTS.get((body["type"], body["v"]))
         if step is None:
             raise StoreError(
                 f"a newer agent-ls wrote it ({body['type']!r}, version {body['v']}); "

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_ls.domain.errors import BytesDamaged, JournalHalted, StoreError
-from agent_ls.store.faults import Damage, StoreFault, explain
+from agent_ls.store.faults import Fault, explain
 from agent_ls.store.location import Location
 
 if TYPE_CHECKING:
@@ -188,21 +188,20 @@ class Writer:
         fault = self._attempt(jobs)
         if fault is None:
             return
-        if _is_silent(fault):
+        if fault.is_silent:
             # Who asked meanwhile has waited as long for the same.
             jobs += self._waiting()
-        if _is_shared(fault) or len(jobs) == 1:
+        if fault.is_shared or len(jobs) == 1:
             self._give_up(jobs, fault)
             return
         # One of them is at fault: each by itself, so that only that one fails.
         for index, job in enumerate(jobs):
             alone = self._without_halted([job])
             fault = self._attempt(alone) if alone else None
-            if fault is not None and _is_shared(fault):
-                self._give_up(jobs[index:], fault)
-                return
             if fault is not None:
-                self._give_up(alone, fault)
+                self._give_up(jobs[index:] if fault.is_shared else alone, fault)
+                if fault.is_shared:
+                    return
 
     def _waiting(self) -> list[Job]:
         """Take what has come by now, but for the close."""
@@ -228,27 +227,30 @@ class Writer:
                 job.reply.refuse(halted)
         return good
 
-    def _attempt(self, jobs: Sequence[Job]) -> StoreError | None:
+    def _attempt(self, jobs: Sequence[Job]) -> Fault | None:
         """Carry out jobs in one transaction and answer them; return why it did not work."""
         was_open = self._database is not None
-        fault = self._attempt_once(jobs)
         until, pause_s = time.monotonic() + _AWAY_S, 0.0
-        # Repeating is safe: appending the same events again changes nothing.
-        while was_open and _is_worth_another(fault) and time.monotonic() < until:
-            # This thread has no event loop, and nothing tells when a server is back.
+        while fault := self._attempt_once(jobs):
+            if not was_open or not fault.is_lost or fault.is_silent or time.monotonic() >= until:
+                return fault
+            # This thread has no event loop, and nothing tells when a server is back. Repeating is
+            # safe: appending the same events again changes nothing.
             time.sleep(pause_s)  # noqa: TID251 - so a pause is the only way to wait here
             pause_s = _RECONNECT_S
-            fault = self._attempt_once(jobs)
-        return fault
+        return None
 
-    def _attempt_once(self, jobs: Sequence[Job]) -> StoreError | None:
+    def _attempt_once(self, jobs: Sequence[Job]) -> Fault | None:
+        is_open = False
         try:
-            answers = self._in_transaction(jobs)
+            database = self._opened()
+            is_open = True
+            answers = self._in_transaction(database, jobs)
         except BaseException as error:  # A dead thread would let everybody wait for ever.
             fault = explain(error, self._location)
-            if _is_lost(fault):
+            if fault.is_lost:
                 self._drop_database()
-            return fault
+            return fault if is_open else replace(fault, is_shared=True)
         for job, answer in zip(jobs, answers, strict=True):
             if isinstance(job, Work) and job.reloads:
                 self._halted.pop(job.reloads, None)
@@ -260,20 +262,16 @@ class Writer:
         from agent_ls.store.database import Database
 
         if self._database is None:
-            try:
-                self._database = Database(self._location)
-            except (StoreError, Damage) as error:
-                words = str(explain(error, self._location))
-                raise StoreFault(words, is_shared=True) from error
+            self._database = Database(self._location)
         return self._database
 
-    def _in_transaction(self, jobs: Sequence[Job]) -> list[object]:
+    def _in_transaction(self, database: Database, jobs: Sequence[Job]) -> list[object]:
         from agent_ls.store import journal
 
         answers: list[object] = []
         events: list[StoredEvent] = []
         is_write = any(isinstance(job, Append) or job.is_write for job in jobs)
-        with self._opened().transaction(is_write=is_write) as connection:
+        with database.transaction(is_write=is_write) as connection:
             for job in jobs:
                 if isinstance(job, Append):
                     events += job.events
@@ -286,15 +284,15 @@ class Writer:
             journal.append(connection, events)
         return answers
 
-    def _give_up(self, jobs: Sequence[Job], fault: StoreError) -> None:
+    def _give_up(self, jobs: Sequence[Job], fault: Fault) -> None:
         for job in jobs:
-            refusal = fault
+            refusal = fault.error
             if isinstance(job, Append):
-                if _is_shared(fault) and len(self._kept) < _FULL_JOBS:
+                if fault.is_shared and len(self._kept) < _FULL_JOBS:
                     self._kept.append(replace(job, reply=None))
-                    self._kept_for = str(fault)
+                    self._kept_for = str(refusal)
                 else:
-                    refusal = self._halted[job.session_id] = JournalHalted(str(fault))
+                    refusal = self._halted[job.session_id] = JournalHalted(str(refusal))
             if job.reply is not None:
                 job.reply.refuse(refusal)
 
@@ -315,19 +313,3 @@ class Writer:
         if database is not None:
             with contextlib.suppress(Exception):
                 database.close()
-
-
-def _is_shared(fault: StoreError) -> bool:
-    return isinstance(fault, StoreFault) and fault.is_shared
-
-
-def _is_lost(fault: StoreError) -> bool:
-    return isinstance(fault, StoreFault) and fault.is_lost
-
-
-def _is_silent(fault: StoreError) -> bool:
-    return isinstance(fault, StoreFault) and fault.is_silent
-
-
-def _is_worth_another(fault: StoreError | None) -> bool:
-    return fault is not None and _is_lost(fault) and not _is_silent(fault)

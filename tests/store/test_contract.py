@@ -536,24 +536,20 @@ async def test_a_deleted_session_leaves_nothing(store: SqlStore) -> None:
     assert not await store.delete("ses_1")
 
 
-async def test_what_a_branch_has_of_a_deleted_session_stays(store: SqlStore) -> None:
-    started = [
-        ev.ChildStarted(call_id="cal_1", child_id=one, kind="explore", task="look", mode=Mode.AUTO)
-        for one in ("ses_3", "ses_4", "ses_5")
-    ]
-    parents = {"ses_3": "ses_1", "ses_4": "ses_3", "ses_5": "ses_1"}
-    await store.append(Journal("ses_1").all(created(), started[0], started[2]), durable=True)
-    for child, parent in parents.items():
-        first = created(child).model_copy(update={"parent_id": parent, "agent": "explore"})
-        more = started[1:2] if child == "ses_3" else ()
-        await store.append(Journal(child).all(first, *more), durable=True)
-    branch = created("ses_2").model_copy(update={"forked_from": "ses_1"})
-    await store.append(Journal("ses_2").all(branch, started[0]), durable=True)
-    assert await store.delete("ses_1")
-    left = {one.session_id: one.parent_id for one in await store.sessions(parent_id=None)}
-    assert left == {"ses_2": "", "ses_3": "ses_2", "ses_4": "ses_3"}
-    assert await store.load("ses_5") == []
+async def test_a_session_whose_sub_agents_a_fork_needs_is_not_deleted(store: SqlStore) -> None:
+    started = ev.ChildStarted(
+        call_id="cal_1", child_id="ses_3", kind="explore", task="look", mode=Mode.AUTO
+    )
+    child = created("ses_3").model_copy(update={"parent_id": "ses_1", "agent": "explore"})
+    fork = created("ses_2").model_copy(update={"forked_from": "ses_1"})
+    for name, events in {"ses_1": (created(), started), "ses_3": (child,)}.items():
+        await store.append(Journal(name).all(*events), durable=True)
+    await store.append(Journal("ses_2").all(fork, started), durable=True)
+    with pytest.raises(StoreError, match=r"session ses_2 is a fork .* delete the fork first"):
+        await store.delete("ses_1")
+    assert await store.lease_owner("ses_1") is None
     assert await store.delete("ses_2")
+    assert await store.delete("ses_1")
     assert await store.sessions(parent_id=None) == []
 
 

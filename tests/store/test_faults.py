@@ -650,11 +650,10 @@ def test_what_other_drivers_say_is_worded_too(
     error: Exception, words: str, is_shared: bool
 ) -> None:
     wrapped = sa.exc.DBAPIError("SELECT secret", {}, error)
-    said = faults.explain(wrapped, locate("/x/store.db"))
-    assert isinstance(said, faults.StoreFault)
-    assert re.search(words, str(said))
-    assert "secret" not in str(said)
-    assert said.is_shared is is_shared
+    fault = faults.explain(wrapped, locate("/x/store.db"))
+    assert re.search(words, str(fault.error))
+    assert "secret" not in str(fault.error)
+    assert fault.is_shared is is_shared
 
 
 @pytest.mark.parametrize(
@@ -667,8 +666,8 @@ def test_what_other_drivers_say_is_worded_too(
     ],
 )
 def test_other_trouble_is_worded_too(error: Exception, words: str) -> None:
-    said = faults.explain(error, locate("/x/store.db"))
-    assert re.search(words, str(said))
+    fault = faults.explain(error, locate("/x/store.db"))
+    assert re.search(words, str(fault.error))
 
 
 def test_a_server_without_a_user_is_refused_with_how_to_write_it() -> None:

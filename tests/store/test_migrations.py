@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,49 +26,33 @@ from agent_ls.store.sql_store import open_store
 from tests.store.stories import TURN, created, noise, sa_engine
 
 
-def check(body: dict[str, Any], expected: dict[str, Any] | None) -> None:
-    """Assert what an old body becomes; None for one that only a newer agent-ls can know."""
-
-    def rename(body: dict[str, Any]) -> dict[str, Any]:
-        return {"type": "said", "v": 1, "text": body["words"]}
-
-    def add_who(body: dict[str, Any]) -> dict[str, Any]:
-        return {**body, "v": 2, "who": "somebody"}
-
-    table: dict[tuple[str, int], upcasts.Upcast] = {("spoke", 1): rename, ("said", 1): add_who}
-    if expected is None:
-        with pytest.raises(StoreError, match="newer agent-ls"):
-            upcasts.upcast(body, table, {"said": 2})
-    else:
-        assert upcasts.upcast(body, table, {"said": 2}) == expected
-
-
 @pytest.mark.parametrize(
-    ("body", "expected"),
+    ("body", "text"),
     [
-        pytest.param(
-            {"type": "said", "v": 2, "text": "a", "who": "me"},
-            {"type": "said", "v": 2, "text": "a", "who": "me"},
-            id="todays-shape-stays",
-        ),
-        pytest.param(
-            {"type": "said", "v": 1, "text": "a"},
-            {"type": "said", "v": 2, "text": "a", "who": "somebody"},
-            id="one-step",
-        ),
-        pytest.param(
-            {"type": "spoke", "v": 1, "words": "a"},
-            {"type": "said", "v": 2, "text": "a", "who": "somebody"},
-            id="a-type-that-is-gone-takes-two-steps",
-        ),
-        pytest.param({"type": "said", "v": 3, "text": "a"}, None, id="a-newer-version"),
-        pytest.param({"type": "sung", "v": 1}, None, id="a-newer-type"),
+        ({"type": "spoke", "v": 1, "words": "a"}, "a"),
+        ({"type": "prompt_queued", "v": 0, "said": "a"}, "a"),
+        ({"type": "prompt_queued", "v": 99}, None),
+        ({"type": "sung", "v": 1}, None),
     ],
+    ids=["a-type-that-is-gone", "an-older-version", "a-newer-version", "a-newer-type"],
 )
 def test_an_old_event_takes_every_step_to_todays_shape(
-    body: dict[str, Any], expected: dict[str, Any] | None
+    body: dict[str, Any], text: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check(body, expected)
+    steps: dict[tuple[str, int], Callable[[upcasts.Body], upcasts.Body]] = {
+        ("spoke", 1): lambda old: {"type": "prompt_queued", "v": 0, "said": old["words"]},
+        ("prompt_queued", 0): lambda old: {
+            "type": "prompt_queued", "v": 1, "text": old["said"], "kind": "steer"
+        },
+    }  # fmt: skip
+    monkeypatch.setattr(upcasts, "UPCASTS", steps)
+    if text is None:
+        with pytest.raises(StoreError, match="newer agent-ls"):
+            upcasts.read_event(json.dumps(body), body["type"], body["v"])
+    else:
+        event = upcasts.read_event(json.dumps(body), body["type"], body["v"])
+        assert isinstance(event, ev.PromptQueued)
+        assert event.text == text
 
 
 def test_every_event_of_today_has_a_version_that_is_known() -> None:
@@ -84,7 +70,13 @@ def test_an_event_of_todays_version_is_read_as_it_is() -> None:
     assert upcasts.read_event(event.model_dump_json(), event.type, event.v) == event
 
 
-async def test_migrations_make_exactly_the_tables_that_the_code_uses(place: str) -> None:
+@pytest.mark.parametrize("is_old", [True, False])
+async def test_a_store_has_exactly_the_tables_that_the_code_uses(
+    place: str, *, is_old: bool
+) -> None:
+    if is_old:
+        with _engine(place).begin() as connection:
+            _make_old(connection, "0001")
     store = open_store(place)
     await store.ready()
     await store.close()
@@ -127,7 +119,7 @@ async def test_older_forks_and_dry_runs_are_known_by_their_first_events(place: s
         "ses_2": created("ses_2").model_copy(update={"forked_from": "ses_1", "dry_run": True}),
     }
     with engine.begin() as connection:
-        _upgrade_to(connection, "0004")
+        _make_old(connection, "0004")
         for name, event in journals.items():
             connection.execute(sa.text(f"INSERT INTO sessions (session_id) VALUES ('{name}')"))
             connection.execute(
@@ -149,7 +141,7 @@ async def test_older_forks_and_dry_runs_are_known_by_their_first_events(place: s
 async def test_rows_of_an_older_store_get_what_is_new(place: str) -> None:
     engine = _engine(place)
     with engine.begin() as connection:
-        _upgrade_to(connection, "0002")
+        _make_old(connection, "0002")
         for words in (
             "INSERT INTO sessions (session_id, roots, agent) VALUES ('ses_1', '[\"x\"]', 'test')",
             "INSERT INTO executions (session_id, execution_id, input_tokens, output_tokens)"
@@ -180,7 +172,14 @@ def _engine(place: str) -> sa.Engine:
     return sa_engine(place)
 
 
-def _upgrade_to(connection: sa.Connection, revision: str) -> None:
+def _make_old(connection: sa.Connection, revision: str) -> None:
+    """Make the first schema, and upgrade it to another."""
+    words = (Path(__file__).parent / "schema_0001.sql").read_text("utf-8")
+    if connection.dialect.name == "postgresql":
+        for ours, theirs in (("JSON", "JSONB"), ("BLOB", "BYTEA"), ("DOUBLE", "DOUBLE PRECISION")):
+            words = words.replace(f" {ours}", f" {theirs}")
+    for statement in words.split(";")[:-1]:
+        connection.execute(sa.text(statement))
     config = Config(stdout=io.StringIO())
     assert migrations.__file__
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))

@@ -41,16 +41,7 @@ def check(path: Path, repository: Path, expected: dict[str, object]) -> None:
 
 def test_making_a_store_imports_opens_and_starts_nothing(tmp_path: Path, repository: Path) -> None:
     made = {"made": [], "threads": 1, "files": False}
-    check(tmp_path / "store.db", repository, {**made, "ready": ["sqlalchemy", "alembic"]})
-
-
-def test_a_store_of_todays_schema_opens_without_the_migration_library(
-    tmp_path: Path, repository: Path
-) -> None:
-    made = {"made": [], "threads": 1}
-    path = tmp_path / "store.db"
-    check(path, repository, {**made, "files": False, "ready": ["sqlalchemy", "alembic"]})
-    check(path, repository, {**made, "files": True, "ready": ["sqlalchemy"]})
+    check(tmp_path / "store.db", repository, {**made, "ready": ["sqlalchemy"]})
 
 
 async def test_a_store_that_was_never_used_closes_at_once(tmp_path: Path) -> None:

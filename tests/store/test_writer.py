@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from agent_ls.domain.errors import StoreError
 from agent_ls.domain.events import StoredEvent
 from agent_ls.store import journal
-from agent_ls.store.faults import StoreFault
 from agent_ls.store.location import locate
 from agent_ls.store.writer import Append, Reply, Work, Writer
 from tests.store.stories import Journal, created, noise
@@ -31,7 +30,7 @@ def ends_the_thread(_connection: sa.Connection) -> str:
 
 
 def finds_a_full_disk(_connection: sa.Connection) -> str:
-    raise StoreFault("the disk is full", is_shared=True)
+    raise OSError("the disk is full")
 
 
 @pytest.fixture
@@ -85,7 +84,8 @@ async def test_when_the_store_is_out_of_order_all_are_told_and_events_are_kept(
     writer: Writer,
 ) -> None:
     answers = await check(writer, Journal().all(created()), finds_a_full_disk, works)
-    assert answers == ["the disk is full"] * 3
+    assert len(answers) == 3
+    assert all("the disk is full" in answer for answer in answers)
     assert await loaded(writer, "ses_1") == 1
     assert await loaded(writer, "ses_group") == 1
 
@@ -100,7 +100,8 @@ async def test_trouble_that_comes_while_the_bad_job_is_sought_is_told_to_the_res
         return breaks(connection) if len(calls) == 1 else finds_a_full_disk(connection)
 
     answers = await check(writer, works, second_time_full, Journal().all(created()))
-    assert answers == ["done", "the disk is full", "the disk is full"]
+    assert answers[0] == "done"
+    assert all("the disk is full" in answer for answer in answers[1:])
     assert await loaded(writer, "ses_1") == 1
 
 

@@ -1,6 +1,6 @@
 """The schema's versions, and the way from one to the next.
 
-Alembic is imported only when there is something to do: most of the time there is not.
+A new store begins with today's schema. Alembic is imported only to upgrade an older one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import io
 from pathlib import Path
 
 import sqlalchemy as sa
+
+from agent_ls.store import schema
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """All that ever were, in order; a test compares them with the files in ``versions``."""
@@ -20,6 +22,15 @@ def stored_revision(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     return connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+
+
+def create(connection: sa.Connection) -> None:
+    """Make today's tables in an empty database."""
+    schema.metadata.create_all(connection)
+    connection.execute(
+        sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+    )
+    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 
 
 def upgrade(connection: sa.Connection) -> None:
