@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import platform
 import shutil
 import sys
@@ -15,7 +14,8 @@ from typing import Literal
 
 from agent_ls import __version__, catalogue
 from agent_ls.assembly import open_disk_workspace
-from agent_ls.cli.options import command_line_settings
+from agent_ls.cli.options import command_line_settings, folder_of
+from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import AgentLsError, ProviderError
 from agent_ls.domain.hooks import HookPoint
 from agent_ls.domain.messages import UserMessage
@@ -40,17 +40,9 @@ class Finding:
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Print what was found; 1 when something is wrong."""
-    folder = Path(arguments.workspace).resolve()
-    if not folder.is_dir():
-        sys.stderr.write(f"agent-ls: there is no folder {folder}; name one that is there\n")
-        return 3
-    try:
-        found = asyncio.run(_all(arguments, folder))
-    except AgentLsError as error:
-        sys.stderr.write(f"agent-ls: {error}\n")
-        return 3
+    found = asyncio.run(_all(arguments, folder_of(arguments)))
     if arguments.json:
-        sys.stdout.write(json.dumps([asdict(one) for one in found], indent=2) + "\n")
+        print_json([asdict(one) for one in found])
     else:
         for one in found:
             sys.stdout.write(f"{_SIGNS[one.state]} {one.what}: {one.words}\n")

@@ -15,12 +15,12 @@ from pydantic import ValidationError
 from agent_ls import catalogue
 from agent_ls.assembly import open_disk_workspace
 from agent_ls.cli.options import command_line_settings, folder_of, tell_problems
+from agent_ls.cli.output import print_json
 from agent_ls.domain.calls import ToolCall
-from agent_ls.domain.errors import AgentLsError, SettingsError
+from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.events import SessionCreated, StoredEvent, TurnStarted
 from agent_ls.domain.mistakes import mistakes_said
 from agent_ls.domain.modes import Mode
-from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.domain.verdicts import Ask, Deny
 from agent_ls.loop.ports.models import ModelFacts
 from agent_ls.loop.sockets import PlannedCall
@@ -54,13 +54,9 @@ class Explained:
 
 def explain(arguments: argparse.Namespace) -> int:
     """Print what would be decided."""
-    try:
-        found = asyncio.run(_explained(arguments, folder_of(arguments)))
-    except AgentLsError as error:
-        sys.stderr.write(f"agent-ls: {error}\n")
-        return EXIT_CONFIGURATION
+    found = asyncio.run(_explained(arguments, folder_of(arguments)))
     if arguments.json:
-        sys.stdout.write(json.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n")
+        print_json(asdict(found))
         return 0
     always = ", in every mode" if found.every_time else f" in mode {found.mode}"
     sys.stdout.write(f"{_SIGNS[found.decision]}{always}: {visible_line(found.what)}\n")

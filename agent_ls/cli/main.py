@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from agent_ls import __version__
 from agent_ls.cli.output import never_fail_to_show, while_read
-from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_USAGE
+from agent_ls.domain.stops import EXIT_CANCELLED, EXIT_CONFIGURATION, EXIT_USAGE
 
 MODES = ("plan", "ask-all", "ask", "accept-edits", "auto")
 
@@ -53,12 +53,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return EXIT_USAGE
+    return _carry_out(arguments)
+
+
+def _carry_out(arguments: argparse.Namespace) -> int:
+    from agent_ls.domain.errors import AgentLsError
+
     code = 0
     try:
         with while_read():
             module, _, name = _COMMANDS[arguments.command].partition(":")
             command: Callable[[argparse.Namespace], int] = getattr(import_module(module), name)
             code = command(arguments)
+    except AgentLsError as error:
+        sys.stderr.write(f"agent-ls: {error}\n")
+        return EXIT_CONFIGURATION
     except KeyboardInterrupt:
         # Before a turn has begun, and listens for it itself, there is nothing to end in order.
         sys.stderr.write("agent-ls: stopped\n")

@@ -1,8 +1,9 @@
-"""Standard output: an encoding that lacks signs, and a reader that has gone away."""
+"""Standard output: JSON, an encoding that lacks signs, and a reader that has gone away."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Generator
@@ -14,6 +15,11 @@ def never_fail_to_show() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON for programs."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 @contextmanager

@@ -13,8 +13,7 @@ import platformdirs
 
 from agent_ls import __version__
 from agent_ls.cli.stored import open_stored
-from agent_ls.domain.errors import AgentLsError, SettingsError
-from agent_ls.domain.stops import EXIT_CONFIGURATION
+from agent_ls.domain.errors import SettingsError
 from agent_ls.loop.ports.store import Blobs
 from agent_ls.observers.report.page import page
 from agent_ls.observers.trace import SessionTrace
@@ -23,16 +22,14 @@ from agent_ls.observers.tracing import trace_of
 
 def report(arguments: argparse.Namespace) -> int:
     """Write the page and print where it is; ``--out -`` prints the page itself."""
-    try:
-        session_id, text = asyncio.run(_page(arguments))
-        if arguments.out == "-":
-            sys.stdout.write(text)
-            return 0
-        path = Path(arguments.out).resolve() if arguments.out else _place(session_id)
-        _write(path, text)
-    except AgentLsError as error:
-        sys.stderr.write(f"agent-ls: {error}\n")
-        return EXIT_CONFIGURATION
+    session_id, text = asyncio.run(_page(arguments))
+    if arguments.out == "-":
+        sys.stdout.write(text)
+        return 0
+    # Without a place it does not go into the project's folder.
+    usual = platformdirs.user_state_path("agent-ls") / "reports" / f"{session_id}.html"
+    path = Path(arguments.out).resolve() if arguments.out else usual
+    _write(path, text)
     sys.stdout.write(f"{path}\n")
     if arguments.open and not webbrowser.open(path.as_uri()):
         sys.stderr.write("agent-ls: no browser was found; open the file yourself.\n")
@@ -51,11 +48,6 @@ async def _blobs(session: SessionTrace, blobs: Blobs) -> dict[str, bytes]:
     wanted = {digest for one in edits for digest in (one.before_blob, one.after_blob) if digest}
     found = {digest: await blobs.get_blob(digest) for digest in sorted(wanted)}
     return {digest: data for digest, data in found.items() if data is not None}
-
-
-def _place(session_id: str) -> Path:
-    """Return where a page goes that was given no place: not into the project's folder."""
-    return platformdirs.user_state_path("agent-ls") / "reports" / f"{session_id}.html"
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 
+from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.safety.rules import SavedRules, rules_file
 from agent_ls.safety.text import visible_line
 
 
 def rules(arguments: argparse.Namespace) -> int:
     """List the rules, or forget one; returns the exit code."""
-    try:
-        return _rules(SavedRules(rules_file()), arguments)
-    except SettingsError as error:
-        sys.stderr.write(f"agent-ls: {error}\n")
-        return EXIT_CONFIGURATION
-
-
-def _rules(saved: SavedRules, arguments: argparse.Namespace) -> int:
+    saved = SavedRules(rules_file())
     found = saved.all()
     if arguments.forget is not None:
         number = int(arguments.forget)
@@ -30,7 +22,7 @@ def _rules(saved: SavedRules, arguments: argparse.Namespace) -> int:
         saved.forget(found[number - 1])
         found = saved.all()
     if arguments.json:
-        sys.stdout.write(json.dumps([one.model_dump() for one in found], indent=2) + "\n")
+        print_json([one.model_dump() for one in found])
         return 0
     if not found:
         sys.stdout.write("Nothing is always allowed or rejected.\n")

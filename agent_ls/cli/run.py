@@ -20,7 +20,7 @@ from agent_ls.cli.output import while_read
 from agent_ls.cli.result import going_on, resuming, write_result
 from agent_ls.cli.stored import the_one_meant
 from agent_ls.cli.terminal import StreamedText, TerminalAnswers
-from agent_ls.domain.errors import AgentLsError, ProviderFailure, SettingsError, StoreError
+from agent_ls.domain.errors import ProviderFailure, SettingsError, StoreError
 from agent_ls.domain.events import AttemptFinished
 from agent_ls.domain.goals import Goal, parse_goal, typed
 from agent_ls.domain.modes import Mode
@@ -60,14 +60,11 @@ class _Task:
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one prompt; prints its result and returns the exit code."""
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt or ""
-    try:
-        goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
-    except SettingsError as error:
-        return _refuse(str(error))
+    goal, schema = _goal(arguments.goal), _schema(arguments.output_schema)
     if goal is None:
         prompt, goal = typed(prompt)
     if goal is None and not prompt.strip():
-        return _refuse("The prompt is empty: say what to do, or give --goal a file.")
+        raise SettingsError("The prompt is empty: say what to do, or give --goal a file.")
 
     async def find(sessions: Sessions) -> Session:
         named: str | None = arguments.session
@@ -133,12 +130,9 @@ async def _open(sessions: Sessions, named: str) -> Session:
 
 
 def _main(arguments: argparse.Namespace, task: _Task) -> int:
-    try:
-        folder = folder_of(arguments)
-        loaded = _settings(arguments, folder)
-        return asyncio.run(_turn(arguments, folder, loaded, task))
-    except AgentLsError as error:
-        return _refuse(str(error))
+    folder = folder_of(arguments)
+    loaded = _settings(arguments, folder)
+    return asyncio.run(_turn(arguments, folder, loaded, task))
 
 
 def _settings(arguments: argparse.Namespace, folder: Path) -> LoadedSettings:
@@ -267,8 +261,3 @@ def _cancel_on_signals(session: Session, last_words: str) -> None:
 
 def _warn(words: str) -> None:
     sys.stderr.write(f"agent-ls: {words}\n")
-
-
-def _refuse(why: str) -> int:
-    sys.stderr.write(f"agent-ls: {why}\n")
-    return EXIT_CONFIGURATION

@@ -8,19 +8,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
-import json
 import sys
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_ls.assembly import SystemClock
+from agent_ls.cli.output import print_json
 from agent_ls.cli.stored import find_session, open_named_store
-from agent_ls.domain.errors import AgentLsError, SettingsError
+from agent_ls.domain.errors import SettingsError
 from agent_ls.domain.ids import Ids
-from agent_ls.domain.stops import EXIT_CONFIGURATION, TurnStatus
-from agent_ls.loop.ports.store import Leases, SearchHit, SessionSummary, Store
+from agent_ls.domain.stops import TurnStatus
+from agent_ls.loop.ports.store import Leases, SessionSummary, Store
 from agent_ls.observers.report.words import money
 from agent_ls.safety.text import visible, visible_line
 from agent_ls.session.forking import forked, place_of_turn
@@ -33,11 +33,7 @@ _CUT_OFF = "cut off"
 def sessions(arguments: argparse.Namespace) -> int:
     """Do what is asked and return the exit code: 3 for what cannot be done as it was asked."""
     do = {"search": _search, "fork": _fork, "delete": _delete}.get(arguments.action, _list)
-    try:
-        return asyncio.run(do(arguments))
-    except AgentLsError as error:
-        sys.stderr.write(f"agent-ls: {error}\n")
-        return EXIT_CONFIGURATION
+    return asyncio.run(do(arguments))
 
 
 @asynccontextmanager
@@ -60,7 +56,7 @@ async def _list(arguments: argparse.Namespace) -> int:
                 family = [_stopped(member) for member in family]
             found += family
     if arguments.json:
-        _print_json(found)
+        print_json([dataclasses.asdict(one) for one in found])
         return 0
     for one in found:
         sys.stdout.write(_line(one) + "\n")
@@ -89,7 +85,7 @@ async def _search(arguments: argparse.Namespace) -> int:
     async with _opened(arguments) as store:
         hits = await store.search(words, None if arguments.everywhere else [_uri(arguments)])
     if arguments.json:
-        _print_json(hits)
+        print_json([dataclasses.asdict(one) for one in hits])
     else:
         for hit in hits:
             who = "you  " if hit.said_by == "user" else "agent"
@@ -147,11 +143,6 @@ def _may_delete(session_id: str, title: str) -> bool:
 
 def _uri(arguments: argparse.Namespace) -> str:
     return Path(arguments.workspace).resolve().as_uri()
-
-
-def _print_json(rows: Sequence[SessionSummary | SearchHit]) -> None:
-    plain = [dataclasses.asdict(one) for one in rows]
-    sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=False) + "\n")
 
 
 def _when(at_ms: int) -> str:

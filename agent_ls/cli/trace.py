@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Iterator
 from typing import Any
 
+from agent_ls.cli.output import print_json
 from agent_ls.cli.stored import open_stored
-from agent_ls.domain.errors import AgentLsError
-from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.domain.usage import Usage
 from agent_ls.observers.call_summary import short, summary_of
 from agent_ls.observers.report.words import money
@@ -21,13 +19,9 @@ from agent_ls.observers.tracing import trace_of
 
 def trace(arguments: argparse.Namespace) -> int:
     """Print the trace."""
-    try:
-        session = asyncio.run(_traced(arguments))
-    except AgentLsError as error:
-        sys.stderr.write(f"agent-ls: {error}\n")
-        return EXIT_CONFIGURATION
+    session = asyncio.run(_traced(arguments))
     if arguments.json:
-        sys.stdout.write(json.dumps(rows(session), indent=2, ensure_ascii=False) + "\n")
+        print_json(rows(session))
     else:
         sys.stdout.writelines(f"{line}\n" for line in lines(session))
     return 0
@@ -76,82 +70,53 @@ def _line(step: StepTrace) -> str:
 def rows(session: SessionTrace) -> dict[str, Any]:
     """Return the trace as values for JSON; texts of prompts, answers and results stay out."""
     return {
-        "session_id": session.session_id,
-        "model": session.model,
-        "mode": session.mode,
-        "usage": session.usage.told(),
+        **_fields(session, "session_id", "model", "mode", "usage"),
         "turns": [_turn(turn) for turn in session.turns],
     }
 
 
+def _fields(record: object, *names: str) -> dict[str, Any]:
+    """Return fields by name; a name that ends in ``?`` is null where the field is empty."""
+    found: dict[str, Any] = {}
+    for name in names:
+        value: Any = getattr(record, name.removesuffix("?"))
+        value = value.told() if isinstance(value, Usage) else value
+        found[name.removesuffix("?")] = (value or None) if name.endswith("?") else value
+    return found
+
+
 def _turn(turn: TurnTrace) -> dict[str, Any]:
+    side = ("kind", "origin", "model?", "session_id?", "started_ms", "duration_ms", "failure?")
     return {
-        "turn_id": turn.turn_id,
-        "started_ms": turn.started_ms,
-        "duration_ms": turn.duration_ms,
-        "status": turn.status,
+        **_fields(turn, "turn_id", "started_ms", "duration_ms", "status"),
         "stop_reason": turn.stop or None,
         "usage": turn.usage.told(),
         "steps": [_step(step) for step in turn.steps],
         "waits": [
             {
-                "kind": wait.kind,
-                "asked_by": wait.asked_by,
-                "call_id": wait.call_id or None,
-                "started_ms": wait.started_ms,
-                "duration_ms": wait.duration_ms,
+                **_fields(wait, "kind", "asked_by", "call_id?", "started_ms", "duration_ms"),
                 "answered_by": wait.answered_by,
                 "answer": wait.answer if wait.kind == "approval" else None,
             }
             for wait in turn.waits
         ],
-        "sides": [
-            {
-                "kind": side.kind,
-                "origin": side.origin,
-                "model": side.model or None,
-                "session_id": side.session_id or None,
-                "started_ms": side.started_ms,
-                "duration_ms": side.duration_ms,
-                "failure": side.failure or None,
-                "steps": side.steps,
-                "usage": side.usage.told(),
-            }
-            for side in turn.sides
-        ],
-        "notes": [
-            {"at_ms": note.at_ms, "kind": note.kind, "origin": note.origin} for note in turn.notes
-        ],
+        "sides": [_fields(one, *side, "steps", "usage") for one in turn.sides],
+        "notes": [_fields(note, "at_ms", "kind", "origin") for note in turn.notes],
     }
 
 
 def _step(step: StepTrace) -> dict[str, Any]:
     return {
-        "step_id": step.step_id,
-        "number": step.number,
-        "is_closing": step.is_closing,
-        "started_ms": step.started_ms,
-        "duration_ms": step.duration_ms,
-        "gap_ms": step.gap_ms,
+        **_fields(step, "step_id", "number", "is_closing", "started_ms", "duration_ms", "gap_ms"),
         "input": {
-            "messages": step.input.messages,
-            "estimated_tokens": step.input.estimated_tokens,
+            **_fields(step.input, "messages", "estimated_tokens"),
             "slots": len(step.input.slots),
             "text_only": step.input.text_only,
         },
         "hooks_ms": step.hooks_ms,
-        "hooks": [
-            {
-                "name": one.name,
-                "moment": one.moment,
-                "duration_ms": one.duration_ms,
-                "outcome": one.outcome,
-            }
-            for one in step.hooks
-        ],
+        "hooks": [_fields(one, "name", "moment", "duration_ms", "outcome") for one in step.hooks],
         "finish_reason": step.finish or None,
-        "model": step.model,
-        "usage": step.usage.told(),
+        **_fields(step, "model", "usage"),
         "attempts": [_attempt(one) for one in step.attempts],
         "calls": [_call(one) for one in step.calls],
     }
@@ -159,33 +124,17 @@ def _step(step: StepTrace) -> dict[str, Any]:
 
 def _attempt(one: AttemptTrace) -> dict[str, Any]:
     return {
-        "started_ms": one.started_ms,
-        "duration_ms": one.duration_ms,
+        **_fields(one, "started_ms", "duration_ms"),
         "finish_reason": one.finish or None,
-        "failure": one.failure or None,
-        "recovery": one.recovery or None,
-        "wait_s": one.wait_s,
-        "usage": one.usage.told(),
+        **_fields(one, "failure?", "recovery?", "wait_s", "usage"),
     }
 
 
 def _call(call: CallTrace) -> dict[str, Any]:
+    edit = ("path", "status", "added_lines", "removed_lines")
     return {
-        "call_id": call.call_id,
-        "tool": call.tool,
+        **_fields(call, "call_id", "tool"),
         "about": summary_of(call.tool, call.arguments_json),
-        "effect": call.effect or None,
-        "decision": call.decision,
-        "decided_by": call.decided_by,
-        "outcome": call.outcome,
-        "duration_ms": call.duration_ms,
-        "edits": [
-            {
-                "path": one.path,
-                "status": one.status,
-                "added_lines": one.added_lines,
-                "removed_lines": one.removed_lines,
-            }
-            for one in call.edits
-        ],
+        **_fields(call, "effect?", "decision", "decided_by", "outcome", "duration_ms"),
+        "edits": [_fields(one, *edit) for one in call.edits],
     }

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
+from agent_ls.cli.output import print_json
 from agent_ls.domain.errors import SettingsError
-from agent_ls.domain.stops import EXIT_CONFIGURATION
 from agent_ls.safety.text import visible_line
 from agent_ls.safety.trust import TrustedFolders, trust_file
 
 
 def trust(arguments: argparse.Namespace) -> int:
     """Trust a folder or forget one, and list those that are trusted; returns the exit code."""
-    try:
-        return _trust(TrustedFolders(trust_file()), arguments)
-    except SettingsError as error:
-        sys.stderr.write(f"agent-ls: {error}\n")
-        return EXIT_CONFIGURATION
-
-
-def _trust(trusted: TrustedFolders, arguments: argparse.Namespace) -> int:
+    trusted = TrustedFolders(trust_file())
     if arguments.folder is not None:
         folder = Path(arguments.folder).resolve()
         if not folder.is_dir():
@@ -42,7 +34,7 @@ def _trust(trusted: TrustedFolders, arguments: argparse.Namespace) -> int:
         trusted.forget(named)
     found = [str(one) for one in trusted.listed()]
     if arguments.json:
-        sys.stdout.write(json.dumps(found, indent=2) + "\n")
+        print_json(found)
         return 0
     if not found:
         sys.stdout.write("No folder is trusted.\n")

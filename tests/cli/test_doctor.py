@@ -135,7 +135,7 @@ def test_a_folder_that_is_not_there_is_found(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["doctor", "--workspace", str(folder / "gone")]) == 3
-    assert f"there is no folder {folder / 'gone'}" in capsys.readouterr().err
+    assert f"{folder / 'gone'} is not a folder" in capsys.readouterr().err
 
 
 def test_a_damaged_store_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

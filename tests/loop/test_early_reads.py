@@ -169,7 +169,7 @@ async def test_a_write_waits_for_the_clean_end_of_the_stream(
 async def test_what_was_read_for_a_stream_that_then_breaks_does_not_count(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
-    broken = '[[answer]]\ncut = { after_events = "finish", how = "reset" }'
+    broken = "[[answer]]\ncut_after = 40"
     happened = await check(
         tmp_path, model_host, model_port, f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}"
     )
@@ -179,7 +179,7 @@ async def test_what_was_read_for_a_stream_that_then_breaks_does_not_count(
 async def test_a_read_that_still_runs_when_its_stream_breaks_is_cancelled(
     tmp_path: Path, model_host: Provider, model_port: int
 ) -> None:
-    broken = '[[answer]]\ncut = { after_events = "finish", how = "reset" }'
+    broken = "[[answer]]\ncut_after = 40"
     scenario = f"{_SLOW}{broken}{_READ}{_WRITE}{_DONE}"
     happened = await check(tmp_path, model_host, model_port, scenario, holds_first=True)
     assert "hold a.txt" in happened

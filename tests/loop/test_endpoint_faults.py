@@ -365,7 +365,7 @@ CALLS = {
     ),
     "arguments-that-never-close": (
         sends(head() + called(_WRITE[:-1]) + end("tool_calls")),
-        reasked(),
+        Ends(),
     ),
     "arguments-cut-by-the-output-limit": (
         sends(head() + called(_WRITE[:20]) + end("length")),
@@ -377,7 +377,7 @@ CALLS = {
     ),
     "arguments-with-something-behind": (
         sends(head() + called(_WRITE + "}") + end("tool_calls")),
-        retried("broken_stream"),
+        Ends(),
     ),
     "a-call-of-an-unknown-tool": (
         sends(head() + called(_WRITE, name="erase_disk") + end("tool_calls")),

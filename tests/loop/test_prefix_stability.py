@@ -52,7 +52,7 @@ _PIECES = {
     "announces": 'text = "I will now create the file."',
     "cut-text": 'text = "One, "\nfinish = "length"',
     "limited": "error = { status = 429 }",
-    "broken": 'text = "On my way to say it"\ncut = { after_events = 2, how = "reset" }',
+    "broken": 'text = "On my way to say it"\ncut_after = 2',
     "ends": 'text = "Done."',
 }
 
