@@ -129,7 +129,7 @@ class Database:
             # Another server may have done it while this one waited for the lock.
             match self._revision(connection):
                 case None:
-                    migrations.create(connection)
+                    _create_tables(connection)
                 case migrations.HEAD:
                     pass
                 case _:
@@ -183,6 +183,16 @@ class Database:
                     "in the settings."
                 )
         return revision
+
+
+def _create_tables(connection: sa.Connection) -> None:
+    """Make today's tables in an empty database."""
+    schema.metadata.create_all(connection)
+    connection.execute(
+        sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+    )
+    head = {"head": migrations.HEAD}
+    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), head)
 
 
 def _text(stored: bytes) -> str:

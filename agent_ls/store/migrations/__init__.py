@@ -10,8 +10,6 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from agent_ls.store import schema
-
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """All that ever were, in order; a test compares them with the files in ``versions``."""
 HEAD = REVISIONS[-1]
@@ -22,15 +20,6 @@ def stored_revision(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     return connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-
-
-def create(connection: sa.Connection) -> None:
-    """Make today's tables in an empty database."""
-    schema.metadata.create_all(connection)
-    connection.execute(
-        sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
-    )
-    connection.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 
 
 def upgrade(connection: sa.Connection) -> None:
