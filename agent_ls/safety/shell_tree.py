@@ -7,13 +7,12 @@ and nesting is understood, and everything else is not. Owns reading; ``commands`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_ls.safety.flags import MustAskError, words
 from agent_ls.safety.shell_words import Word, WordReader, check_text, out_of_place
-from agent_ls.syntax.parsing import Node, parse_shell, walk
+from agent_ls.syntax.parsing import parse_shell, walk
 
 MAX_PARTS = 50
 _MAX_DEPTH = 8
@@ -92,7 +91,7 @@ def read_shell(command: str) -> Sequence:
     tree = parser.whole()
     if parser.count > MAX_PARTS:
         raise MustAskError(f"it has more than {MAX_PARTS} parts")
-    _check_against_grammar(command, parser.facts)
+    _check_against_grammar(command, parser.spans)
     return tree
 
 
@@ -110,8 +109,8 @@ _RESERVED = words(
 )
 _ASSIGNED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
-Fact = tuple[str, tuple[tuple[int, int], ...]]
-"""What both readers have to find: a kind, and where it and its words begin and end."""
+_Spans = tuple[tuple[int, int], ...]
+"""Where the words of a command, or of a loop's head, begin and end."""
 
 
 @dataclass(slots=True)
@@ -128,7 +127,8 @@ class _Parser(WordReader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.count = 0
-        self.facts: list[Fact] = []
+        self.spans: list[_Spans] = []
+        """Of all commands and loops, which the grammar has to find too."""
         self._depth = 0
 
     def whole(self) -> Sequence:
@@ -196,7 +196,6 @@ class _Parser(WordReader):
     def _pipeline(self, connector: Connector) -> Pipeline:
         is_negated = self._keyword() == "!"
         if is_negated:
-            self.facts.append(("!", ((self._at, self._at + 1),)))
             self._at += 1
             self._skip_blanks()
         elements = [self._element()]
@@ -208,31 +207,26 @@ class _Parser(WordReader):
 
     def _element(self) -> Element:
         """Read a command or a compound, and the redirections behind it."""
-        start = self._at
-        if self._text[start : start + 1] == "(":
-            if self._text.startswith("((", start):
+        if self._text[self._at : self._at + 1] == "(":
+            if self._text.startswith("((", self._at):
                 raise MustAskError("it uses '(('")
             self._at += 1
-            body, _ = self._sequence(frozenset({")"}))
-            return self._compound("(", start, Group(body, is_subshell=True))
+            return self._compound(Group(self._sequence(frozenset({")"}))[0], is_subshell=True))
         match self._keyword():
             case "":
                 return self._simple()
             case "{":
                 self._at += 1
-                body, _ = self._sequence(frozenset({"}"}))
-                return self._compound("{", start, Group(body, is_subshell=False))
+                return self._compound(Group(self._sequence(frozenset({"}"}))[0], is_subshell=False))
             case "if":
-                return self._compound("if", start, self._if())
+                return self._compound(self._if())
             case "for":
-                return self._compound("for", start, self._for())
+                return self._compound(self._for())
             case keyword:
                 raise MustAskError(f"it uses {keyword!r}")
 
-    def _compound(self, kind: str, start: int, element: Element) -> Element:
-        self._fact(kind, start)
-        found = self._rest(takes_words=False)
-        if found.reads:
+    def _compound(self, element: Element) -> Element:
+        if self._rest(takes_words=False).reads:
             raise MustAskError("a group of commands gets a file as input")
         return element
 
@@ -258,7 +252,7 @@ class _Parser(WordReader):
         found = self._rest(takes_words=True)
         if found.reads or not found.words:
             raise MustAskError("it has a loop that is not over plain words")
-        self._fact("over", *(name, *found.words))
+        self._note(name, *found.words)
         return For(name.value, tuple(found.words), self._do())
 
     def _do(self) -> Sequence:
@@ -267,35 +261,28 @@ class _Parser(WordReader):
             raise MustAskError("it has a loop without a body")
         self._at = operator.end()
         self._skip_lines()
-        start = self._at
         if self._keyword() != "do":
             raise MustAskError("it has a loop without a body")
         self._at += len("do")
-        body, _ = self._sequence(frozenset({"done"}))
-        self._fact("do", start)
-        return body
+        return self._sequence(frozenset({"done"}))[0]
 
     def _simple(self) -> Element:
         assigned = _ASSIGNED.match(self._text, self._at)
         if assigned:
             return self._assignment(assigned)
-        start = self._at
         found = self._rest(takes_words=True)
         if not found.words:
             raise MustAskError("an operator or redirection stands before its command")
-        if found.words[0].value == "[":
-            self.facts.append(("[", ((start, found.words[-1].end),)))
-        else:
-            self._fact("command", *found.words)
+        if found.words[0].value != "[":
+            self._note(*found.words)
         self.count += 1
         return Command(tuple(found.words), tuple(found.reads))
 
     def _assignment(self, assigned: re.Match[str]) -> Assignment:
-        start, self._at = self._at, assigned.end()
+        self._at = assigned.end()
         value = Word("", self._at, self._at)
         if self._at < len(self._text) and self._text[self._at] not in " \t\n;|&<>)":
             value = self._word()
-        self.facts.append(("=", ((start, self._at),)))
         self._skip_blanks()
         self.count += 1
         if self._at < len(self._text) and self._text[self._at] not in "\n;|&<>)":
@@ -317,16 +304,13 @@ class _Parser(WordReader):
             elif reading:
                 self._at = reading.end()
                 found.reads.append(self._word())
-                self._fact("<", found.reads[-1])
             elif not here or here in "\n;|&)" or not takes_words:
                 return found
             else:
                 found.words.append(self._word())
 
-    def _fact(self, kind: str, *where: int | Word) -> None:
-        """Note what was read: words, or from a place up to here."""
-        spans = ((one, self._at) if isinstance(one, int) else (one.start, one.end) for one in where)
-        self.facts.append((kind, tuple(spans)))
+    def _note(self, *words: Word) -> None:
+        self.spans.append(tuple((one.start, one.end) for one in words))
 
 
 _KNOWN_NODES = frozenset(
@@ -344,49 +328,25 @@ _KNOWN_NODES = frozenset(
         "{", "}", ",", "..", "[", "]", "==", "=",
     }
 )  # fmt: skip
-_COMPOUNDS = {
-    "subshell": "(", "compound_statement": "{", "if_statement": "if", "for_statement": "for",
-    "do_group": "do", "test_command": "[", "variable_assignment": "=",
-}  # fmt: skip
+_NO_WORDS = ("file_redirect", "comment", "do_group")
 
 
-def _check_against_grammar(command: str, ours: list[Fact]) -> None:
-    """Refuse unless the grammar finds the same words and the same nesting, and nothing but them."""
+def _check_against_grammar(command: str, ours: list[_Spans]) -> None:
+    """Refuse unless the grammar finds the same words in commands, and no other construct."""
     tree = parse_shell(command.encode())
     if tree is None or tree.root_node.has_error:
         raise MustAskError("it does not parse")
-    theirs: list[Fact] = []
+    theirs: list[_Spans] = []
     for node in walk(tree.root_node):
         if node.is_missing or node.type not in _KNOWN_NODES:
             raise MustAskError(f"it uses {_spoken(node.type)}")
-        theirs += _facts_of(node)
+        if node.type in ("command", "for_statement"):
+            named = (one for one in node.named_children if one.type not in _NO_WORDS)
+            theirs.append(tuple((one.start_byte, one.end_byte) for one in named))
     places = _byte_places(command)
-    in_bytes = [
-        (kind, tuple((places[start], places[end]) for start, end in spans)) for kind, spans in ours
-    ]
+    in_bytes = [tuple((places[start], places[end]) for start, end in spans) for spans in ours]
     if sorted(theirs) != sorted(in_bytes):
         raise MustAskError("it can be read in more than one way")
-
-
-def _facts_of(node: Node) -> Iterator[Fact]:
-    if node.type == "command":
-        named = (one for one in node.named_children if one.type not in ("file_redirect", "comment"))
-        yield "command", tuple(map(_span, named))
-    elif node.type == "negated_command":
-        yield "!", (_span(node.children[0]),)
-    elif node.type == "file_redirect" and any(one.type == "<" for one in node.children):
-        named = [one for one in node.named_children if one.type != "file_descriptor"]
-        if [one.text for one in named] != [b"/dev/null"]:
-            yield "<", tuple(map(_span, named))
-    elif kind := _COMPOUNDS.get(node.type):
-        yield kind, (_span(node),)
-        if kind == "for":
-            named = (one for one in node.named_children if one.type not in ("do_group", "comment"))
-            yield "over", tuple(map(_span, named))
-
-
-def _span(node: Node) -> tuple[int, int]:
-    return node.start_byte, node.end_byte
 
 
 def _byte_places(text: str) -> list[int] | range:
